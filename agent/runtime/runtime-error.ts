@@ -1,0 +1,24 @@
+/** What went wrong, for a program. */
+export type RuntimeErrorCode =
+  | 'unavailable'
+  | 'timeout'
+  | 'not-found'
+  | 'conflict'
+  | 'image-not-found'
+  | 'image-unauthorized'
+  | 'image-invalid-name'
+  | 'port-in-use'
+  | 'invalid'
+  | 'no-space'
+  | 'failed';
+
+/** The one error that leaves a container runtime. The message keeps the engine's own words. */
+export class RuntimeError extends Error {
+  readonly code: RuntimeErrorCode;
+
+  constructor(code: RuntimeErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'RuntimeError';
+    this.code = code;
+  }
+}

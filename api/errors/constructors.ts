@@ -1,0 +1,73 @@
+import { ApiError, type ErrorReason, type ErrorSubject, type FieldViolation } from './api-error.ts';
+
+function named(subject: ErrorSubject): string {
+  const kind = (subject.kind ?? 'object').toLowerCase();
+  const place = subject.namespace ? ` in namespace "${subject.namespace}"` : '';
+  return `${kind} "${subject.name ?? ''}"${place}`;
+}
+
+/** The object does not exist. */
+export function notFound(subject: ErrorSubject): ApiError {
+  return new ApiError('NOT_FOUND', 'NotFound', `${named(subject)} not found`, { subject });
+}
+
+/** An object of this name exists. */
+export function alreadyExists(subject: ErrorSubject): ApiError {
+  return new ApiError('ALREADY_EXISTS', 'AlreadyExists', `${named(subject)} already exists`, { subject });
+}
+
+/** The write was based on a version that is no longer the newest, or lost against another writer: read again and retry. */
+export function conflict(subject: ErrorSubject, why: string): ApiError {
+  return new ApiError('ABORTED', 'Conflict', `${named(subject)}: ${why}`, { subject });
+}
+
+/** The object breaks rules; all of them are listed. */
+export function invalid(subject: ErrorSubject, violations: readonly FieldViolation[]): ApiError {
+  const list = violations.map((violation) => `${violation.field}: ${violation.description}`).join('; ');
+  return new ApiError('INVALID_ARGUMENT', 'Invalid', `${named(subject)} is invalid: ${list}`, { subject, violations });
+}
+
+/** The request itself makes no sense, whatever the object. */
+export function badRequest(message: string, violations: readonly FieldViolation[] = []): ApiError {
+  return new ApiError('INVALID_ARGUMENT', 'BadRequest', message, { violations });
+}
+
+/** The system is not in a state that allows this. */
+export function failedPrecondition(reason: ErrorReason, message: string, subject: ErrorSubject = {}): ApiError {
+  return new ApiError('FAILED_PRECONDITION', reason, message, { subject });
+}
+
+/** The resource version, or the continue token, is older than what is kept: list again. */
+export function expired(message: string): ApiError {
+  return new ApiError('OUT_OF_RANGE', 'Expired', message);
+}
+
+/** A bound is reached; the call may be tried again after `retryAfterMs`. */
+export function exhausted(message: string, retryAfterMs?: number): ApiError {
+  return new ApiError('RESOURCE_EXHAUSTED', 'TooManyRequests', message, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** Nobody known is calling. */
+export function unauthenticated(message: string): ApiError {
+  return new ApiError('UNAUTHENTICATED', 'Unauthorized', message);
+}
+
+/** Somebody known may not do this. */
+export function permissionDenied(message: string): ApiError {
+  return new ApiError('PERMISSION_DENIED', 'Forbidden', message);
+}
+
+/** The other side cannot be reached or is stopping; the call may be tried again. */
+export function unavailable(message: string, cause?: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', 'ServiceUnavailable', message, { cause });
+}
+
+/** The call exists in the API but not for this kind. */
+export function unimplemented(message: string): ApiError {
+  return new ApiError('UNIMPLEMENTED', 'MethodNotAllowed', message);
+}
+
+/** Something is wrong with Berth itself; the cause is logged, not sent. */
+export function internal(message: string, cause?: unknown): ApiError {
+  return new ApiError('INTERNAL', 'InternalError', message, { cause });
+}

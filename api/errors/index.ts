@@ -1,0 +1,3 @@
+export * from './api-error.ts';
+export * from './constructors.ts';
+export * from './predicates.ts';

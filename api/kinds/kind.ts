@@ -1,0 +1,69 @@
+import type { FieldViolation } from '../errors/api-error.ts';
+import type { ObjectMeta } from '../generated/types.ts';
+
+/** What every object has. In memory an object is its message as proto-loader reads it: absent is absent, nothing is a class. */
+export interface ApiObject {
+  metadata?: ObjectMeta;
+}
+
+/** How a write of the kind reaches the disk: synced before it is acknowledged, or relaxed (no sync of its own, no history). */
+export type Durability = 'synced' | 'relaxed';
+
+/** A column of the kind's table. `date` cells are RFC 3339; the printer turns them into ages. Priority 1 shows with `-o wide`. */
+export interface Column<T> {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly priority: 0 | 1;
+  cell(object: T, now: Date): string;
+}
+
+/** What a kind may do on the way in, beyond defaults and validation. Every hook is pure and gets objects that it may change. */
+export interface Lifecycle<T> {
+  /** After defaults, before validation: e.g. a new pod starts as Pending. A client-sent status was already dropped. */
+  prepareForCreate?(object: T): void;
+  /** Before validation of an update: copies what this door must not change from `previous`. */
+  prepareForUpdate?(next: T, previous: T): void;
+  /** What a delete does: undefined removes at once; a number of seconds sets deletionTimestamp and waits for the agent. */
+  gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
+}
+
+/**
+ * Everything the generic machinery (registry, doors, client, command line, tests) needs to know of a kind. One value per kind, in
+ * api/kinds/<kind>/kind.ts, listed once in api/kinds/index.ts. Pure data and pure functions.
+ */
+export interface Kind<T extends ApiObject = ApiObject> {
+  /** e.g. "Pod". */
+  readonly kind: string;
+  /** Kubernetes' group and version, e.g. "v1", "coordination.k8s.io/v1". */
+  readonly apiVersion: string;
+  /** e.g. "pods"; also the first part of the storage key. */
+  readonly plural: string;
+  /** e.g. "pod". */
+  readonly singular: string;
+  /** e.g. ["po"]. */
+  readonly shortNames: readonly string[];
+  readonly namespaced: boolean;
+  /** The message, e.g. "berth.core.v1.Pod"; its List, WriteRequest and WatchResponse are named after it. */
+  readonly message: string;
+  /** The typed service, e.g. "berth.core.v1.Pods". */
+  readonly service: string;
+  readonly durability: Durability;
+  /** Whether status is a subresource with a writer of its own. */
+  readonly hasStatus: boolean;
+  /** How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters). */
+  readonly nameRule: 'subdomain' | 'label';
+  /** Fills in every default, in place. Runs once, on the way in. Idempotent. */
+  defaults(object: T): void;
+  /** Every rule that the object breaks, all at once; metadata is checked by the registry. */
+  validate(object: T): FieldViolation[];
+  /** Every rule that the change breaks (immutable fields, impossible transitions); `validate` has run as well. */
+  validateUpdate(next: T, previous: T): FieldViolation[];
+  /** The same for a change of the status. */
+  validateStatusUpdate?(next: T, previous: T): FieldViolation[];
+  /** What a client should be told of an accepted object: one sentence for each field that Berth does not act on. */
+  warnings?(object: T): string[];
+  /** The fields that a field selector may name, besides metadata.name and metadata.namespace. Absent reads as "". */
+  readonly selectableFields: Readonly<Record<string, (object: T) => string>>;
+  readonly columns: readonly Column<T>[];
+  readonly lifecycle?: Lifecycle<T>;
+}

@@ -1,0 +1,28 @@
+/** What went wrong, for a program. The registry translates each into an ApiError. */
+export type StorageErrorCode =
+  | 'exists'
+  | 'not-found'
+  | 'mismatch'
+  | 'compacted'
+  | 'too-large'
+  | 'slow'
+  | 'no-space'
+  | 'corrupt'
+  | 'newer-format'
+  | 'locked'
+  | 'closed'
+  | 'failed';
+
+/** The one error that leaves a storage backend. */
+export class StorageError extends Error {
+  readonly code: StorageErrorCode;
+  /** For `mismatch`: the key's current revision. For `compacted`: the oldest revision still kept. */
+  readonly revision: number | undefined;
+
+  constructor(code: StorageErrorCode, message: string, options: { revision?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'StorageError';
+    this.code = code;
+    this.revision = options.revision;
+  }
+}

@@ -1,0 +1,76 @@
+/** How a write reaches the disk. `relaxed` writes have no sync of their own, no history, and may be lost by a crash. */
+export type Durability = 'synced' | 'relaxed';
+
+/** What is written: the object's bytes (without a resourceVersion; the revision is the store's) and who wrote them. */
+export interface Write {
+  readonly kind: string;
+  readonly bytes: Uint8Array;
+  readonly user: string;
+  readonly manager: string;
+  readonly verb: string;
+  readonly durability: Durability;
+}
+
+export interface StoredObject {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  /** The revision of the last write of this key. */
+  readonly revision: number;
+}
+
+export interface ListOptions {
+  /** The state as of this revision; absent or 0: the newest. Throws `compacted` when it is no longer kept. */
+  readonly revision?: number;
+  /** Starts behind this key. */
+  readonly after?: string;
+  /** At most so many objects; 0 or absent: all. */
+  readonly limit?: number;
+}
+
+export interface StoredPage {
+  readonly items: readonly StoredObject[];
+  /** The revision that the page shows; at least that of every write acknowledged before the call. */
+  readonly revision: number;
+  /** Whether more objects follow behind the last one. */
+  readonly more: boolean;
+}
+
+export interface StorageEvent {
+  readonly type: 'put' | 'delete';
+  readonly key: string;
+  readonly revision: number;
+  /** The object after a put; its last state after a delete. */
+  readonly bytes: Uint8Array;
+  readonly durability: Durability;
+}
+
+/**
+ * Where the API server keeps its objects. Keys are "plural/namespace/name" or "plural/name"; values are bytes of at most 1 MiB. One revision
+ * counter for the whole store: every successful write takes the next one, and none is ever used twice, not even across a crash.
+ * Safe for concurrent calls from one process. Every error is a StorageError (storage-error.ts).
+ */
+export interface Storage {
+  /** Stores a new key and returns its revision once the write is durable as asked. Throws `exists`. */
+  create(key: string, write: Write): Promise<number>;
+  /** Reads one key, as of the last acknowledged write or later. */
+  get(key: string): Promise<StoredObject | undefined>;
+  /** Reads the keys with a prefix in byte order. */
+  list(prefix: string, options?: ListOptions): Promise<StoredPage>;
+  /** Replaces a key if its revision is still `expected`. Throws `not-found`, or `mismatch` with the current revision. */
+  update(key: string, expected: number, write: Write): Promise<number>;
+  /** Removes a key if its revision is still `expected`; `write.bytes` is its last state. Throws like `update`. */
+  delete(key: string, expected: number, write: Write): Promise<number>;
+  /**
+   * Every event with a revision above `from` (default: from now), in order, exactly once, in batches, until `signal` aborts (then it ends without an error).
+   * Synced writes appear only once they are durable. Throws `compacted` when events above `from` are no longer kept; relaxed
+   * keys have no history, so only their newest state above `from` may appear. A caller that does not read fast enough to keep within a bound gets `slow`.
+   */
+  watch(
+    options: { readonly prefix: string; readonly from?: number },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly StorageEvent[]>;
+  /** Forgets history up to and including `revision`: lists at older revisions and watches from older revisions throw `compacted`. */
+  compact(revision: number): Promise<void>;
+  /** Finishes what was begun, syncs, and releases everything. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+import type { DeleteOptions, ListMeta, ListOptions, WriteOptions } from '../api/generated/types.ts';
+import type { ApiObject } from '../api/kinds/kind.ts';
+
+/** Names an object; `namespace` is absent for kinds without one. */
+export interface ObjectKey {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** Which objects: absent `namespace` means all of them. */
+export interface Scope extends ListOptions {
+  readonly namespace?: string | undefined;
+}
+
+export interface Page<T> {
+  readonly metadata: ListMeta;
+  readonly items: T[];
+}
+
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+
+export interface WatchEvent<T> {
+  readonly type: WatchEventType;
+  readonly object: T;
+}
+
+export interface CallOptions {
+  /** Ends the call; it then throws ApiError CANCELLED. */
+  readonly signal?: AbortSignal | undefined;
+  /** The call fails with DEADLINE_EXCEEDED after so many milliseconds (default 30,000; streams have none). */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface PatchTarget extends ObjectKey {
+  readonly subresource?: 'status' | undefined;
+}
+
+/**
+ * Talks to the API server about one kind. Every method throws ApiError and nothing else. Objects are plain values in the shape of
+ * their messages: times are {seconds, nanos}, quantities {string}, absent is absent.
+ */
+export interface ResourceClient<T extends ApiObject> {
+  create(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  get(key: ObjectKey, call?: CallOptions): Promise<T>;
+  /** One page, as large as `limit` and the server allow; `metadata.continue` asks for the next. */
+  list(scope?: Scope, call?: CallOptions): Promise<Page<T>>;
+  /** Batches of changes until aborted (then it throws CANCELLED) or until the server ends the stream (then it returns). */
+  watch(scope: Scope, call: CallOptions): AsyncIterable<WatchEvent<T>[]>;
+  update(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  updateStatus(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  /** A JSON merge patch, given in the object's JSON form. */
+  patch(target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  delete(key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<T>;
+}

@@ -1,0 +1,42 @@
+import { defineConfig } from 'vitest/config';
+
+const excluded = ['node_modules/**', 'dist/**'];
+
+// One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: [
+            '{api,client,apiserver,scheduler,agent,controllers,cli,examples,hack,test/fakes,test/builders,bench}/**/*.test.ts',
+          ],
+          exclude: excluded,
+        },
+      },
+      { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: excluded,
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'chaos',
+          include: ['test/chaos/**/*.test.ts'],
+          exclude: excluded,
+          testTimeout: 600_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
