@@ -1,0 +1,123 @@
+import type { ContainerAccess, ExecOptions, ExecSession, LogOptions } from '../../agent/runtime/runtime.ts';
+import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
+
+/** What an exec of the fake answers. `echo` sends what is written back, like `cat`. */
+export interface FakeExec {
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly exitCode?: number;
+  readonly echo?: boolean;
+}
+
+export interface FakeAccessControls {
+  /** Lines a container has written, in order; followers get new ones. */
+  writeLog(id: string, line: string, at?: Date): void;
+  onExec(answer: (id: string, options: ExecOptions) => FakeExec): void;
+}
+
+interface Wiring {
+  enter(method: 'logs' | 'exec', id: string): Promise<void>;
+  isRunning(id: string): boolean;
+  exists(id: string): boolean;
+  endOf(id: string): { ended: Promise<void>; cancel(): void };
+}
+
+interface LogLine {
+  readonly text: string;
+  readonly at: Date;
+}
+
+export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; controls: FakeAccessControls } {
+  const logs = new Map<string, LogLine[]>();
+  const wakers = new Set<() => void>();
+  let answer: (id: string, options: ExecOptions) => FakeExec = () => ({});
+
+  async function* readLogs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    await wiring.enter('logs', id);
+    if (!wiring.exists(id)) throw new RuntimeError('not-found', `logs of ${id}: no such container`);
+    const since = (logs.get(id) ?? []).filter((line) => options.sinceTime === undefined || line.at >= options.sinceTime);
+    let next =
+      (logs.get(id) ?? []).length - (options.tailLines === undefined ? since.length : Math.min(options.tailLines, since.length));
+    let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
+    while (!signal.aborted && left > 0) {
+      const line = logs.get(id)?.[next];
+      if (line !== undefined) {
+        next++;
+        const bytes = Buffer.from(`${options.timestamps ? `${line.at.toISOString()} ` : ''}${line.text}\n`).subarray(0, left);
+        left -= bytes.length;
+        yield bytes;
+      } else if (options.follow && wiring.isRunning(id)) await change(id, signal);
+      else return;
+    }
+  }
+
+  async function change(id: string, signal: AbortSignal): Promise<void> {
+    const waiting = wiring.endOf(id);
+    let wake = () => {};
+    const written = new Promise<void>((resolve) => {
+      wake = resolve;
+      wakers.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+    await Promise.race([waiting.ended, written]);
+    waiting.cancel();
+    wakers.delete(wake);
+    signal.removeEventListener('abort', wake);
+  }
+
+  const access: ContainerAccess = {
+    logs: readLogs,
+    async exec(id, options, signal) {
+      await wiring.enter('exec', id);
+      signal.throwIfAborted();
+      if (!wiring.isRunning(id)) throw new RuntimeError('conflict', `exec in ${id}: container is not running`);
+      return createSession(answer(id, options));
+    },
+  };
+  const controls: FakeAccessControls = {
+    writeLog(id, line, at = new Date()) {
+      logs.set(id, [...(logs.get(id) ?? []), { text: line, at }]);
+      for (const wake of wakers) wake();
+    },
+    onExec: (next) => {
+      answer = next;
+    },
+  };
+  return { access, controls };
+}
+
+function createSession(exec: FakeExec): ExecSession {
+  const written: Uint8Array[] = [];
+  let inputClosed = false;
+  let closed = false;
+  let wake = () => {};
+  return {
+    async *output() {
+      if (exec.stdout !== undefined) yield { stream: 'stdout', data: Buffer.from(exec.stdout) };
+      if (exec.stderr !== undefined) yield { stream: 'stderr', data: Buffer.from(exec.stderr) };
+      while (exec.echo === true && !closed) {
+        const data = written.shift();
+        if (data !== undefined) yield { stream: 'stdout', data };
+        else if (inputClosed) return;
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+    },
+    async write(data) {
+      written.push(data);
+      wake();
+    },
+    async closeInput() {
+      inputClosed = true;
+      wake();
+    },
+    async resize() {},
+    exitCode: async () => exec.exitCode ?? 0,
+    close() {
+      closed = true;
+      wake();
+    },
+  };
+}
