@@ -1,0 +1,91 @@
+// The arrows of DESIGN.md 1: who may import whom. Run by hack/verify-arrows; hack/verify-arrows.test.ts plants forbidden imports and
+// sees them refused.
+const rooms = ['api', 'client', 'apiserver', 'scheduler', 'agent', 'controllers', 'cli'];
+/** Everything outside a test file may import only these rooms besides its own. */
+const allowed = {
+  api: [],
+  client: ['api'],
+  apiserver: ['api'],
+  scheduler: ['api', 'client'],
+  agent: ['api', 'client'],
+  controllers: ['api', 'client'],
+  cli: ['api', 'client'],
+};
+const test = '\\.test\\.ts$';
+const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
+const startsMains = '^cli/commands/(up|down|server|agent)\\.ts$';
+
+const roomRules = rooms.map((room) => ({
+  name: `${room}-imports-only-${allowed[room].join('-and-') || 'itself'}`,
+  comment: `${room}/ may import ${[room, ...allowed[room]].join('/, ')}/ only.`,
+  severity: 'error',
+  from: { path: `^${room}/`, pathNot: room === 'cli' ? [test, startsMains] : [test] },
+  to: {
+    path: `^(${[...rooms, 'bench', 'examples', 'test'].filter((other) => other !== room && !allowed[room].includes(other)).join('|')})/`,
+  },
+}));
+
+export default {
+  forbidden: [
+    ...roomRules,
+    {
+      name: 'cli-starters-import-only-mains',
+      comment: 'cli/commands/{up,down,server,agent} may import the mains, and nothing else of those rooms.',
+      severity: 'error',
+      from: { path: startsMains },
+      to: { path: '^(apiserver|scheduler|agent|controllers)/', pathNot: mains },
+    },
+    {
+      name: 'only-docker-runtime-imports-docker',
+      comment: 'Only agent/runtime/docker/ talks to the Docker Engine; preflight and purge live in agent/.',
+      severity: 'error',
+      from: { pathNot: ['^agent/runtime/docker/', '^(test|bench)/', test] },
+      to: { path: 'node_modules/(dockerode|docker-modem)/' },
+    },
+    {
+      name: 'only-the-doors-import-grpc',
+      comment: 'Only apiserver/rpc, apiserver/storage/etcd, client, agent/probes and scheduler/extenders speak gRPC.',
+      severity: 'error',
+      from: {
+        pathNot: [
+          '^apiserver/(rpc|storage/etcd)/',
+          '^client/',
+          '^agent/probes/',
+          '^scheduler/extenders/',
+          '^(test|bench)/',
+          test,
+        ],
+      },
+      to: { path: 'node_modules/(@grpc|grpc-health-check)/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'api-does-no-io',
+      comment: 'api/ is pure: no file, process, network or clock of its own.',
+      severity: 'error',
+      from: { path: '^api/', pathNot: [test] },
+      to: { dependencyTypes: ['core'], pathNot: ['^(node:)?buffer$'] },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'No import cycles.',
+      severity: 'error',
+      from: { path: `^(${rooms.join('|')})/`, pathNot: '^api/generated/' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    { name: 'no-unresolved', comment: 'Every import resolves.', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'no-dev-dependencies-in-the-package',
+      comment: 'What is installed for users must not need a devDependency.',
+      severity: 'error',
+      from: { path: `^(${rooms.join('|')})/`, pathNot: [test] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '^dist/'] },
+    exclude: { path: ['^dist/', '^api/generated/types/'] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,58 @@
+# Shared by the scripts of hack/: what a fresh Debian machine lacks. Sourced, never run.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+state=/run/berth-hack          # what these scripts started themselves; gone after a reboot, like the processes
+docker_socket=/var/run/docker.sock
+
+step() { printf '\n==> %s\n' "$*"; }
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+docker_answers() { curl -sf --max-time 5 --unix-socket "$docker_socket" http://localhost/_ping >/dev/null 2>&1; }
+
+# install_packages NAME...: installs the Debian packages that are missing.
+install_packages() {
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  [ "$(id -u)" = 0 ] || fail "the Debian packages ${missing[*]} are missing: run this as root, or install them first"
+  command -v apt-get >/dev/null || fail "${missing[*]} are missing and this is not Debian: install them by hand"
+  step "installing Debian packages: ${missing[*]}"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# ensure_docker: installs the distribution's Docker Engine and starts it when none answers.
+ensure_docker() {
+  install_packages curl ca-certificates
+  docker_answers && return
+  install_packages docker.io iptables
+  docker_answers && return
+  if [ -d /run/systemd/system ]; then
+    systemctl start docker
+  else
+    step "starting dockerd"
+    mkdir -p "$state"
+    setsid dockerd >"$state/dockerd.log" 2>&1 </dev/null &
+    echo $! >"$state/dockerd.pid"
+  fi
+  for _ in $(seq 1 60); do docker_answers && return; sleep 0.5; done
+  tail -n 20 "$state/dockerd.log" >&2 2>/dev/null || true
+  fail "the Docker Engine does not answer on $docker_socket after 30 s"
+}
+
+# ensure_npm: installs the npm packages as locked, when they are not there yet.
+ensure_npm() {
+  command -v node >/dev/null || fail "Node.js 20 or newer is needed"
+  if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+    step "installing npm packages"
+    npm ci --no-audit --no-fund --loglevel=error
+  fi
+}
+
+# build: compiles TypeScript to dist/.
+build() {
+  step "building"
+  npm run --silent build
+}
