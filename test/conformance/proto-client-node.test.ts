@@ -1,0 +1,118 @@
+// The model files only: the package's index loads undici 8, which does not load on Node 20.
+import * as models from '@kubernetes/client-node/dist/gen/models/all.js';
+import type protobuf from 'protobufjs';
+import { describe, expect, it } from 'vitest';
+import { isEnvelope, jsonFields, messagesOf, ours, typeName } from './proto-descriptors.ts';
+
+interface Attribute {
+  readonly baseName: string;
+  readonly type: string;
+  readonly format: string;
+}
+interface Model {
+  getAttributeTypeMap(): Attribute[];
+}
+
+const groups = ['meta.v1', 'core.v1', 'coordination.v1'];
+const byName = models as unknown as Record<string, Model | undefined>;
+const modelOf = (message: string): Model | undefined => byName[`V1${message}`] ?? byName[`CoreV1${message}`];
+
+/** Fields of a model that the message has not, with the reason. */
+const missing: Record<string, string> = {};
+
+/** Fields of a message that the model has not, with the reason. */
+const added: Record<string, string> = {
+  'NodeStatus.usage': "the machine's figures, Berth's own",
+};
+
+/** Messages of Kubernetes' that its JSON API does not show as a model: they are inlined, scalars in JSON, or parameters of a URL. */
+const withoutModel: Record<string, string> = {
+  EphemeralContainerCommon: 'inlined into EphemeralContainer',
+  FieldsV1: 'any JSON object',
+  IntOrString: 'a number or a string in JSON',
+  ListOptions: 'parameters of a URL',
+  PodAttachOptions: 'parameters of a URL',
+  PodExecOptions: 'parameters of a URL',
+  PodLogOptions: 'parameters of a URL',
+  PodPortForwardOptions: 'parameters of a URL',
+  ProbeHandler: 'inlined into Probe',
+  Quantity: 'a string in JSON',
+  VolumeSource: 'inlined into Volume',
+};
+
+/** Kind and apiVersion stand in the JSON form only; the codec adds and takes them. */
+const isTypeMeta = (attribute: Attribute, message: protobuf.Type): boolean =>
+  ['apiVersion', 'kind'].includes(attribute.baseName) &&
+  (message.fields.metadata !== undefined || message.name === 'DeleteOptions');
+
+/** The JSON types that a field's type may appear as in the models: "type|format". */
+function jsonTypes(field: protobuf.Field): string[] {
+  const type = typeName(field);
+  const name = type.replace(/^.*\./, '');
+  const micro = field.options?.['(berth.meta.v1.micro_time)'] === true;
+  const known: Record<string, string[]> = {
+    string: ['string|'],
+    bool: ['boolean|'],
+    int32: ['number|int32'],
+    int64: ['number|int64'],
+    double: ['number|double'],
+    bytes: ['string|byte'],
+    'google.protobuf.Timestamp': micro ? ['V1MicroTime|date-time-micro'] : ['Date|date-time'],
+    'berth.meta.v1.Quantity': ['string|'],
+    'berth.meta.v1.IntOrString': ['IntOrString|int-or-string'],
+    'berth.meta.v1.FieldsV1': ['any|'],
+  };
+  const scalars = known[type] ?? [`V1${name}|`, `CoreV1${name}|`];
+  const wrap = (form: (type: string) => string): string[] =>
+    scalars.map((scalar) => scalar.replace(/^(.*)\|/, (_, inner) => `${form(inner)}|`));
+  if (field.map) return wrap((inner) => `{ [key: string]: ${inner}; }`);
+  return field.repeated ? wrap((inner) => `Array<${inner}>`) : scalars;
+}
+
+const compared = groups
+  .flatMap(messagesOf)
+  .filter((message) => modelOf(message.name) !== undefined)
+  .map((message) => ({ name: message.name, message, attributes: modelOf(message.name)!.getAttributeTypeMap() }));
+
+describe("the protos have every field of Kubernetes' JSON models", () => {
+  it.each(compared)('$name', ({ name, message, attributes }) => {
+    const fields = new Map(jsonFields(message).map((field) => [field.name, field]));
+    const expected = attributes.filter(
+      (attribute) => !isTypeMeta(attribute, message) && !(`${name}.${attribute.baseName}` in missing),
+    );
+    const wrong = expected.flatMap(({ baseName, type, format }) => {
+      const field = fields.get(baseName);
+      if (!field) return [`${baseName}: missing`];
+      return jsonTypes(field).includes(`${type}|${format}`) ? [] : [`${baseName}: ${typeName(field)} is not ${type}|${format}`];
+    });
+    expect(wrong).toEqual([]);
+    const names = expected.map((attribute) => attribute.baseName);
+    expect([...fields.keys()].filter((field) => !names.includes(field) && !(`${name}.${field}` in added))).toEqual([]);
+  });
+
+  it('compares more than a hundred messages', () => {
+    expect(compared.length).toBeGreaterThan(100);
+  });
+
+  it('gives a reason for every message without a model', () => {
+    const others = groups.flatMap((group) =>
+      messagesOf(group).filter(
+        (message) => !modelOf(message.name) && !isEnvelope(message) && !(`${group}.${message.name}` in ours),
+      ),
+    );
+    expect(others.map((message) => message.name).sort()).toEqual(Object.keys(withoutModel).sort());
+  });
+
+  it('lists no difference that is none', () => {
+    const model = Object.fromEntries(
+      compared.map(({ name, attributes }) => [name, attributes.map((attribute) => attribute.baseName)]),
+    );
+    const message = Object.fromEntries(compared.map((pair) => [pair.name, jsonFields(pair.message).map((field) => field.name)]));
+    const has = (table: Record<string, string[]>, path: string): boolean => {
+      const [name, field] = path.split('.');
+      return table[name!]?.includes(field!) ?? false;
+    };
+    expect(Object.keys(missing).filter((path) => !has(model, path) || has(message, path))).toEqual([]);
+    expect(Object.keys(added).filter((path) => has(model, path) || !has(message, path))).toEqual([]);
+  });
+});

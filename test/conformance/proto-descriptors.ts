@@ -1,0 +1,63 @@
+import protobuf from 'protobufjs';
+import { descriptors } from '../../api/generated/descriptors.ts';
+
+/** The embedded descriptors, resolved: what the proto tests look at. */
+export const root = protobuf.Root.fromJSON(descriptors).resolveAll();
+
+/** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */
+export function messagesOf(group: string): protobuf.Type[] {
+  const found = root.lookup(`berth.${group}`);
+  if (!(found instanceof protobuf.Namespace)) throw new Error(`no package berth.${group}`);
+  return found.nestedArray.filter((nested) => nested instanceof protobuf.Type);
+}
+
+/** Messages that carry requests and answers; Kubernetes says those in HTTP. */
+export const isEnvelope = (message: protobuf.Type): boolean => /(WriteRequest|WatchResponse|WatchEvent)$/.test(message.name);
+
+/** The fields of a message as they stand in its JSON object: inline messages give their own fields. */
+export function jsonFields(message: protobuf.Type): protobuf.Field[] {
+  return message.fieldsArray.flatMap((field) =>
+    field.options?.['(berth.meta.v1.inline)'] === true && field.resolvedType instanceof protobuf.Type
+      ? jsonFields(field.resolvedType)
+      : [field],
+  );
+}
+
+/** The full name of a field's message, or the scalar's name. */
+export const typeName = (field: protobuf.Field): string => field.resolvedType?.fullName.replace(/^\./, '') ?? field.type;
+
+/** Messages that Kubernetes' protobuf API does not have, by group and name, with the reason. */
+export const ours: Record<string, string> = {
+  'core.v1.ExecExit': 'exec is a gRPC stream, its end a frame',
+  'core.v1.NodeUsage': "the machine's figures, Berth's own",
+  'core.v1.PodExecRequest': 'exec is a gRPC stream',
+  'core.v1.PodExecResponse': 'exec is a gRPC stream',
+  'core.v1.PodExecStart': 'exec is a gRPC stream',
+  'core.v1.PodLogsRequest': 'logs are a gRPC stream',
+  'core.v1.PodLogsResponse': 'logs are a gRPC stream',
+  'core.v1.StdinClose': 'exec is a gRPC stream',
+  'core.v1.TerminalSize': 'exec is a gRPC stream',
+  'meta.v1.DeleteCollectionRequest': 'a request of every service',
+  'meta.v1.DeleteCollectionResponse': 'counts what was deleted',
+  'meta.v1.DeleteRequest': 'a request of every service',
+  'meta.v1.GetRequest': 'a request of every service',
+  'meta.v1.KindInfo': 'the generic service',
+  'meta.v1.KindReference': 'the generic service',
+  'meta.v1.KindsRequest': 'the generic service',
+  'meta.v1.KindsResponse': 'the generic service',
+  'meta.v1.ListRequest': 'a request of every service',
+  'meta.v1.ObjectDeleteCollectionRequest': 'the generic service',
+  'meta.v1.ObjectDeleteRequest': 'the generic service',
+  'meta.v1.ObjectEvent': 'the generic service',
+  'meta.v1.ObjectGetRequest': 'the generic service',
+  'meta.v1.ObjectListRequest': 'the generic service',
+  'meta.v1.ObjectListResponse': 'the generic service',
+  'meta.v1.ObjectPatchRequest': 'the generic service',
+  'meta.v1.ObjectResponse': 'the generic service',
+  'meta.v1.PatchRequest': 'a request of every service',
+  'meta.v1.Table': 'what a person looks at, smaller than the one of Kubernetes, never in its protobuf',
+  'meta.v1.TableColumn': 'a part of Table',
+  'meta.v1.TableRow': 'a part of Table',
+  'meta.v1.WatchRequest': 'a request of every service',
+  'meta.v1.WriteOptions': 'create, update and patch options in one',
+};
