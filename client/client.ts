@@ -1,0 +1,116 @@
+import type {
+  Open,
+  Pod,
+  PodExecOptions,
+  PodExecRequest,
+  PodExecResponse,
+  PodLogOptions,
+  PodLogsResponse,
+} from '../api/generated/types.ts';
+import type { KindMap, KindName } from '../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import type { ObjectsClient } from './objects-client.ts';
+import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
+
+/** Where the API server is and who is calling. */
+export interface ConnectOptions {
+  /** "host:port". */
+  readonly address: string;
+  /** The certificate of the CA that signed the server's certificate (PEM). */
+  readonly ca: string;
+  /** The client's certificate and key (PEM), both or neither. */
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  /** A bearer token, for those without a certificate. */
+  readonly token?: string | undefined;
+  /** Names the program in the server's log, e.g. "my-controller/1.2". */
+  readonly userAgent?: string | undefined;
+  /** Called with every warning that the server sends with an answer, e.g. about a field that Berth does not act on. */
+  readonly onWarning?: ((text: string) => void) | undefined;
+}
+
+/** The subresource `binding` needs the pod's name; with `uid` it binds this very pod and no later one of the same name. */
+export interface BindTarget extends ObjectKey {
+  readonly uid?: string | undefined;
+}
+
+export interface PodClient extends ResourceClient<Pod> {
+  /** Assigns the pod to the node, once. ABORTED: it is bound already, is another pod, or does not fit on the node any more. */
+  bind(target: BindTarget, nodeName: string, call?: CallOptions): Promise<Pod>;
+  /** What the container wrote, piece by piece; with `follow` until it ends or the call is aborted. Reads no faster than the caller. */
+  logs(key: ObjectKey, options?: PodLogOptions, call?: CallOptions): AsyncIterable<Buffer>;
+  /** Runs a command in a running container. Reads and writes no faster than the other side. */
+  exec(key: ObjectKey, options: PodExecOptions, call?: CallOptions): ExecStream;
+}
+
+/** A command that runs in a container. Whoever started it reads `output` to its end, or closes. */
+export interface ExecStream {
+  /** Input of the command; resolves when there is room for more. */
+  write(data: Uint8Array): Promise<void>;
+  /** The input has ended; the output goes on. */
+  closeInput(): void;
+  /** The terminal's new size in characters. */
+  resize(width: number, height: number): void;
+  /** Output as it comes, until the command ends. May be read once. Throws ApiError when the connection fails. */
+  output(): AsyncIterable<ExecOutput>;
+  /** The command's exit code, known when `output` has been read to its end. */
+  exitCode(): Promise<number>;
+  /** Ends the call, also in the middle; the command loses its terminal. */
+  close(): void;
+}
+
+export interface ExecOutput {
+  readonly stream: 'stdout' | 'stderr';
+  readonly data: Buffer;
+}
+
+/** The agent's side of how the API server reaches a node. Used by agents only. */
+export interface TunnelClient {
+  /** Keeps the control stream of a node open until `signal` aborts or the server ends it; the caller opens it again. */
+  control(nodeName: string, signal: AbortSignal): TunnelControl;
+  /** Opens the stream that the server asked for with `Open.streamId`. */
+  serve(streamId: string, signal: AbortSignal): TunnelStream;
+}
+
+export interface TunnelControl {
+  /** What the server asks for, as it asks. Ends when the server ends the stream; throws CANCELLED on abort, UNAVAILABLE on failure. */
+  requests(): AsyncIterable<Open>;
+  /** Tells the server that a stream cannot be served, and why. */
+  refuse(streamId: string, error: unknown): Promise<void>;
+}
+
+/** One log or one command, with flow control from end to end. */
+export interface TunnelStream {
+  /** What the user sends to a command. Ends with the user's side; throws CANCELLED when the user has gone. */
+  input(): AsyncIterable<PodExecRequest>;
+  /** Sends a piece; resolves when there is room for more. Throws when the user has gone. */
+  write(frame: TunnelFrame): Promise<void>;
+  /** Says that the stream failed, as its last frame, and ends it. */
+  fail(error: unknown): Promise<void>;
+  /** Ends the stream. */
+  end(): void;
+  /** Aborted when the stream is over, whoever ended it. */
+  readonly closed: AbortSignal;
+}
+
+export type TunnelFrame = { readonly logs: PodLogsResponse } | { readonly exec: PodExecResponse };
+
+/** Everything a program needs to talk to the API server, over one connection that is made with the first call and made again when it breaks. */
+export interface Client {
+  readonly pods: PodClient;
+  readonly nodes: ResourceClient<KindMap['Node']>;
+  readonly namespaces: ResourceClient<KindMap['Namespace']>;
+  readonly events: ResourceClient<KindMap['Event']>;
+  readonly configMaps: ResourceClient<KindMap['ConfigMap']>;
+  readonly secrets: ResourceClient<KindMap['Secret']>;
+  readonly leases: ResourceClient<KindMap['Lease']>;
+  readonly nodeMetrics: ResourceClient<KindMap['NodeMetrics']>;
+  /** The client of any kind, by its name or descriptor. */
+  resource<K extends KindName>(kind: K): ResourceClient<KindMap[K]>;
+  resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;
+  /** The generic door: any kind, as JSON, protobuf or a table. */
+  readonly objects: ObjectsClient;
+  readonly tunnel: TunnelClient;
+  /** Ends every call with CANCELLED and closes the connection. */
+  close(): void;
+}

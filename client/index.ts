@@ -1,0 +1,53 @@
+// The package's entry: everything a program needs to use Berth's API.
+export * from '../api/errors/index.ts';
+export type * from '../api/generated/types.ts';
+export { type KindMap, type KindName, kindOf, kinds } from '../api/kinds/index.ts';
+export type { ApiObject, Kind } from '../api/kinds/kind.ts';
+export { objectKey, splitKey } from '../api/meta/key.ts';
+export type { Json, JsonObject } from '../api/meta/merge-patch.ts';
+export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts';
+export type {
+  BindTarget,
+  Client,
+  ConnectOptions,
+  ExecOutput,
+  ExecStream,
+  PodClient,
+  TunnelClient,
+  TunnelControl,
+  TunnelFrame,
+  TunnelStream,
+} from './client.ts';
+export { type Clock, pause, systemClock } from './clock.ts';
+export {
+  ConfigError,
+  type Context,
+  type ContextSummary,
+  configPath,
+  listContexts,
+  loadContext,
+  type NewContext,
+  removeContext,
+  upsertContext,
+  useContext,
+} from './config.ts';
+export { connect } from './connect.ts';
+export { createEventRecorder, type EventRecorder, type EventRecorderOptions, type EventType } from './events.ts';
+export type { IndexFunction, Lister } from './indexer.ts';
+export { createInformer, type Informer, type InformerHandler, type InformerOptions } from './informer.ts';
+export { type Listing, listAll } from './list-all.ts';
+export { type Logger, stderrLogger } from './logger.ts';
+export type { ObjectChange, ObjectPage, ObjectsClient, ObjectWriteOptions, TableChange, TablePage } from './objects-client.ts';
+export { referenceTo } from './reference.ts';
+export { createReflector, type Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
+export type {
+  CallOptions,
+  ObjectKey,
+  Page,
+  PatchTarget,
+  ResourceClient,
+  Scope,
+  WatchEvent,
+  WatchEventType,
+} from './resource-client.ts';
+export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-queue.ts';

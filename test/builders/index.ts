@@ -1,0 +1,3 @@
+export { metadata, quantities, type Resources } from './metadata.ts';
+export { type NodeBuilder, node } from './node.ts';
+export { type PodBuilder, pod } from './pod.ts';
