@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { extract } from 'tar-stream';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createFakeRuntime } from '../../test/fakes/fake-runtime.ts';
+import { codeOffset } from './elf.ts';
+import { buildPauseProgram } from './program.ts';
+import { ensureSandboxImage, ownSandboxImage, sandboxLayer, thisMachine } from './sandbox-image.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-pause-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the sandbox program', () => {
+  it.each([
+    ['amd64', 62],
+    ['arm64', 183],
+  ] as const)('is a static 64-bit ELF executable for %s whose entry is its first instruction', (machine, number) => {
+    const file = buildPauseProgram(machine);
+    expect(file.subarray(0, 4).toString('latin1')).toBe('\x7fELF');
+    expect([file[4], file[5], file.readUInt16LE(16), file.readUInt16LE(18)]).toEqual([2, 1, 2, number]);
+    expect(Number(file.readBigUInt64LE(24))).toBe(0x400000 + codeOffset);
+    // One loaded segment holds the whole file and can be read and executed; the second only says that the stack is not executable.
+    expect([file.readUInt32LE(64), file.readUInt32LE(68), Number(file.readBigUInt64LE(96))]).toEqual([1, 5, file.length]);
+    expect([file.readUInt32LE(120), file.readUInt32LE(124)]).toEqual([0x6474e551, 6]);
+    expect(file.subarray(-8)).toEqual(Buffer.from([2, 0x40, 1, 0, 0, 0, 0, 0]));
+  });
+
+  it('jumps and addresses on arm64 where its comments say', () => {
+    const code = buildPauseProgram('arm64').subarray(codeOffset);
+    const word = (index: number) => code.readUInt32LE(index * 4);
+    const signed = (value: number, bits: number) => (value << (32 - bits)) >> (32 - bits);
+    const conditional = (index: number) => index + signed((word(index) >>> 5) & 0x7ffff, 19);
+    const unconditional = (index: number) => index + signed(word(index) & 0x3ffffff, 26);
+    const address = (index: number) => index + ((word(index) >>> 5) & 0x7ffff);
+    expect([13, 15, 17, 26].map(conditional)).toEqual([19, 28, 28, 19]);
+    expect([18, 27].map(unconditional)).toEqual([6, 6]);
+    expect([1, 6].map(address)).toEqual([32, 32]);
+    const numbers = [4, 10, 23, 29].map((index) => (word(index) >>> 5) & 0xffff);
+    expect(numbers).toEqual([135, 137, 260, 94]);
+  });
+
+  describe.runIf(process.arch === 'x64')('for real', () => {
+    const program = join(folder, 'pause');
+    writeFileSync(program, buildPauseProgram('amd64'), { mode: 0o755 });
+
+    async function started() {
+      const child = spawn(program, { stdio: 'ignore' });
+      await once(child, 'spawn');
+      // It sleeps once it waits for a signal: state S. Only then are its signals blocked.
+      while (stat(child.pid)[2] !== 'S') await new Promise((resolve) => setImmediate(resolve));
+      return child;
+    }
+    const stat = (pid: number | undefined) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
+
+    it.each(['SIGTERM', 'SIGINT'] as const)('sleeps without using the processor and ends with code 0 on %s', async (signal) => {
+      const child = await started();
+      expect([stat(child.pid)[13], stat(child.pid)[14]]).toEqual(['0', '0']);
+      child.kill(signal);
+      expect(await once(child, 'exit')).toEqual([0, null]);
+    });
+
+    it('goes on after the death of a child that is not there, and after being stopped and continued', async () => {
+      const child = await started();
+      child.kill('SIGCHLD');
+      child.kill('SIGSTOP');
+      child.kill('SIGCONT');
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(child.exitCode).toBeNull();
+      child.kill('SIGTERM');
+      expect(await once(child, 'exit')).toEqual([0, null]);
+    });
+  });
+});
+
+describe('the sandbox image', () => {
+  it('is one layer with the program, the same bytes every time', async () => {
+    const layer = await sandboxLayer('amd64');
+    expect(layer).toEqual(await sandboxLayer('amd64'));
+    const names: string[] = [];
+    const reading = extract();
+    reading.on('entry', (header, stream, next) => {
+      names.push(`${header.name} ${header.mode?.toString(8)}`);
+      stream.on('end', next).resume();
+    });
+    reading.end(layer);
+    await once(reading, 'finish');
+    expect(names).toEqual(['pause 755']);
+  });
+
+  it('is loaded once, and never pulled', async () => {
+    const fake = createFakeRuntime();
+    await ensureSandboxImage(fake.images, undefined, 'amd64');
+    await ensureSandboxImage(fake.images, undefined, 'amd64');
+    expect(fake.calls.map((call) => `${call.method} ${call.target}`)).toEqual([
+      `find ${ownSandboxImage}`,
+      `load ${ownSandboxImage}`,
+      `find ${ownSandboxImage}`,
+    ]);
+  });
+
+  it('is pulled when it is set to another that is not present', async () => {
+    const fake = createFakeRuntime();
+    await ensureSandboxImage(fake.images, 'example.org/pause:3');
+    expect(fake.callsOf('pull').map((call) => call.target)).toEqual(['example.org/pause:3']);
+  });
+
+  it('refuses a processor there is no program for', () => {
+    expect(() => thisMachine('riscv64')).toThrow('riscv64');
+  });
+});

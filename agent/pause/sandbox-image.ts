@@ -1,0 +1,40 @@
+import { buffer } from 'node:stream/consumers';
+import { pack } from 'tar-stream';
+import type { ImageService, LocalImage } from '../runtime/runtime.ts';
+import type { Machine } from './elf.ts';
+import { buildPauseProgram } from './program.ts';
+
+/** The image that Berth makes itself; the number grows with the program. */
+export const ownSandboxImage = 'berth/pause:1';
+
+const pullTimeoutMs = 600_000;
+const path = 'pause';
+
+/**
+ * Makes sure that the sandbox image is present, once per start of the agent. Berth's own is made on the spot, without a registry; another
+ * is pulled when it is missing. Throws RuntimeError.
+ */
+export async function ensureSandboxImage(
+  images: ImageService,
+  reference: string = ownSandboxImage,
+  machine: Machine = thisMachine(),
+): Promise<LocalImage> {
+  const present = await images.find(reference);
+  if (present !== undefined) return present;
+  if (reference !== ownSandboxImage) return images.pull(reference, AbortSignal.timeout(pullTimeoutMs));
+  return images.load(reference, await sandboxLayer(machine), [`/${path}`]);
+}
+
+/** The image's only layer: a tar with one file, the same bytes every time. */
+export async function sandboxLayer(machine: Machine): Promise<Buffer> {
+  const archive = pack();
+  archive.entry({ name: path, mode: 0o755, mtime: new Date(0) }, buildPauseProgram(machine));
+  archive.finalize();
+  return buffer(archive);
+}
+
+export function thisMachine(arch: string = process.arch): Machine {
+  if (arch === 'x64') return 'amd64';
+  if (arch === 'arm64') return 'arm64';
+  throw new Error(`no sandbox program for ${arch} processors: set a sandbox image of your own`);
+}

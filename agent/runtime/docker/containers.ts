@@ -1,0 +1,190 @@
+import type {
+  ContainerConfig,
+  ContainerIdentity,
+  ContainerRuntime,
+  ObservedContainer,
+  RuntimeVersion,
+  SandboxConfig,
+} from '../runtime.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { containerSpec, sandboxOomScoreAdj, sandboxSpec } from './container-spec.ts';
+import { createContainer } from './create.ts';
+import type { Engine } from './engine.ts';
+import type { Inventory } from './inventory.ts';
+import { findTakenPort } from './ports.ts';
+
+export interface ContainersOptions {
+  readonly engine: Engine;
+  readonly inventory: Inventory;
+  readonly nodeName: string;
+  readonly warn: (message: string) => void;
+}
+
+// Starting includes the engine's own work on networks and cgroups; under load on a slow disk it takes many seconds.
+const startTimeoutMs = 120_000;
+// What the engine may take beyond the grace period to kill and to clean up.
+const stopSlackMs = 30_000;
+const removeTimeoutMs = 60_000;
+const notModified = 304;
+
+export type ContainerCalls = Omit<ContainerRuntime, 'events'>;
+
+export function createContainers(options: ContainersOptions): ContainerCalls {
+  const { engine, inventory, nodeName } = options;
+  const oom = createOomPolicy(options.warn);
+
+  async function start(id: string, action: string): Promise<void> {
+    await engine.call({
+      method: 'POST',
+      path: `/containers/${id}/start`,
+      action,
+      accept: [notModified],
+      timeoutMs: startTimeoutMs,
+    });
+  }
+
+  async function createAndStart(identity: ContainerIdentity, spec: object): Promise<{ id: string; error: unknown }> {
+    const id = await createContainer({ engine, inventory, nodeName, identity, spec });
+    const started = inventory.starting(id);
+    try {
+      await start(id, `start container ${nameOf(identity)}`);
+      return { id, error: undefined };
+    } catch (error) {
+      return { id, error };
+    } finally {
+      started();
+      inventory.forget(id);
+    }
+  }
+
+  async function remove(id: string): Promise<void> {
+    await ignoreGone(
+      engine.call({
+        method: 'DELETE',
+        path: `/containers/${id}`,
+        query: { v: 1, force: 1 },
+        action: `remove container ${id}`,
+        timeoutMs: removeTimeoutMs,
+        slow: true,
+      }),
+    );
+    inventory.forget(id);
+  }
+
+  /** A sandbox that did not start is of no use to anyone: it is removed again. */
+  async function tryStartSandbox(config: SandboxConfig, oomScoreAdj: number): Promise<{ id: string; error: unknown }> {
+    const result = await createAndStart(config.identity, sandboxSpec(nodeName, config, oomScoreAdj));
+    if (result.error !== undefined) await remove(result.id);
+    return result;
+  }
+
+  async function runSandbox(config: SandboxConfig): Promise<ObservedContainer> {
+    let { id, error } = await tryStartSandbox(config, oom.bounded(sandboxOomScoreAdj));
+    if (error !== undefined) {
+      const taken = await findTakenPort(config.portMappings);
+      if (taken !== undefined) throw new RuntimeError('port-in-use', wordsOf(error), { cause: error });
+      if (!oom.mayBeTheCause(error)) throw error;
+      ({ id, error } = await tryStartSandbox(config, 0));
+      if (error !== undefined) throw error;
+      oom.refused();
+    } else oom.allowed();
+    return inventory.observe(id);
+  }
+
+  async function runContainer(config: ContainerConfig): Promise<ObservedContainer> {
+    const spec = containerSpec(nodeName, config, oom.bounded(config.oomScoreAdj ?? 0));
+    const { id, error } = await createAndStart(config.identity, spec);
+    const container = await inventory.observe(id);
+    // Kept by the engine with its own words; anything else (no answer, sandbox gone) is the caller's to retry.
+    if (error !== undefined && container.error === '' && container.state === 'created') throw error;
+    return container;
+  }
+
+  async function stop(id: string, gracePeriodSeconds: number): Promise<void> {
+    const seconds = Math.max(0, Math.ceil(gracePeriodSeconds));
+    await ignoreGone(
+      engine.call({
+        method: 'POST',
+        path: `/containers/${id}/stop`,
+        query: { t: seconds },
+        action: `stop container ${id}`,
+        accept: [notModified],
+        timeoutMs: seconds * 1000 + stopSlackMs,
+        slow: true,
+      }),
+    );
+    inventory.forget(id);
+  }
+
+  return { list: (podUid) => inventory.list(podUid), runSandbox, runContainer, stop, remove, version: () => readVersion(engine) };
+}
+
+/** Gone already, or on its way: what was asked for is so. */
+async function ignoreGone(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof RuntimeError && (error.code === 'not-found' || error.code === 'conflict')) return;
+    throw error;
+  }
+}
+
+function nameOf(identity: ContainerIdentity): string {
+  return `${identity.podNamespace}/${identity.podName}/${identity.containerName}`;
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+interface OomPolicy {
+  bounded(oomScoreAdj: number): number;
+  allowed(): void;
+  refused(): void;
+  mayBeTheCause(error: unknown): boolean;
+}
+
+/**
+ * A negative oom score needs a capability that a restricted machine may lack, and the engine's error does not say so. The first sandbox is
+ * the probe: when it starts only without, no container asks for one any more.
+ */
+function createOomPolicy(warn: (message: string) => void): OomPolicy {
+  let known: 'unknown' | 'allowed' | 'refused' = 'unknown';
+  return {
+    bounded: (oomScoreAdj) => (known === 'refused' ? Math.max(0, oomScoreAdj) : oomScoreAdj),
+    allowed() {
+      if (known === 'unknown') known = 'allowed';
+    },
+    refused() {
+      if (known === 'refused') return;
+      known = 'refused';
+      warn(
+        'this machine refuses negative oom scores (CAP_SYS_RESOURCE is missing): containers run without out-of-memory protection',
+      );
+    },
+    mayBeTheCause: (error) =>
+      known === 'unknown' && error instanceof RuntimeError && error.code !== 'unavailable' && error.code !== 'timeout',
+  };
+}
+
+interface EngineInfo {
+  readonly ServerVersion: string;
+  readonly CgroupDriver: string;
+  readonly CgroupVersion?: string;
+  readonly DockerRootDir: string;
+}
+
+async function readVersion(engine: Engine): Promise<RuntimeVersion> {
+  const [apiVersion, info] = await Promise.all([
+    engine.apiVersion(),
+    engine.call<EngineInfo>({ method: 'GET', path: '/info', action: 'get engine info' }),
+  ]);
+  return {
+    // Distributions append their own build to the version: 20.10.24+dfsg1.
+    runtime: `docker://${info.ServerVersion.replace(/\+.*$/, '')}`,
+    apiVersion,
+    cgroupVersion: info.CgroupVersion === '2' ? 2 : 1,
+    cgroupDriver: info.CgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
+    rootDir: info.DockerRootDir,
+  };
+}

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ObservedContainer, RuntimeEvent } from '../runtime.ts';
+import type { Engine } from './engine.ts';
+import { label } from './labels.ts';
+import { parseLines } from './lines.ts';
+
+/** An event as the engine writes it, one JSON object a line. */
+interface EngineEvent {
+  readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> };
+  readonly timeNano?: number;
+}
+
+export interface EventsOptions {
+  readonly engine: Engine;
+  readonly nodeName: string;
+  /** What there is, to name every pod after a gap. */
+  readonly list: () => Promise<ObservedContainer[]>;
+  /** Called for each event before it is passed on, and once for everything after a gap. */
+  readonly onChange: (containerId: string | undefined, atMs: number | undefined) => void;
+  readonly warn: (message: string) => void;
+  readonly random?: () => number;
+}
+
+// Only what can change a pod's status; the many exec events of probes stay away.
+const actions = ['create', 'start', 'die', 'oom', 'destroy', 'pause', 'unpause'];
+const firstDelayMs = 100;
+const lastDelayMs = 10_000;
+// The engine's time and ours may differ a little, and events of the same moment come in any order.
+const overlapMs = 2_000;
+
+/** The engine's events of this node's containers, for as long as the signal allows: reconnects by itself and names every pod after each gap. */
+export async function* watchEvents(options: EventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+  let lastMs: number | undefined;
+  let delayMs = firstDelayMs;
+  let gap = false;
+  while (!signal.aborted) {
+    try {
+      const stream = await openStream(options, lastMs, signal);
+      delayMs = firstDelayMs;
+      if (gap) {
+        options.onChange(undefined, undefined);
+        yield* everyPod(await options.list());
+      }
+      for await (const event of parseLines<EngineEvent>(stream)) {
+        const atMs = event.timeNano === undefined ? undefined : event.timeNano / 1e6;
+        lastMs = atMs ?? lastMs;
+        const hint = hintOf(event);
+        if (hint === undefined) continue;
+        options.onChange(hint.containerId, atMs);
+        yield hint;
+      }
+      if (!signal.aborted) options.warn('the engine closed its events stream: reconnecting');
+    } catch (error) {
+      if (signal.aborted) return;
+      options.warn(
+        `events: ${error instanceof Error ? error.message : String(error)}; trying again in ${Math.round(delayMs)} ms`,
+      );
+    }
+    if (signal.aborted) return;
+    gap = true;
+    options.engine.forgetVersion();
+    await pause(delayMs * (0.5 + (options.random ?? Math.random)() / 2), signal);
+    delayMs = Math.min(delayMs * 2, lastDelayMs);
+  }
+}
+
+function openStream(options: EventsOptions, lastMs: number | undefined, signal: AbortSignal) {
+  return options.engine.stream({
+    method: 'GET',
+    path: '/events',
+    query: {
+      filters: { type: ['container'], label: [`${label.node}=${options.nodeName}`], event: actions },
+      ...(lastMs === undefined ? {} : { since: ((lastMs - overlapMs) / 1000).toFixed(3) }),
+    },
+    action: 'watch engine events',
+    signal,
+  });
+}
+
+function hintOf(event: EngineEvent): RuntimeEvent | undefined {
+  const podUid = event.Actor?.Attributes?.[label.podUid];
+  const containerId = event.Actor?.ID;
+  return podUid === undefined || containerId === undefined ? undefined : { podUid, containerId };
+}
+
+function everyPod(containers: readonly ObservedContainer[]): RuntimeEvent[] {
+  const byPod = new Map<string, RuntimeEvent>();
+  for (const { podUid, id } of containers) if (!byPod.has(podUid)) byPod.set(podUid, { podUid, containerId: id });
+  return [...byPod.values()];
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal });
+  } catch {
+    // Aborted: the loop sees it itself.
+  }
+}

@@ -1,0 +1,141 @@
+import type { ObservedContainer } from '../runtime.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import type { Engine } from './engine.ts';
+import { label } from './labels.ts';
+import { type Inspection, type ListEntry, observeEntry, observeInspection } from './observe.ts';
+
+/**
+ * The node's containers. One list call gives labels and states; times, exit codes and process ids need an inspect each, so these are kept
+ * per container until its state changes or an event names it: a list where nothing changed is one call.
+ */
+export interface Inventory {
+  list(podUid?: string): Promise<ObservedContainer[]>;
+  /** Asks the engine about one container, or undefined when it is gone. By id or name. */
+  inspect(id: string): Promise<Inspection | undefined>;
+  /** Asks, keeps, and returns it as observed; throws `not-found` when it is gone. */
+  observe(id: string): Promise<ObservedContainer>;
+  /** What is known of a container from before this moment (default: now) may be old: the next list asks again. */
+  forget(id: string, atMs?: number): void;
+  forgetAll(): void;
+  /** While a container is being created its inspect would wait for the start to end: lists say "created" until the returned function is called. */
+  starting(id: string): () => void;
+}
+
+interface Kept {
+  /** When it was asked for, by the clock that the engine shares. */
+  readonly askedAtMs: number;
+  readonly engineState: string;
+  readonly container: ObservedContainer;
+}
+
+const inspectsAtOnce = 8;
+// A container whose inspect hangs (its runtime is stuck) must not hold up the list of all others.
+const inspectTimeoutMs = 5_000;
+
+export function createInventory(engine: Engine, nodeName: string): Inventory {
+  const kept = new Map<string, Kept>();
+  const inCreation = new Set<string>();
+  // Counts what was forgotten, so that an inspect that was under way meanwhile is not kept.
+  const generations = new Map<string, number>();
+  let allGeneration = 0;
+
+  function generationOf(id: string): string {
+    return `${allGeneration}/${generations.get(id) ?? 0}`;
+  }
+
+  async function inspect(id: string): Promise<Inspection | undefined> {
+    try {
+      return await engine.call<Inspection>({
+        method: 'GET',
+        path: `/containers/${encodeURIComponent(id)}/json`,
+        action: `inspect container ${id}`,
+        timeoutMs: inspectTimeoutMs,
+      });
+    } catch (error) {
+      if (error instanceof RuntimeError && error.code === 'not-found') return undefined;
+      throw error;
+    }
+  }
+
+  async function refresh(id: string): Promise<ObservedContainer | undefined> {
+    const generation = generationOf(id);
+    const askedAtMs = Date.now();
+    const inspection = await inspect(id);
+    if (inspection === undefined) return undefined;
+    const container = observeInspection(inspection);
+    if (generation === generationOf(id)) kept.set(id, { askedAtMs, engineState: inspection.State.Status, container });
+    return container;
+  }
+
+  async function observeListed(entry: ListEntry): Promise<ObservedContainer | undefined> {
+    const known = kept.get(entry.Id);
+    if (known !== undefined && known.engineState === entry.State) return known.container;
+    if (inCreation.has(entry.Id) || entry.State === 'removing') return observeEntry(entry);
+    try {
+      return await refresh(entry.Id);
+    } catch (error) {
+      if (error instanceof RuntimeError && error.code === 'timeout') return observeEntry(entry);
+      throw error;
+    }
+  }
+
+  async function list(podUid?: string): Promise<ObservedContainer[]> {
+    const entries = await engine.call<ListEntry[]>({
+      method: 'GET',
+      path: '/containers/json',
+      query: { all: 1, filters: { label: labelFilters(nodeName, podUid) } },
+      action: 'list containers',
+    });
+    if (podUid === undefined) dropGone(new Set(entries.map((entry) => entry.Id)));
+    const observed = await mapBounded(entries, inspectsAtOnce, observeListed);
+    return observed.filter((container) => container !== undefined);
+  }
+
+  function dropGone(present: ReadonlySet<string>): void {
+    for (const id of kept.keys()) if (!present.has(id) && !inCreation.has(id)) kept.delete(id);
+    for (const id of generations.keys()) if (!present.has(id)) generations.delete(id);
+  }
+
+  return {
+    list,
+    inspect,
+    async observe(id) {
+      const container = await refresh(id);
+      if (container === undefined) throw new RuntimeError('not-found', `inspect container ${id}: it is gone`);
+      return container;
+    },
+    forget(id, atMs) {
+      // The event of our own start comes after its container was looked at: that look still holds.
+      if (atMs !== undefined && (kept.get(id)?.askedAtMs ?? 0) > atMs) return;
+      kept.delete(id);
+      generations.set(id, (generations.get(id) ?? 0) + 1);
+    },
+    forgetAll() {
+      kept.clear();
+      allGeneration++;
+    },
+    starting(id) {
+      inCreation.add(id);
+      return () => inCreation.delete(id);
+    },
+  };
+}
+
+export function labelFilters(nodeName: string, podUid: string | undefined): string[] {
+  const filters = [`${label.node}=${nodeName}`];
+  if (podUid !== undefined) filters.push(`${label.podUid}=${podUid}`);
+  return filters;
+}
+
+async function mapBounded<T, R>(items: readonly T[], atOnce: number, map: (item: T) => Promise<R>): Promise<R[]> {
+  const results = new Array<R>(items.length);
+  let next = 0;
+  const work = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await map(items[index] as T);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  return results;
+}
