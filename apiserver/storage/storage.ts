@@ -19,7 +19,10 @@ export interface StoredObject {
 }
 
 export interface ListOptions {
-  /** The state as of this revision; absent or 0: the newest. Throws `compacted` when it is no longer kept. */
+  /**
+   * The state as of this revision; absent or 0: the newest. Throws `compacted` when it is no longer kept, or was never reached.
+   * Relaxed keys have no history: they are shown as they are now, possibly with a higher revision.
+   */
   readonly revision?: number;
   /** Starts behind this key. */
   readonly after?: string;
@@ -45,8 +48,9 @@ export interface StorageEvent {
 }
 
 /**
- * Where the API server keeps its objects. Keys are "plural/namespace/name" or "plural/name"; values are bytes of at most 1 MiB. One revision
- * counter for the whole store: every successful write takes the next one, and none is ever used twice, not even across a crash.
+ * Where the API server keeps its objects. Keys are "plural/namespace/name" or "plural/name", printable ASCII; values are bytes of at most
+ * 1 MiB (`too-large`). One revision counter for the whole store: every write takes a higher one, and none is ever used twice, not even
+ * across a crash (which may leave a gap). A key keeps the durability that it was created with. Bytes that were handed in or out are not changed.
  * Safe for concurrent calls from one process. Every error is a StorageError (storage-error.ts).
  */
 export interface Storage {

@@ -1,0 +1,70 @@
+import type { ListOptions, Write } from './storage.ts';
+import { StorageError } from './storage-error.ts';
+
+/** The same on every backend, so that an object that fits one fits all. */
+export const maxObjectBytes = 1024 * 1024;
+/** lmdb takes 1,978 bytes; plural, namespace and name together need at most 63 + 63 + 253 and two slashes. */
+const maxKeyBytes = 1000;
+const validKey = /^[!-~]+$/;
+
+/** Refuses what no backend stores. Keys are printable ASCII, so that their order as text is their order as bytes. */
+export function checkWrite(key: string, write: Write): void {
+  checkKey(key);
+  if (write.bytes.length > maxObjectBytes)
+    throw new StorageError(
+      'too-large',
+      `write ${key}: the object has ${write.bytes.length} bytes, at most ${maxObjectBytes} are stored`,
+    );
+}
+
+export function checkKey(key: string): void {
+  if (key.length > maxKeyBytes)
+    throw new StorageError('too-large', `use key ${key.slice(0, 80)}...: it is longer than ${maxKeyBytes} bytes`);
+  if (!validKey.test(key))
+    throw new StorageError('failed', `use key ${JSON.stringify(key)}: only printable ASCII without spaces is stored`);
+}
+
+/** The last character that a key may contain is '~'; behind this text no key with the prefix can stand. */
+export function prefixEnd(prefix: string): string {
+  return `${prefix}\x7f`;
+}
+
+/** The first text at which a list may begin; a space sorts before every character that a key may contain. */
+export function listStart(prefix: string, options: ListOptions): string {
+  const start = prefix === '' ? '!' : prefix;
+  return options.after !== undefined && options.after >= start ? `${options.after} ` : start;
+}
+
+/** Refuses a revision whose state or successors are no longer kept, or that the store never reached (a restored backup): list again. */
+export function checkRevision(what: string, revision: number, compacted: number, newest: number): void {
+  if (revision < compacted)
+    throw new StorageError('compacted', `${what} revision ${revision}: only ${compacted} and newer are kept; list again`, {
+      revision: compacted,
+    });
+  if (revision > newest)
+    throw new StorageError('compacted', `${what} revision ${revision}: this store has only reached ${newest}; list again`, {
+      revision: compacted,
+    });
+}
+
+export function alreadyExists(key: string): StorageError {
+  return new StorageError('exists', `create ${key}: it exists already`);
+}
+
+export function notFound(verb: string, key: string): StorageError {
+  return new StorageError('not-found', `${verb} ${key}: it does not exist`);
+}
+
+export function mismatch(verb: string, key: string, expected: number, actual: number): StorageError {
+  return new StorageError('mismatch', `${verb} ${key}: its revision is ${actual}, not ${expected}; read it again`, {
+    revision: actual,
+  });
+}
+
+export function wrongDurability(key: string): StorageError {
+  return new StorageError('failed', `write ${key}: it was created with another durability, which a key keeps for life`);
+}
+
+export function closed(): StorageError {
+  return new StorageError('closed', 'use the store: it is closed');
+}

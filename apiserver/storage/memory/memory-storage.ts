@@ -1,0 +1,176 @@
+import {
+  alreadyExists,
+  checkKey,
+  checkRevision,
+  checkWrite,
+  closed,
+  listStart,
+  mismatch,
+  notFound,
+  prefixEnd,
+  wrongDurability,
+} from '../checks.ts';
+import type { Durability, ListOptions, Storage, StorageEvent, StoredObject, StoredPage, Write } from '../storage.ts';
+import { createWatcherHub, defaultWatcherLimits, readWatch, type WatcherLimits } from '../watchers.ts';
+import { SortedKeys } from './sorted-keys.ts';
+
+export interface MemoryStorageOptions {
+  readonly watcherLimits?: WatcherLimits;
+}
+
+/** The kept versions of one key, oldest first; the last is the newest. Relaxed keys keep one. */
+type Versions = StorageEvent[];
+
+/** The contract of Storage without a disk: for tests, and the model that the other backends are compared with. */
+export function createMemoryStorage(options: MemoryStorageOptions = {}): Storage {
+  return new MemoryStorage(options.watcherLimits ?? defaultWatcherLimits);
+}
+
+class MemoryStorage implements Storage {
+  readonly #versions = new Map<string, Versions>();
+  readonly #keys = new SortedKeys();
+  readonly #hub;
+  /** Synced events in revision order; those up to `#compacted` are gone. */
+  #log: StorageEvent[] = [];
+  #revision = 0;
+  #compacted = 0;
+  #closed = false;
+
+  constructor(limits: WatcherLimits) {
+    this.#hub = createWatcherHub(limits);
+  }
+
+  async create(key: string, write: Write): Promise<number> {
+    this.#checkOpen();
+    checkWrite(key, write);
+    if (this.#current(key)) throw alreadyExists(key);
+    return this.#append('put', key, write);
+  }
+
+  async get(key: string): Promise<StoredObject | undefined> {
+    this.#checkOpen();
+    checkKey(key);
+    const current = this.#current(key);
+    return current && { key, bytes: current.bytes, revision: current.revision };
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<StoredPage> {
+    this.#checkOpen();
+    const revision = options.revision || this.#revision;
+    checkRevision(`list ${prefix} at`, revision, this.#compacted, this.#revision);
+    const limit = options.limit || Number.POSITIVE_INFINITY;
+    const items: StoredObject[] = [];
+    for (const key of this.#keys.between(listStart(prefix, options), prefixEnd(prefix))) {
+      const version = versionAt(this.#versions.get(key)!, revision);
+      if (version?.type !== 'put') continue;
+      if (items.length === limit) return { items, revision, more: true };
+      items.push({ key, bytes: version.bytes, revision: version.revision });
+    }
+    return { items, revision, more: false };
+  }
+
+  async update(key: string, expected: number, write: Write): Promise<number> {
+    this.#checkOpen();
+    checkWrite(key, write);
+    this.#checkCurrent('update', key, expected, write.durability);
+    return this.#append('put', key, write);
+  }
+
+  async delete(key: string, expected: number, write: Write): Promise<number> {
+    this.#checkOpen();
+    checkWrite(key, write);
+    this.#checkCurrent('delete', key, expected, write.durability);
+    return this.#append('delete', key, write);
+  }
+
+  watch(
+    options: { readonly prefix: string; readonly from?: number },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly StorageEvent[]> {
+    this.#checkOpen();
+    const from = options.from ?? this.#revision;
+    return readWatch(this.#hub.subscribe(options.prefix, signal), this.#history(options.prefix, from, this.#revision), signal);
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#checkOpen();
+    const target = Math.min(revision, this.#revision);
+    if (target <= this.#compacted) return;
+    this.#compacted = target;
+    this.#log = this.#log.filter((event) => event.revision > target);
+    for (const [key, versions] of this.#versions) {
+      const keep = versions.findLastIndex((version) => version.revision <= target);
+      if (keep < 0) continue;
+      versions.splice(0, versions[keep]!.type === 'delete' ? keep + 1 : keep);
+      if (versions.length === 0) this.#forget(key);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#hub.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw closed();
+  }
+
+  #current(key: string): StorageEvent | undefined {
+    const newest = this.#versions.get(key)?.at(-1);
+    return newest?.type === 'put' ? newest : undefined;
+  }
+
+  #checkCurrent(verb: string, key: string, expected: number, durability: Durability): void {
+    const current = this.#current(key);
+    if (!current) throw notFound(verb, key);
+    if (current.revision !== expected) throw mismatch(verb, key, expected, current.revision);
+    if (current.durability !== durability) throw wrongDurability(key);
+  }
+
+  #append(type: 'put' | 'delete', key: string, write: Write): number {
+    const event: StorageEvent = {
+      type,
+      key,
+      revision: ++this.#revision,
+      bytes: Uint8Array.from(write.bytes),
+      durability: write.durability,
+    };
+    if (event.durability === 'synced') this.#keepVersion(event);
+    else if (type === 'delete') this.#forget(key);
+    else this.#replaceVersion(event);
+    this.#hub.publish([event]);
+    return event.revision;
+  }
+
+  #keepVersion(event: StorageEvent): void {
+    const versions = this.#versions.get(event.key);
+    if (versions) versions.push(event);
+    else this.#replaceVersion(event);
+    this.#log.push(event);
+  }
+
+  #replaceVersion(event: StorageEvent): void {
+    if (!this.#versions.has(event.key)) this.#keys.add(event.key);
+    this.#versions.set(event.key, [event]);
+  }
+
+  #forget(key: string): void {
+    this.#versions.delete(key);
+    this.#keys.delete(key);
+  }
+
+  *#history(prefix: string, from: number, upTo: number): Generator<readonly StorageEvent[]> {
+    checkRevision(`watch ${prefix} from`, from, this.#compacted, upTo);
+    const wanted = (event: StorageEvent): boolean =>
+      event.revision > from && event.revision <= upTo && event.key.startsWith(prefix);
+    const relaxed = [...this.#versions.values()].flat().filter((event) => event.durability === 'relaxed' && wanted(event));
+    yield [...this.#log.filter(wanted), ...relaxed].sort((a, b) => a.revision - b.revision);
+  }
+}
+
+/** The version that a list at `revision` shows. A relaxed key has no history: it shows as it is now. */
+function versionAt(versions: Versions, revision: number): StorageEvent | undefined {
+  const newest = versions.at(-1);
+  if (newest?.durability === 'relaxed') return newest;
+  return versions.findLast((version) => version.revision <= revision);
+}
