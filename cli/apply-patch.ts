@@ -1,0 +1,62 @@
+/** A JSON value as an API object's JSON form holds it. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The merge patch (RFC 7396) that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has differently are set,
+ * fields that were applied before (`applied`) and are gone from `wanted` are removed, everything else in `live` is left alone.
+ * Lists are replaced as a whole. Undefined when there is nothing to change.
+ */
+export function computeApplyPatch(applied: JsonObject | undefined, wanted: JsonObject, live: JsonObject): JsonObject | undefined {
+  const patch: JsonObject = {};
+  for (const [key, value] of Object.entries(wanted)) {
+    const current = live[key];
+    if (isObject(value) && isObject(current)) {
+      const before = applied?.[key];
+      const inner = computeApplyPatch(isObject(before) ? before : undefined, value, current);
+      if (inner !== undefined) patch[key] = inner;
+    } else if (!contains(current, value)) {
+      patch[key] = value;
+    }
+  }
+  for (const key of Object.keys(applied ?? {})) {
+    if (!(key in wanted) && live[key] !== undefined) patch[key] = null;
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+/** Whether everything that `wanted` says stands in `live`, which may say more (defaults). */
+function contains(live: Json | undefined, wanted: Json): boolean {
+  if (Array.isArray(wanted)) {
+    return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => contains(live[at], item));
+  }
+  if (isObject(wanted)) return isObject(live) && Object.entries(wanted).every(([key, value]) => contains(live[key], value));
+  return live === wanted;
+}
+
+/** The manifest with itself noted in an annotation, so that the next apply knows which fields were ours. */
+export function withLastApplied(wanted: JsonObject): JsonObject {
+  const metadata = isObject(wanted.metadata) ? wanted.metadata : {};
+  const annotations = { ...(isObject(metadata.annotations) ? metadata.annotations : {}) };
+  delete annotations[lastAppliedAnnotation];
+  const note = JSON.stringify({ ...wanted, metadata: { ...metadata, annotations } });
+  return { ...wanted, metadata: { ...metadata, annotations: { ...annotations, [lastAppliedAnnotation]: `${note}\n` } } };
+}
+
+/** What was applied last, as the live object remembers it; undefined when it was not made by apply, or cannot be read. */
+export function readLastApplied(live: JsonObject): JsonObject | undefined {
+  const metadata = isObject(live.metadata) ? live.metadata : {};
+  const text = isObject(metadata.annotations) ? metadata.annotations[lastAppliedAnnotation] : undefined;
+  if (typeof text !== 'string') return undefined;
+  try {
+    const value = JSON.parse(text) as Json;
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

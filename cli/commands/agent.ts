@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type ConnectOptions, connect, loadContext } from '../../client/index.ts';
+import { createLogger, type DaemonFlags, runDaemon } from '../daemon.ts';
+import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
+import type { GlobalFlags } from '../session.ts';
+
+interface AgentFlags extends DaemonFlags, GlobalFlags {
+  readonly server?: string;
+  readonly nodeName: string;
+  readonly sandboxImage?: string;
+  readonly dockerSocket?: string;
+}
+
+export function registerAgent(program: Command): void {
+  program
+    .command('agent')
+    .description('Run the agent of a node in the foreground')
+    .option('--server <address>', 'the address of the API server')
+    .option('--node-name <name>', "this machine's name as a node", defaultNodeName())
+    .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
+    .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
+    .option('--docker-socket <path>', "the Docker Engine's socket")
+    .option('--log-file <file>', 'log into this file, which is kept bounded')
+    .option('--log-level <level>', 'debug, info, warn or error', 'info')
+    .action(agent);
+}
+
+async function agent(_flags: AgentFlags, command: Command): Promise<void> {
+  const flags = command.optsWithGlobals<AgentFlags>();
+  const { runAgent } = await import('../../agent/main.ts');
+  const logger = createLogger('agent', flags);
+  const client = connect(await nodeConnection(flags));
+  try {
+    await runDaemon(logger, (signal) =>
+      runAgent(
+        {
+          client,
+          nodeName: flags.nodeName,
+          dataDir: flags.dataDir,
+          sandboxImage: flags.sandboxImage,
+          dockerSocket: flags.dockerSocket,
+          logger,
+        },
+        signal,
+      ),
+    );
+  } finally {
+    client.close();
+  }
+}
+
+/** With the CA's key at hand (the server's own machine) the node gets a certificate of its own; elsewhere it uses the current context. */
+async function nodeConnection(flags: AgentFlags): Promise<ConnectOptions> {
+  const userAgent = `berth-agent/${flags.nodeName}`;
+  if (existsSync(join(installation(flags.dataDir).pki, 'ca.key'))) {
+    const { issueNodeCredentials } = await import('../../apiserver/main.ts');
+    return { address: flags.server ?? defaultListen, userAgent, ...(await issueNodeCredentials(flags.dataDir, flags.nodeName)) };
+  }
+  const { options } = await loadContext(flags.context);
+  return { ...options, userAgent, address: flags.server ?? options.address };
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { removeContext } from '../../client/index.ts';
+import { defaultDataDir } from '../paths.ts';
+import { stopSupervised } from '../processes.ts';
+
+interface DownFlags {
+  readonly dataDir: string;
+  readonly purge?: boolean;
+}
+
+export function registerDown(program: Command): void {
+  program
+    .command('down')
+    .description('Stop Berth on this machine; its containers go on running')
+    .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
+    .option('--purge', 'also remove every container, image and file that Berth made here')
+    .action(async (flags: DownFlags) => {
+      const ran = [await stopSupervised(flags.dataDir, 'agent'), await stopSupervised(flags.dataDir, 'server')];
+      process.stdout.write(ran.includes(true) ? 'Berth has stopped.\n' : `Berth did not run from ${flags.dataDir}.\n`);
+      if (!flags.purge) return;
+      const { purge } = await import('../../agent/main.ts');
+      for await (const done of purge(flags.dataDir)) process.stdout.write(`removed ${done}\n`);
+      await removeContext('berth');
+      process.stdout.write('removed context "berth" from the configuration\n');
+    });
+}

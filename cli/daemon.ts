@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import type { ConnectOptions } from '../client/index.ts';
+import { openLogFile } from './log-file.ts';
+import { installation } from './paths.ts';
+
+/** The flags of every long-running command. */
+export interface DaemonFlags {
+  readonly dataDir: string;
+  readonly logFile?: string;
+  readonly logLevel: string;
+}
+
+/** Logs as JSON lines, into the bounded file that --log-file names or to standard error. */
+export function createLogger(name: string, flags: DaemonFlags): Logger {
+  const options = { name, level: flags.logLevel };
+  return flags.logFile ? pino(options, openLogFile(flags.logFile)) : pino(options, process.stderr);
+}
+
+/**
+ * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An error that nobody caught is logged and ends
+ * the process, so that whoever supervises it starts a clean one.
+ */
+export async function runDaemon(logger: Logger, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const controller = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(1);
+      logger.info({ signal: name }, 'stopping');
+      controller.abort();
+    });
+  }
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      logger.fatal({ err: error }, event);
+      process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+      process.exit(1);
+    });
+  }
+  await run(controller.signal);
+  logger.info({}, 'stopped');
+}
+
+/** How a component on the server's machine reaches the API: with its own certificate from the installation's pki folder. */
+export function localConnection(dataDir: string, address: string, component: string): ConnectOptions {
+  const read = (name: string): string => readFileSync(join(installation(dataDir).pki, name), 'utf8');
+  return {
+    address,
+    ca: read('ca.crt'),
+    cert: read(`${component}.crt`),
+    key: read(`${component}.key`),
+    userAgent: `berth-${component}`,
+  };
+}

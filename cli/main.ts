@@ -1,0 +1,64 @@
+import { Command, CommanderError } from 'commander';
+import { registerAgent } from './commands/agent.ts';
+import { registerApply } from './commands/apply.ts';
+import { registerDelete } from './commands/delete.ts';
+import { registerDescribe } from './commands/describe.ts';
+import { registerDown } from './commands/down.ts';
+import { registerExec } from './commands/exec.ts';
+import { registerGet } from './commands/get.ts';
+import { registerLogs } from './commands/logs.ts';
+import { registerServer } from './commands/server.ts';
+import { registerUp } from './commands/up.ts';
+import { packageVersion, registerVersion } from './commands/version.ts';
+import { registerWait } from './commands/wait.ts';
+import { describeFailure, ExitWith } from './failure.ts';
+
+/** The command line, complete; the order is the order of the help. */
+export function createProgram(): Command {
+  const program = new Command('berth')
+    .description('Runs containers on a set of Linux machines')
+    .version(packageVersion(), '--version', 'show the version')
+    .option('-n, --namespace <name>', 'the namespace to work in')
+    .option('--context <name>', 'the context of the configuration to use')
+    .enablePositionalOptions(false)
+    .showHelpAfterError('(add --help for how to use it)')
+    .exitOverride();
+  for (const register of [
+    registerUp,
+    registerDown,
+    registerApply,
+    registerGet,
+    registerDescribe,
+    registerDelete,
+    registerLogs,
+    registerExec,
+    registerWait,
+    registerServer,
+    registerAgent,
+    registerVersion,
+  ]) {
+    register(program);
+  }
+  for (const command of program.commands) command.exitOverride().showHelpAfterError('(add --help for how to use it)');
+  return program;
+}
+
+/** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
+export async function main(argv: readonly string[]): Promise<void> {
+  // A reader that goes away (`berth get pods | head`) is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  try {
+    await createProgram().parseAsync([...argv]);
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : 1;
+      return;
+    }
+    const text = error instanceof ExitWith ? error.message : describeFailure(error);
+    if (text !== '') process.stderr.write(`error: ${text}\n`);
+    process.exitCode = error instanceof ExitWith ? error.exitCode : 1;
+  }
+}

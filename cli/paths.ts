@@ -1,0 +1,30 @@
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Where an installation keeps everything: /var/lib/berth for root, a folder in the home directory for others. */
+export function defaultDataDir(): string {
+  return process.getuid?.() === 0 ? '/var/lib/berth' : join(homedir(), '.local', 'share', 'berth');
+}
+
+/** The machine's host name as a node name: lower case, without what a name may not hold. */
+export function defaultNodeName(): string {
+  const name = hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
+    .slice(0, 63);
+  return name || 'node';
+}
+
+export const defaultListen = '127.0.0.1:7443';
+
+/** The folders of an installation. */
+export function installation(dataDir: string) {
+  return { dataDir, pki: join(dataDir, 'pki'), logs: join(dataDir, 'logs'), run: join(dataDir, 'run') } as const;
+}
+
+/** A file of the bin/ folder of this package. */
+export function launcher(name: 'berth' | 'berth-supervise'): string {
+  return fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? `../bin/${name}` : `../../bin/${name}`, import.meta.url));
+}

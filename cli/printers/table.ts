@@ -1,0 +1,71 @@
+import type { TableColumn, TableRow } from '../../api/generated/types.ts';
+import { formatAge } from './age.ts';
+
+export interface TableOptions {
+  readonly wide: boolean;
+  readonly headers: boolean;
+  readonly showLabels: boolean;
+  readonly showNamespace: boolean;
+  /** Put before each name, e.g. "pod/". */
+  readonly namePrefix: string;
+  readonly now: Date;
+}
+
+/**
+ * Prints rows as kubectl does: columns three spaces apart, dates as ages. For a stream of rows (`-w`) call it again with the same
+ * value: the widths only grow and the headings are printed once.
+ */
+export function createTablePrinter(
+  columns: readonly TableColumn[],
+  options: TableOptions,
+): (rows: readonly TableRow[]) => string {
+  const shown = columns
+    .map((column, index) => ({ column, index }))
+    .filter(({ column }) => options.wide || (column.priority ?? 0) === 0);
+  const headings = [
+    ...(options.showNamespace ? ['NAMESPACE'] : []),
+    ...shown.map(({ column }) => column.name ?? ''),
+    ...(options.showLabels ? ['LABELS'] : []),
+  ];
+  const widths = headings.map((heading) => (options.headers ? heading.length : 0));
+  let headed = !options.headers;
+
+  const cellsOf = (row: TableRow): string[] => [
+    ...(options.showNamespace ? [row.namespace ?? ''] : []),
+    ...shown.map(({ column, index }) => {
+      const text = cellText(column, row.cells?.[index] ?? '', options.now);
+      return index === 0 ? options.namePrefix + text : text;
+    }),
+    ...(options.showLabels ? [labelText(row.labels)] : []),
+  ];
+
+  return (rows) => {
+    const lines = rows.map(cellsOf);
+    if (!headed) lines.unshift(headings);
+    headed = true;
+    for (const line of lines)
+      line.forEach((cell, at) => {
+        widths[at] = Math.max(widths[at] ?? 0, cell.length);
+      });
+    return lines
+      .map(
+        (line) =>
+          `${line
+            .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+            .join('   ')
+            .trimEnd()}\n`,
+      )
+      .join('');
+  };
+}
+
+function cellText(column: TableColumn, text: string, now: Date): string {
+  if (column.type !== 'date') return text === '' ? '<none>' : text;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? '<unknown>' : formatAge(now.getTime() - at);
+}
+
+function labelText(labels: TableRow['labels']): string {
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? '<none>' : pairs.sort().join(',');
+}

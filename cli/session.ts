@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import type { Client } from '../client/index.ts';
+
+/** The flags that every command understands. */
+export interface GlobalFlags {
+  readonly context?: string;
+  readonly namespace?: string;
+}
+
+/** A connection to the server that the current context names. */
+export interface Session {
+  readonly client: Client;
+  /** The namespace to work in: --namespace, else the context's, else "default". */
+  readonly namespace: string;
+  /** The API server's address, for messages. */
+  readonly address: string;
+}
+
+/** Connects, runs, and closes the connection whatever happens. Warnings of the server go to standard error. */
+export async function withSession(command: Command, run: (session: Session) => Promise<void>): Promise<void> {
+  // The gRPC library takes long to load; commands that do not connect (help, version) do not pay for it.
+  const { connect, loadContext } = await import('../client/index.ts');
+  const flags = command.optsWithGlobals<GlobalFlags>();
+  const { namespace, options } = await loadContext(flags.context);
+  const client = connect({ ...options, userAgent: 'berth-cli', onWarning: (text) => process.stderr.write(`Warning: ${text}\n`) });
+  try {
+    await run({ client, namespace: flags.namespace ?? namespace, address: options.address });
+  } finally {
+    client.close();
+  }
+}
+
+/** Aborts on Ctrl-C, so that streams end in order. */
+export function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort());
+  process.once('SIGTERM', () => controller.abort());
+  return controller.signal;
+}
