@@ -1,3 +1,4 @@
 export * from './api-error.ts';
 export * from './constructors.ts';
 export * from './predicates.ts';
+export * from './violations.ts';

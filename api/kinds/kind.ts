@@ -27,6 +27,9 @@ export interface Lifecycle<T> {
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
 }
 
+/** Reads one field as text. Written as a method's type, so that a Kind<Pod> is a Kind wherever kinds are only data. */
+export type FieldReader<T> = { read(object: T): string }['read'];
+
 /**
  * Everything the generic machinery (registry, doors, client, command line, tests) needs to know of a kind. One value per kind, in
  * api/kinds/<kind>/kind.ts, listed once in api/kinds/index.ts. Pure data and pure functions.
@@ -63,7 +66,18 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** What a client should be told of an accepted object: one sentence for each field that Berth does not act on. */
   warnings?(object: T): string[];
   /** The fields that a field selector may name, besides metadata.name and metadata.namespace. Absent reads as "". */
-  readonly selectableFields: Readonly<Record<string, (object: T) => string>>;
+  readonly selectableFields: Readonly<Record<string, FieldReader<T>>>;
   readonly columns: readonly Column<T>[];
   readonly lifecycle?: Lifecycle<T>;
+}
+
+/** A kind whose name is known to the compiler, which the index makes KindMap of. */
+export type NamedKind<T extends ApiObject, Name extends string> = Kind<T> & { readonly kind: Name };
+
+/** The object of a kind: `ObjectOf<typeof pod>` is Pod. */
+export type ObjectOf<K> = K extends Kind<infer T> ? T : never;
+
+/** Checks a kind against its object's type and keeps its name: `export const pod = defineKind<Pod>()({ kind: 'Pod', ... })`. */
+export function defineKind<T extends ApiObject>() {
+  return <const Name extends string>(kind: NamedKind<T, Name>): NamedKind<T, Name> => kind;
 }

@@ -1,0 +1,45 @@
+import type { FieldViolation } from '../errors/api-error.ts';
+import { unknownField, wrongType } from '../errors/violations.ts';
+
+/** What a JSON value is, in words for people. */
+export function describeJson(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return `${typeof value} ${text.length > 60 ? `${text.slice(0, 60)}...` : text}`;
+}
+
+/** Walks a JSON document: knows where it is, and collects what is wrong. One reader a document. */
+export class JsonReader {
+  readonly violations: FieldViolation[] = [];
+  private readonly path: (string | number)[] = [];
+
+  /** Reads a part, with its place added to the path for as long as that takes. `[name]` is a key of a map. */
+  within<V>(step: string | number, value: V, read: (value: V, at: JsonReader) => unknown): unknown {
+    this.path.push(step);
+    const result = read(value, this);
+    this.path.pop();
+    return result;
+  }
+
+  wrong(expected: string, value: unknown): undefined {
+    this.violations.push(wrongType(this.field(), expected, describeJson(value)));
+    return undefined;
+  }
+
+  unknown(name: string, didYouMean: string | undefined): void {
+    this.path.push(name);
+    this.violations.push(unknownField(this.field(), didYouMean));
+    this.path.pop();
+  }
+
+  private field(): string {
+    let text = '';
+    for (const step of this.path) {
+      if (typeof step === 'number') text += `[${step}]`;
+      else text += text === '' || step.startsWith('[') ? step : `.${step}`;
+    }
+    return text;
+  }
+}

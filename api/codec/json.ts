@@ -1,0 +1,68 @@
+import type { ErrorSubject, FieldViolation } from '../errors/api-error.ts';
+import { invalid } from '../errors/constructors.ts';
+import { invalidValue, required } from '../errors/violations.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
+import { messagePlan } from './json-plan.ts';
+import { JsonReader } from './json-reader.ts';
+
+/** What of a kind the codec needs. */
+type KindNames = Pick<Kind, 'kind' | 'apiVersion' | 'message'>;
+
+/** An object of a kind in Kubernetes' JSON form, with apiVersion and kind. */
+export function toJson(kind: KindNames, object: object): JsonObject {
+  return { apiVersion: kind.apiVersion, kind: kind.kind, ...messagePlan(kind.message).write(object) };
+}
+
+/** A message in JSON form. */
+export function messageToJson(messageName: string, value: object): JsonObject {
+  return messagePlan(messageName).write(value);
+}
+
+/**
+ * Reads an object of a kind from Kubernetes' JSON form. Null is absent; empty lists and maps are absent. Throws ApiError (invalid) that
+ * lists every unknown field and every value of a wrong type with its path. apiVersion and kind may be left out, but must not be others.
+ */
+export function fromJson<T extends object>(kind: KindNames, json: unknown): T {
+  const { value, violations } = readObject<T>(kind, json);
+  if (violations.length > 0) throw invalid(subjectOf(kind, json), violations);
+  return value;
+}
+
+/** Reads a message from JSON, as strictly. */
+export function messageFromJson<T extends object>(messageName: string, json: unknown): T {
+  const at = new JsonReader();
+  const value = messagePlan(messageName).read(json, at);
+  if (at.violations.length > 0) throw invalid({ kind: messageName.slice(messageName.lastIndexOf('.') + 1) }, at.violations);
+  return value as T;
+}
+
+/** The same as fromJson for callers that want the violations themselves. The value is complete only when there are none. */
+export function readObject<T extends object>(
+  kind: KindNames,
+  json: unknown,
+): { value: T; violations: readonly FieldViolation[] } {
+  const at = new JsonReader();
+  let body = json;
+  const violations: FieldViolation[] = [];
+  if (isJsonObject(json)) {
+    const { apiVersion, kind: name, ...rest } = json;
+    violations.push(...checkName('apiVersion', apiVersion, kind.apiVersion), ...checkName('kind', name, kind.kind));
+    body = rest;
+  }
+  const value = messagePlan(kind.message).read(body, at) as T;
+  return { value, violations: [...violations, ...at.violations] };
+}
+
+function checkName(field: string, found: unknown, expected: string): FieldViolation[] {
+  if (found === undefined || found === expected) return [];
+  return found === '' || found === null ? [required(field)] : [invalidValue(field, found, `must be "${expected}"`)];
+}
+
+/** Who an error is about, as far as the document says. */
+export function subjectOf(kind: KindNames, json: unknown): ErrorSubject {
+  const metadata = isJsonObject(json) && isJsonObject(json.metadata) ? json.metadata : {};
+  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+  const [name, namespace] = [text(metadata.name) ?? text(metadata.generateName), text(metadata.namespace)];
+  return { kind: kind.kind, ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) };
+}

@@ -1,0 +1,57 @@
+import type { FieldViolation } from './api-error.ts';
+
+/** The longest piece of a wrong value that a message repeats. */
+const SHOWN_CHARACTERS = 80;
+
+function show(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}...` : text;
+}
+
+/** The field must be given. */
+export function required(field: string, why?: string): FieldViolation {
+  return { field, description: why ? `is required: ${why}` : 'is required', reason: 'FieldValueRequired' };
+}
+
+/** The value breaks a rule; `why` is the rule ("must be at least 1"). */
+export function invalidValue(field: string, value: unknown, why: string): FieldViolation {
+  return { field, description: `invalid value ${show(value)}: ${why}`, reason: 'FieldValueInvalid' };
+}
+
+/** The value is none of the known ones. */
+export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldViolation {
+  const list = supported.map((each) => JSON.stringify(each)).join(', ');
+  return { field, description: `unsupported value ${show(value)}: must be one of ${list}`, reason: 'FieldValueNotSupported' };
+}
+
+/** Another item of the list has the same value. */
+export function duplicate(field: string, value: unknown): FieldViolation {
+  return { field, description: `duplicate value ${show(value)}`, reason: 'FieldValueDuplicate' };
+}
+
+/** The field may not be set, or may not change, here. */
+export function forbidden(field: string, why: string): FieldViolation {
+  return { field, description: `forbidden: ${why}`, reason: 'FieldValueForbidden' };
+}
+
+/** More bytes or characters than allowed. */
+export function tooLong(field: string, maximum: number, unit: 'characters' | 'bytes'): FieldViolation {
+  return { field, description: `too long: must have at most ${maximum} ${unit}`, reason: 'FieldValueTooLong' };
+}
+
+/** The field names something that is not there. */
+export function notFoundValue(field: string, value: unknown): FieldViolation {
+  return { field, description: `not found: ${show(value)}`, reason: 'FieldValueNotFound' };
+}
+
+/** The value has the wrong JSON type. */
+export function wrongType(field: string, expected: string, found: string): FieldViolation {
+  return { field, description: `wrong type: expected ${expected}, found ${found}`, reason: 'FieldValueTypeInvalid' };
+}
+
+/** The kind has no such field. */
+export function unknownField(field: string, didYouMean?: string): FieldViolation {
+  const hint = didYouMean === undefined ? '' : `; did you mean "${didYouMean}"?`;
+  return { field, description: `unknown field${hint}`, reason: 'FieldUnknown' };
+}

@@ -1,0 +1,32 @@
+import type { Event } from '../../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { eventColumns } from './columns.ts';
+import { defaultEvent } from './defaults.ts';
+import { validateEvent } from './validate.ts';
+
+export const event = defineKind<Event>()({
+  kind: 'Event',
+  apiVersion: 'v1',
+  plural: 'events',
+  singular: 'event',
+  shortNames: ['ev'],
+  namespaced: true,
+  message: 'berth.core.v1.Event',
+  service: 'berth.core.v1.Events',
+  durability: 'relaxed',
+  hasStatus: false,
+  nameRule: 'subdomain',
+  defaults: defaultEvent,
+  validate: validateEvent,
+  validateUpdate: () => [],
+  selectableFields: {
+    'involvedObject.kind': (object) => object.involvedObject?.kind ?? '',
+    'involvedObject.namespace': (object) => object.involvedObject?.namespace ?? '',
+    'involvedObject.name': (object) => object.involvedObject?.name ?? '',
+    'involvedObject.uid': (object) => object.involvedObject?.uid ?? '',
+    reason: (object) => object.reason ?? '',
+    type: (object) => object.type ?? '',
+    source: (object) => object.source?.component ?? object.reportingComponent ?? '',
+  },
+  columns: eventColumns,
+});

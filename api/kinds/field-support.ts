@@ -1,0 +1,131 @@
+import type { Field, Type } from 'protobufjs';
+import { messageType } from '../codec/message.ts';
+import type { FieldViolation } from '../errors/api-error.ts';
+import { forbidden } from '../errors/violations.ts';
+
+/** Whether Berth acts on a field, accepts it with a warning, or refuses it; `why` is a clause that ends the sentence. */
+export type FieldSupport = { readonly support: 'works' } | UnsupportedField;
+
+/** A field that Berth does not act on. */
+export interface UnsupportedField {
+  readonly support: 'warned' | 'refused';
+  readonly why: string;
+  /** The values that ask for nothing and are passed over; false and "" where not said, which is wrong where false asks for something. */
+  readonly unless?: readonly unknown[];
+}
+
+/**
+ * What Berth does with the fields of a kind, by path in the JSON form: "spec.containers[].livenessProbe"; a map is one field. What
+ * stands below a listed path inherits from it unless it is listed itself; what nobody lists works.
+ */
+export type FieldSupportTable = Readonly<Record<string, FieldSupport>>;
+
+/** A table as a tree by in-memory names, ready to be walked beside an object. */
+export interface CompiledFieldSupport {
+  readonly children: Map<string, CompiledFieldSupport>;
+  support?: FieldSupport;
+  /** An inlined message: a step in memory that the JSON form does not show. */
+  hidden?: boolean;
+}
+
+const INLINE = '(berth.meta.v1.inline)';
+
+/** Compiles a table for a message. Throws for a path that the message does not have, so that a table cannot go stale unseen. */
+export function compileFieldSupport(messageName: string, table: FieldSupportTable): CompiledFieldSupport {
+  const root: CompiledFieldSupport = { children: new Map() };
+  for (const [path, support] of Object.entries(table)) insert(root, messageType(messageName), path, support);
+  prune(root, false);
+  return root;
+}
+
+function insert(root: CompiledFieldSupport, message: Type, path: string, support: FieldSupport): void {
+  let [at, type]: [CompiledFieldSupport, Type | undefined] = [root, message];
+  for (const step of path.split('.')) {
+    const name = step.replace(/\[\]$/, '');
+    const found: readonly Field[] | undefined = type && locate(type, name);
+    const field: Field | undefined = found?.at(-1);
+    if (!found || !field || (field.repeated && !field.map) !== step.endsWith('[]')) {
+      throw new Error(`field support: no field "${step}" of "${path}" in ${message.name}; write lists as "name[]"`);
+    }
+    for (const each of found) at = childOf(at, each);
+    type = field.map ? undefined : (field.resolvedType as Type | undefined);
+  }
+  at.support = support;
+}
+
+/** The field as the JSON form names it, behind the inlined fields that hold it. */
+function locate(type: Type, name: string): readonly Field[] | undefined {
+  const own = type.fields[name];
+  if (own && !own.options?.[INLINE]) return [own.resolve()];
+  for (const field of type.fieldsArray) {
+    if (!field.options?.[INLINE]) continue;
+    const inner = locate(field.resolve().resolvedType as Type, name);
+    if (inner) return [field, ...inner];
+  }
+  return undefined;
+}
+
+function childOf(at: CompiledFieldSupport, field: Field): CompiledFieldSupport {
+  let child = at.children.get(field.name);
+  if (!child) {
+    child = { children: new Map(), hidden: Boolean(field.options?.[INLINE]) };
+    at.children.set(field.name, child);
+  }
+  return child;
+}
+
+/** Drops the branches that never say anything; tells whether the step does. */
+function prune(step: CompiledFieldSupport, inherited: boolean): boolean {
+  const speaks = step.support ? step.support.support !== 'works' : inherited;
+  for (const [name, child] of step.children) if (!prune(child, speaks) && !speaks) step.children.delete(name);
+  return speaks || step.children.size > 0;
+}
+
+/** What a table says of an object: a sentence for each field that is set and only warned about, a violation for each refused one. */
+export interface FieldSupportFindings {
+  readonly warnings: string[];
+  readonly violations: FieldViolation[];
+}
+
+/** Walks an object beside a compiled table. Costs nothing where the table says nothing. */
+export function checkFieldSupport(support: CompiledFieldSupport, object: object): FieldSupportFindings {
+  const findings: FieldSupportFindings = { warnings: [], violations: [] };
+  walk(support, object, '', findings);
+  return findings;
+}
+
+function walk(step: CompiledFieldSupport, value: unknown, path: string, findings: FieldSupportFindings): void {
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) walk(step, value[i], `${path}[${i}]`, findings);
+    return;
+  }
+  if (value === undefined || asksNothing(step).includes(value)) return;
+  let unlisted = typeof value !== 'object' || value === null;
+  if (!unlisted) {
+    const keys = Object.keys(value as object);
+    unlisted = keys.length === 0;
+    for (const key of keys) {
+      const child = step.children.get(key);
+      if (!child) unlisted = true;
+      else
+        walk(
+          child,
+          (value as Record<string, unknown>)[key],
+          child.hidden ? path : path === '' ? key : `${path}.${key}`,
+          findings,
+        );
+    }
+  }
+  if (unlisted && step.support) report(step.support, path, findings);
+}
+
+const nothing: readonly unknown[] = [false, ''];
+
+function asksNothing({ support }: CompiledFieldSupport): readonly unknown[] {
+  return support && support.support !== 'works' ? (support.unless ?? nothing) : nothing;
+}
+
+function report(support: FieldSupport, path: string, findings: FieldSupportFindings): void {
+  if (support.support === 'warned') findings.warnings.push(`${path} is not acted on: ${support.why}`);
+  if (support.support === 'refused') findings.violations.push(forbidden(path, support.why));
+}

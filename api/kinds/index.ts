@@ -1,0 +1,37 @@
+import { configMap } from './config-map/kind.ts';
+import { event } from './event/kind.ts';
+import type { Kind, ObjectOf } from './kind.ts';
+import { lease } from './lease/kind.ts';
+import { namespace } from './namespace/kind.ts';
+import { node } from './node/kind.ts';
+import { nodeMetrics } from './node-metrics/kind.ts';
+import { pod } from './pod/kind.ts';
+import { secret } from './secret/kind.ts';
+
+/** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
+const all = [namespace, node, pod, configMap, secret, event, lease, nodeMetrics] as const;
+
+type AnyKind = (typeof all)[number];
+
+/** The object's type by the kind's name: KindMap['Pod'] is Pod. */
+export type KindMap = { [K in AnyKind as K['kind']]: ObjectOf<K> };
+
+export type KindName = keyof KindMap;
+
+/** Every kind, for the machinery that iterates them. */
+export const kinds: readonly Kind[] = all;
+
+const byName = new Map<string, Kind>();
+for (const kind of kinds) {
+  for (const name of [kind.kind, kind.plural, kind.singular, ...kind.shortNames]) byName.set(name.toLowerCase(), kind);
+}
+
+/** The kind that a person or a manifest names: kind, plural, singular or short name, in any case. */
+export function kindOf(name: string): Kind | undefined {
+  return byName.get(name.toLowerCase());
+}
+
+/** The descriptor of a kind by its exact name, with its type. */
+export function kindNamed<Name extends KindName>(name: Name): Kind<KindMap[Name]> {
+  return byName.get(name.toLowerCase()) as Kind as Kind<KindMap[Name]>;
+}

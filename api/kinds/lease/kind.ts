@@ -1,0 +1,23 @@
+import type { Lease } from '../../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { leaseColumns } from './columns.ts';
+import { validateLease } from './validate.ts';
+
+export const lease = defineKind<Lease>()({
+  kind: 'Lease',
+  apiVersion: 'coordination.k8s.io/v1',
+  plural: 'leases',
+  singular: 'lease',
+  shortNames: [],
+  namespaced: true,
+  message: 'berth.coordination.v1.Lease',
+  service: 'berth.coordination.v1.Leases',
+  durability: 'relaxed',
+  hasStatus: false,
+  nameRule: 'subdomain',
+  defaults: () => {},
+  validate: validateLease,
+  validateUpdate: () => [],
+  selectableFields: {},
+  columns: leaseColumns,
+});

@@ -1,0 +1,69 @@
+import type { FieldViolation } from '../errors/api-error.ts';
+import { forbidden, invalidValue, required, tooLong } from '../errors/violations.ts';
+import type { ObjectMeta } from '../generated/types.ts';
+import { labelNameError, labelValueError, qualifiedNameError, subdomainNameError } from '../meta/names.ts';
+import type { Kind } from './kind.ts';
+
+/** All annotations of an object together, as in Kubernetes. */
+const ANNOTATIONS_MAX_BYTES = 256 * 1024;
+
+/** Whether a name may be an object's name by the kind's rule; undefined when it may, else the rule. */
+export function nameError(kind: Pick<Kind, 'nameRule'>, name: string): string | undefined {
+  return kind.nameRule === 'label' ? labelNameError(name) : subdomainNameError(name);
+}
+
+/** Every rule that an object's metadata breaks, after generateName was resolved. For the registry, of all kinds. */
+export function validateMetadata(kind: Pick<Kind, 'nameRule' | 'namespaced'>, meta: ObjectMeta | undefined): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  const { name, namespace, labels, annotations } = meta ?? {};
+  if (!name) violations.push(required('metadata.name', 'name or generateName must be given'));
+  else pushRule(violations, 'metadata.name', name, nameError(kind, name));
+  if (kind.namespaced && !namespace) violations.push(required('metadata.namespace'));
+  else if (namespace && !kind.namespaced) violations.push(forbidden('metadata.namespace', 'the kind has no namespaces'));
+  else if (namespace) pushRule(violations, 'metadata.namespace', namespace, labelNameError(namespace));
+  if (labels) violations.push(...validateLabels('metadata.labels', labels));
+  if (annotations) violations.push(...validateAnnotations(annotations));
+  if (meta?.ownerReferences) violations.push(...validateOwners(meta));
+  meta?.finalizers?.forEach((finalizer, i) => {
+    pushRule(violations, `metadata.finalizers[${i}]`, finalizer, qualifiedNameError(finalizer));
+  });
+  return violations;
+}
+
+function pushRule(violations: FieldViolation[], field: string, value: string, rule: string | undefined): void {
+  if (rule) violations.push(invalidValue(field, value, rule));
+}
+
+/** Keys and values of labels, wherever they stand. */
+export function validateLabels(field: string, labels: Readonly<Record<string, string>>): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  for (const key of Object.keys(labels)) {
+    pushRule(violations, `${field}[${key}]`, key, qualifiedNameError(key));
+    pushRule(violations, `${field}[${key}]`, labels[key]!, labelValueError(labels[key]!));
+  }
+  return violations;
+}
+
+function validateAnnotations(annotations: Readonly<Record<string, string>>): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  let bytes = 0;
+  for (const key of Object.keys(annotations)) {
+    pushRule(violations, `metadata.annotations[${key}]`, key, qualifiedNameError(key.toLowerCase()));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key]!);
+  }
+  if (bytes > ANNOTATIONS_MAX_BYTES) violations.push(tooLong('metadata.annotations', ANNOTATIONS_MAX_BYTES, 'bytes'));
+  return violations;
+}
+
+function validateOwners(meta: ObjectMeta): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  let controllers = 0;
+  meta.ownerReferences?.forEach((owner, i) => {
+    const at = `metadata.ownerReferences[${i}]`;
+    for (const name of ['apiVersion', 'kind', 'name', 'uid'] as const)
+      if (!owner[name]) violations.push(required(`${at}.${name}`));
+    if (owner.controller && ++controllers === 2)
+      violations.push(invalidValue(`${at}.controller`, true, 'only one owner may be the controller'));
+  });
+  return violations;
+}

@@ -1,0 +1,25 @@
+import type { Node } from '../../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { nodeColumns } from './columns.ts';
+import { defaultNode } from './defaults.ts';
+import { nodeWarnings, validateNode, validateNodeUpdate } from './validate.ts';
+
+export const node = defineKind<Node>()({
+  kind: 'Node',
+  apiVersion: 'v1',
+  plural: 'nodes',
+  singular: 'node',
+  shortNames: ['no'],
+  namespaced: false,
+  message: 'berth.core.v1.Node',
+  service: 'berth.core.v1.Nodes',
+  durability: 'synced',
+  hasStatus: true,
+  nameRule: 'subdomain',
+  defaults: defaultNode,
+  validate: validateNode,
+  validateUpdate: validateNodeUpdate,
+  warnings: nodeWarnings,
+  selectableFields: { 'spec.unschedulable': (object) => String(object.spec?.unschedulable ?? false) },
+  columns: nodeColumns,
+});

@@ -1,0 +1,112 @@
+import type { Container, Lifecycle, Pod, PodSpec, Probe, Quantity, Toleration } from '../../generated/types.ts';
+import { defaultSchedulerName, taints } from '../../meta/well-known.ts';
+import { defaultVolume } from './volume-defaults.ts';
+
+const NODE_LOST_SECONDS = 300;
+
+/** Everything that Kubernetes fills in before a pod is stored. */
+export function defaultPod(pod: Pod): void {
+  pod.spec ??= {};
+  const spec = pod.spec;
+  defaultSpec(spec);
+  spec.volumes?.forEach(defaultVolume);
+  const hostNetwork = spec.hostNetwork === true;
+  spec.initContainers?.forEach((container) => defaultContainer(container, hostNetwork));
+  spec.containers?.forEach((container) => defaultContainer(container, hostNetwork));
+  spec.ephemeralContainers?.forEach(({ ephemeralContainerCommon: common }) => common && defaultContainer(common, hostNetwork));
+  defaultAmounts(spec.resources);
+  defaultTolerations(spec);
+}
+
+function defaultSpec(spec: PodSpec): void {
+  spec.restartPolicy ||= 'Always';
+  spec.dnsPolicy ||= 'ClusterFirst';
+  spec.schedulerName ||= defaultSchedulerName;
+  spec.terminationGracePeriodSeconds ??= 30;
+  spec.enableServiceLinks ??= true;
+  spec.securityContext ??= {};
+  spec.preemptionPolicy ||= 'PreemptLowerPriority';
+  spec.priority ??= 0;
+  // The older name of the account follows the newer one.
+  const account = spec.serviceAccountName || spec.serviceAccount;
+  if (account) spec.serviceAccountName = spec.serviceAccount = account;
+  spec.topologySpreadConstraints?.forEach((constraint) => {
+    constraint.nodeAffinityPolicy ||= 'Honor';
+    constraint.nodeTaintsPolicy ||= 'Ignore';
+  });
+}
+
+/** The fields that plain and ephemeral containers share. */
+type AnyContainer = Omit<Container, 'restartPolicyRules'>;
+
+function defaultContainer(container: AnyContainer, hostNetwork: boolean): void {
+  container.imagePullPolicy ||= pullPolicyFor(container.image ?? '');
+  container.terminationMessagePath ||= '/dev/termination-log';
+  container.terminationMessagePolicy ||= 'File';
+  container.resources ??= {};
+  defaultAmounts(container.resources);
+  container.ports?.forEach((port) => {
+    port.protocol ||= 'TCP';
+    if (hostNetwork) port.hostPort ||= port.containerPort ?? 0;
+  });
+  container.env?.forEach(({ valueFrom }) => {
+    if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ||= 'v1';
+    if (valueFrom?.resourceFieldRef) valueFrom.resourceFieldRef.divisor ??= { string: '0' };
+  });
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe) defaultProbe(probe);
+  if (container.lifecycle) defaultLifecycle(container.lifecycle);
+}
+
+/** "Always" for the tag "latest" and for no tag, which means it; "IfNotPresent" for everything that names its version. */
+export function pullPolicyFor(image: string): 'Always' | 'IfNotPresent' {
+  const name = image.slice(image.lastIndexOf('/') + 1);
+  if (name.includes('@')) return 'IfNotPresent';
+  const colon = name.indexOf(':');
+  return colon < 0 || name.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+interface Amounts {
+  limits?: Record<string, Quantity>;
+  requests?: Record<string, Quantity>;
+}
+
+/** What is limited and not requested is requested in full. */
+function defaultAmounts(resources: Amounts | undefined): void {
+  if (!resources?.limits) return;
+  const requests = { ...resources.requests };
+  for (const name in resources.limits) requests[name] ??= resources.limits[name]!;
+  resources.requests = requests;
+}
+
+function defaultProbe(probe: Probe): void {
+  probe.timeoutSeconds ||= 1;
+  probe.periodSeconds ||= 10;
+  probe.successThreshold ||= 1;
+  probe.failureThreshold ||= 3;
+  const { httpGet, grpc } = probe.handler ?? {};
+  if (httpGet) defaultHttpGet(httpGet);
+  if (grpc) grpc.service ??= '';
+}
+
+function defaultHttpGet(action: { path?: string; scheme?: string }): void {
+  action.path ||= '/';
+  action.scheme ||= 'HTTP';
+}
+
+function defaultLifecycle(lifecycle: Lifecycle): void {
+  for (const handler of [lifecycle.postStart, lifecycle.preStop]) if (handler?.httpGet) defaultHttpGet(handler.httpGet);
+}
+
+/** A pod stays five minutes on a node that is lost, unless it says otherwise. */
+function defaultTolerations(spec: PodSpec): void {
+  const tolerations = spec.tolerations ?? [];
+  for (const key of [taints.notReady, taints.unreachable]) {
+    if (tolerations.some((toleration) => toleratesNoExecute(toleration, key))) continue;
+    tolerations.push({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: NODE_LOST_SECONDS });
+  }
+  spec.tolerations = tolerations;
+}
+
+function toleratesNoExecute({ key, effect }: Toleration, taint: string): boolean {
+  return (!key || key === taint) && (!effect || effect === 'NoExecute');
+}

@@ -1,0 +1,32 @@
+import type { Pod } from '../../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { podColumns } from './columns.ts';
+import { defaultPod } from './defaults.ts';
+import { podLifecycle } from './lifecycle.ts';
+import { validatePod } from './validate.ts';
+
+export const pod = defineKind<Pod>()({
+  kind: 'Pod',
+  apiVersion: 'v1',
+  plural: 'pods',
+  singular: 'pod',
+  shortNames: ['po'],
+  namespaced: true,
+  message: 'berth.core.v1.Pod',
+  service: 'berth.core.v1.Pods',
+  durability: 'synced',
+  hasStatus: true,
+  nameRule: 'subdomain',
+  defaults: defaultPod,
+  validate: validatePod,
+  validateUpdate: () => [],
+  selectableFields: {
+    'spec.nodeName': (object) => object.spec?.nodeName ?? '',
+    'spec.restartPolicy': (object) => object.spec?.restartPolicy ?? '',
+    'spec.schedulerName': (object) => object.spec?.schedulerName ?? '',
+    'status.phase': (object) => object.status?.phase ?? '',
+    'status.podIP': (object) => object.status?.podIP ?? '',
+  },
+  columns: podColumns,
+  lifecycle: podLifecycle,
+});

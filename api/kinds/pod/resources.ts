@@ -1,0 +1,95 @@
+import type { Container, Pod, Quantity, ResourceRequirements } from '../../generated/types.ts';
+import { quantityMilli, quantityValue } from '../../meta/quantity.ts';
+
+/** Amounts by resource name: cpu in thousandths of a core, everything else in whole units (bytes, devices), rounded up. */
+export type Amounts = Record<string, number>;
+
+/** What a pod asks of a node. Always has cpu and memory. */
+export interface PodRequests extends Amounts {
+  cpu: number;
+  memory: number;
+}
+
+/** One amount in the unit of its resource. */
+export function resourceAmount(name: string, quantity: Quantity | undefined): number {
+  return name === 'cpu' ? quantityMilli(quantity) : quantityValue(quantity);
+}
+
+/** A list of quantities in the units of their resources. */
+export function resourceAmounts(quantities: Readonly<Record<string, Quantity>> | undefined): Amounts {
+  const amounts: Amounts = {};
+  for (const name in quantities) amounts[name] = resourceAmount(name, quantities[name]);
+  return amounts;
+}
+
+function add(to: Amounts, more: Readonly<Amounts>): void {
+  for (const name in more) to[name] = (to[name] ?? 0) + more[name]!;
+}
+
+function raise(to: Amounts, least: Readonly<Amounts>): void {
+  for (const name in least) to[name] = Math.max(to[name] ?? 0, least[name]!);
+}
+
+type Part = 'requests' | 'limits';
+
+/**
+ * What a pod asks of its node, as Kubernetes counts it: all containers and sidecars together, or what the hungriest init container
+ * needs beside the sidecars started before it, if that is more; amounts of the pod as a whole replace that; the overhead comes on top.
+ */
+export function podRequests(pod: Pod): PodRequests {
+  return withOverhead(pod, podAmounts(pod, 'requests'));
+}
+
+/** The same sum over limits; a resource is absent when some container has no limit of it. */
+export function podLimits(pod: Pod): Amounts {
+  const limits = podAmounts(pod, 'limits');
+  const every = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  const own = pod.spec?.resources?.limits;
+  for (const name of Object.keys(limits)) {
+    if (own?.[name] === undefined && every.some((container) => container.resources?.limits?.[name] === undefined))
+      delete limits[name];
+  }
+  for (const name in pod.spec?.overhead) if (name in limits) limits[name]! += resourceAmount(name, pod.spec.overhead[name]);
+  return limits;
+}
+
+function withOverhead(pod: Pod, amounts: Amounts): PodRequests {
+  const total: PodRequests = { cpu: 0, memory: 0 };
+  add(total, amounts);
+  if (pod.spec?.overhead) add(total, resourceAmounts(pod.spec.overhead));
+  return total;
+}
+
+function podAmounts(pod: Pod, part: Part): Amounts {
+  const running: Amounts = {};
+  for (const container of pod.spec?.containers ?? []) add(running, resourceAmounts(container.resources?.[part]));
+  const peak = initPeak(pod.spec?.initContainers ?? [], part, running);
+  raise(running, peak);
+  return { ...running, ...podLevel(pod.spec?.resources, part) };
+}
+
+/** Adds the sidecars to `running`; gives what initializing needs at its worst moment. */
+function initPeak(containers: readonly Container[], part: Part, running: Amounts): Amounts {
+  const [peak, sidecars]: [Amounts, Amounts] = [{}, {}];
+  for (const container of containers) {
+    const own = resourceAmounts(container.resources?.[part]);
+    if (container.restartPolicy === 'Always') {
+      add(sidecars, own);
+      add(running, own);
+      raise(peak, sidecars);
+    } else {
+      add(own, sidecars);
+      raise(peak, own);
+    }
+  }
+  return peak;
+}
+
+/** Only cpu, memory and huge pages can be given to a pod as a whole. */
+function podLevel(resources: ResourceRequirements | undefined, part: Part): Amounts {
+  const amounts: Amounts = {};
+  for (const [name, amount] of Object.entries(resourceAmounts(resources?.[part]))) {
+    if (name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')) amounts[name] = amount;
+  }
+  return amounts;
+}

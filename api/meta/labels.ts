@@ -1,0 +1,200 @@
+import { badRequest } from '../errors/constructors.ts';
+import { invalidValue } from '../errors/violations.ts';
+import type { LabelSelector } from '../generated/types.ts';
+import { labelValueError, qualifiedNameError } from './names.ts';
+
+export type Labels = Readonly<Record<string, string>>;
+
+export type LabelOperator = 'in' | 'notin' | 'exists' | '!exists' | 'gt' | 'lt';
+
+/** One condition of a selector. "=" and "!=" are "in" and "notin" with one value. */
+export interface LabelRequirement {
+  readonly key: string;
+  readonly operator: LabelOperator;
+  readonly values: readonly string[];
+}
+
+/** A compiled selector: all requirements must hold. Without any, everything matches. */
+export interface LabelMatcher {
+  readonly requirements: readonly LabelRequirement[];
+  matches(labels: Labels | undefined): boolean;
+}
+
+const noLabels: Labels = {};
+
+function requirementMatches({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
+    case 'exists':
+      return value !== undefined;
+    case '!exists':
+      return value === undefined;
+    case 'in':
+      return value !== undefined && values.includes(value);
+    case 'notin':
+      return value === undefined || !values.includes(value);
+    case 'gt':
+      return isInteger(value) && Number(value) > Number(values[0]);
+    case 'lt':
+      return isInteger(value) && Number(value) < Number(values[0]);
+  }
+}
+
+function isInteger(text: string | undefined): boolean {
+  return text !== undefined && /^[+-]?\d+$/.test(text);
+}
+
+/** Makes a matcher of requirements. */
+export function labelMatcher(requirements: readonly LabelRequirement[]): LabelMatcher {
+  return {
+    requirements,
+    matches(labels) {
+      const own = labels ?? noLabels;
+      for (const requirement of requirements) if (!requirementMatches(requirement, own)) return false;
+      return true;
+    },
+  };
+}
+
+/**
+ * Reads the text form of a selector: "app=web,tier in (a, b),!old,version!=3". Throws ApiError (invalid argument) that says what is
+ * wrong and where.
+ */
+export function parseLabelSelector(text: string): LabelMatcher {
+  const parser = new SelectorParser(text);
+  return labelMatcher(parser.parse());
+}
+
+const TOKEN = /\s*(!=|==|[=!(),<>]|[^\s=!(),<>]+)/y;
+const PUNCTUATION = new Set(['!=', '==', '=', '!', '(', ')', ',', '<', '>']);
+
+class SelectorParser {
+  private readonly text: string;
+  private readonly tokens: string[] = [];
+  private at = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  parse(): LabelRequirement[] {
+    this.tokenize();
+    const requirements: LabelRequirement[] = [];
+    while (this.at < this.tokens.length) {
+      requirements.push(this.requirement());
+      if (this.at < this.tokens.length) {
+        this.expect(',');
+        if (this.at === this.tokens.length) throw this.error('expected another requirement after the last ","');
+      }
+    }
+    return requirements;
+  }
+
+  private tokenize(): void {
+    TOKEN.lastIndex = 0;
+    const end = this.text.trimEnd().length;
+    while (TOKEN.lastIndex < end) this.tokens.push(TOKEN.exec(this.text)![1]!);
+    TOKEN.lastIndex = 0;
+  }
+
+  private requirement(): LabelRequirement {
+    if (this.tokens[this.at] === '!') {
+      this.at++;
+      return { key: this.key(), operator: '!exists', values: [] };
+    }
+    const key = this.key();
+    const operator = this.tokens[this.at];
+    if (operator === undefined || operator === ',') return { key, operator: 'exists', values: [] };
+    this.at++;
+    switch (operator) {
+      case '=':
+      case '==':
+        return { key, operator: 'in', values: [this.value(key)] };
+      case '!=':
+        return { key, operator: 'notin', values: [this.value(key)] };
+      case '>':
+      case '<':
+        return { key, operator: operator === '>' ? 'gt' : 'lt', values: [this.integer(key)] };
+      case 'in':
+      case 'notin':
+        return { key, operator, values: this.values(key) };
+      default:
+        throw this.error(`expected =, ==, !=, in, notin, < or > after "${key}", found "${operator}"`);
+    }
+  }
+
+  private key(): string {
+    const token = this.tokens[this.at++];
+    if (token === undefined || PUNCTUATION.has(token)) throw this.error(`expected a label key, found ${describe(token)}`);
+    const rule = qualifiedNameError(token);
+    if (rule) throw this.error(`"${token}" is not a label key: ${rule}`);
+    return token;
+  }
+
+  private value(key: string): string {
+    const token = this.tokens[this.at];
+    if (token === undefined || token === ',' || token === ')') return '';
+    this.at++;
+    if (PUNCTUATION.has(token)) throw this.error(`expected a value for "${key}", found "${token}"`);
+    const rule = labelValueError(token);
+    if (rule) throw this.error(`"${token}" is not a label value: ${rule}`);
+    return token;
+  }
+
+  private integer(key: string): string {
+    const value = this.value(key);
+    if (!isInteger(value)) throw this.error(`"${key}" is compared with "${value}", which is not an integer`);
+    return value;
+  }
+
+  private values(key: string): string[] {
+    this.expect('(');
+    const values = [this.value(key)];
+    while (this.tokens[this.at] === ',') {
+      this.at++;
+      values.push(this.value(key));
+    }
+    this.expect(')');
+    return values;
+  }
+
+  private expect(token: string): void {
+    const found = this.tokens[this.at++];
+    if (found !== token) throw this.error(`expected "${token}", found ${describe(found)}`);
+  }
+
+  private error(why: string) {
+    const message = `cannot read label selector "${this.text}": ${why}`;
+    return badRequest(message, [invalidValue('labelSelector', this.text, why)]);
+  }
+}
+
+function describe(token: string | undefined): string {
+  return token === undefined ? 'the end' : `"${token}"`;
+}
+
+const OPERATORS: Readonly<Record<string, LabelOperator>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!exists',
+};
+
+/** Compiles a LabelSelector; undefined for one with an operator that does not exist. */
+export function compileLabelSelector(selector: LabelSelector): LabelMatcher | undefined {
+  const requirements: LabelRequirement[] = [];
+  for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
+    requirements.push({ key, operator: 'in', values: [value] });
+  for (const { key = '', operator = '', values = [] } of selector.matchExpressions ?? []) {
+    const known = OPERATORS[operator];
+    if (!known) return undefined;
+    requirements.push({ key, operator: known, values });
+  }
+  return labelMatcher(requirements);
+}
+
+/** Kubernetes' meaning: an absent selector matches nothing, an empty one everything. */
+export function labelSelectorMatches(selector: LabelSelector | undefined, labels: Labels | undefined): boolean {
+  if (!selector) return false;
+  return compileLabelSelector(selector)?.matches(labels) ?? false;
+}

@@ -1,0 +1,192 @@
+import type { Quantity } from '../generated/types.ts';
+
+/** A quantity in the in-memory form, or its text. */
+export type QuantityLike = Quantity | string;
+
+const NANO = 1_000_000_000n;
+const NANOS_PER_MILLI = 1_000_000n;
+
+/** Powers of ten and of two that the suffixes stand for. */
+const DECIMAL = new Map([
+  ['n', -9],
+  ['u', -6],
+  ['m', -3],
+  ['', 0],
+  ['k', 3],
+  ['M', 6],
+  ['G', 9],
+  ['T', 12],
+  ['P', 15],
+  ['E', 18],
+]);
+const BINARY = new Map([
+  ['Ki', 10n],
+  ['Mi', 20n],
+  ['Gi', 30n],
+  ['Ti', 40n],
+  ['Pi', 50n],
+  ['Ei', 60n],
+]);
+
+/** The fast path: an integer with a usual suffix, and what one of it is in milli. */
+const PLAIN = /^(\d{1,12})(m|k|Ki|M|Mi|G|Gi|T|Ti)?$/;
+const MILLI_OF: Readonly<Record<string, number>> = {
+  m: 1,
+  '': 1e3,
+  k: 1e6,
+  Ki: 1024e3,
+  M: 1e9,
+  Mi: 1024 ** 2 * 1e3,
+  G: 1e12,
+  Gi: 1024 ** 3 * 1e3,
+  T: 1e15,
+  Ti: 1024 ** 4 * 1e3,
+};
+
+const FORM = /^([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)$/;
+/** Longer numbers are refused: nobody means them, and they would cost time. */
+const MAX_CHARACTERS = 64;
+const MAX_EXPONENT = 30;
+
+function textOf(quantity: QuantityLike | undefined): string {
+  return typeof quantity === 'string' ? quantity : (quantity?.string ?? '0');
+}
+
+/**
+ * The exact value in billionths, fractions of those rounded away from zero as Kubernetes does; undefined when the text is no quantity.
+ */
+export function parseNanos(text: string): bigint | undefined {
+  const parts = text.length <= MAX_CHARACTERS ? FORM.exec(text) : null;
+  if (!parts) return undefined;
+  const [whole = '', fraction = ''] = parts[2]!.split('.');
+  const shift = BINARY.get(parts[4] ?? '');
+  const exponent = parts[3] ? Number(parts[3].slice(1)) : (DECIMAL.get(parts[4] ?? '') ?? 0);
+  if (Math.abs(exponent) > MAX_EXPONENT) return undefined;
+  const digits = BigInt(whole + fraction) << (shift ?? 0n);
+  const scale = exponent + 9 - fraction.length;
+  const nanos = scale >= 0 ? digits * 10n ** BigInt(scale) : divideUp(digits, 10n ** BigInt(-scale));
+  return parts[1] === '-' ? -nanos : nanos;
+}
+
+/** Division of a number that is not negative, rounded up. */
+function divideUp(value: bigint, by: bigint): bigint {
+  return (value + by - 1n) / by;
+}
+
+/** Rounded up, towards plus infinity: a request is never taken for less than it is. */
+function ceilDivide(value: bigint, by: bigint): bigint {
+  return value <= 0n ? value / by : divideUp(value, by);
+}
+
+/** Whether the text is a quantity: "100m", "1.5Gi", "1e3", "2". */
+export function isQuantity(text: string): boolean {
+  return PLAIN.test(text) || parseNanos(text) !== undefined;
+}
+
+/** A quantity taken apart. Throws RangeError for a text that is none. */
+export function parseQuantity(quantity: QuantityLike | undefined): { readonly nanos: bigint; readonly milli: bigint } {
+  const nanos = nanosOf(quantity);
+  return { nanos, milli: ceilDivide(nanos, NANOS_PER_MILLI) };
+}
+
+function nanosOf(quantity: QuantityLike | undefined): bigint {
+  const text = textOf(quantity);
+  const nanos = parseNanos(text);
+  if (nanos === undefined)
+    throw new RangeError(`"${text}" is not a quantity: write a number with a suffix such as m, k, M, Mi, Gi`);
+  return nanos;
+}
+
+/** In thousandths, rounded up; absent is 0. For CPU. Throws RangeError for a text that is no quantity. */
+export function quantityMilli(quantity: QuantityLike | undefined): number {
+  if (quantity === undefined) return 0;
+  const text = textOf(quantity);
+  const parts = PLAIN.exec(text);
+  if (parts) {
+    const milli = Number(parts[1]) * MILLI_OF[parts[2] ?? '']!;
+    if (milli <= Number.MAX_SAFE_INTEGER) return milli;
+  }
+  return Number(ceilDivide(nanosOf(text), NANOS_PER_MILLI));
+}
+
+/** In whole units (bytes, pods), rounded up; absent is 0. Throws RangeError for a text that is no quantity. */
+export function quantityValue(quantity: QuantityLike | undefined): number {
+  if (quantity === undefined) return 0;
+  const text = textOf(quantity);
+  const parts = PLAIN.exec(text);
+  if (parts) {
+    const value = Math.ceil((Number(parts[1]) * MILLI_OF[parts[2] ?? '']!) / 1000);
+    if (value <= Number.MAX_SAFE_INTEGER) return value;
+  }
+  return Number(ceilDivide(nanosOf(text), NANO));
+}
+
+/** Negative, zero or positive as `a` is less than, equal to or more than `b`; exact. Absent is 0. */
+export function compareQuantity(a: QuantityLike | undefined, b: QuantityLike | undefined): number {
+  const x = PLAIN.exec(textOf(a));
+  const y = PLAIN.exec(textOf(b));
+  if (x && y) {
+    const difference = Number(x[1]) * MILLI_OF[x[2] ?? '']! - Number(y[1]) * MILLI_OF[y[2] ?? '']!;
+    if (Math.abs(difference) > 1e9) return difference;
+  }
+  const [left, right] = [nanosOf(a), nanosOf(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Whether both say the same amount: "1", "1000m" and "1e0" do. */
+export function equalQuantity(a: QuantityLike | undefined, b: QuantityLike | undefined): boolean {
+  return textOf(a) === textOf(b) || compareQuantity(a, b) === 0;
+}
+
+/** The exact sum, written with the suffixes of `a` (binary or decimal). */
+export function addQuantity(a: QuantityLike | undefined, b: QuantityLike | undefined): Quantity {
+  return { string: formatNanos(nanosOf(a) + nanosOf(b), isBinary(a) || (isZero(a) && isBinary(b))) };
+}
+
+/** The exact difference, written with the suffixes of `a`. */
+export function subtractQuantity(a: QuantityLike | undefined, b: QuantityLike | undefined): Quantity {
+  return { string: formatNanos(nanosOf(a) - nanosOf(b), isBinary(a)) };
+}
+
+/** The one text for an amount: the largest suffix that leaves an integer. "1000m" is "1", "1024Ki" is "1Mi". */
+export function canonicalQuantity(quantity: QuantityLike): string {
+  return formatNanos(nanosOf(quantity), isBinary(quantity));
+}
+
+function isBinary(quantity: QuantityLike | undefined): boolean {
+  return textOf(quantity).endsWith('i');
+}
+
+function isZero(quantity: QuantityLike | undefined): boolean {
+  return quantity === undefined || nanosOf(quantity) === 0n;
+}
+
+function formatNanos(nanos: bigint, binary: boolean): string {
+  if (binary && nanos % NANO === 0n && (nanos >= 1024n * NANO || nanos <= -1024n * NANO)) {
+    let [value, suffix] = [nanos / NANO, ''];
+    for (const [name, shift] of BINARY)
+      if ((nanos / NANO) % (1n << shift) === 0n) [value, suffix] = [nanos / NANO / (1n << shift), name];
+    return `${value}${suffix}`;
+  }
+  if (nanos === 0n) return '0';
+  for (const [suffix, exponent] of [...DECIMAL].reverse()) {
+    const unit = 10n ** BigInt(exponent + 9);
+    if (nanos % unit === 0n) return `${nanos / unit}${suffix}`;
+  }
+  return `${nanos}n`;
+}
+
+/** CPU as a quantity: 250 is "250m", 2000 is "2". */
+export function formatCpu(milli: number): string {
+  const whole = Math.round(milli);
+  return whole % 1000 === 0 ? String(whole / 1000) : `${whole}m`;
+}
+
+/** Bytes as a quantity, with the largest binary suffix that leaves an integer: 1048576 is "1Mi", 1500 is "1500". */
+export function formatMemory(bytes: number): string {
+  const whole = Math.round(bytes);
+  let [value, suffix] = [whole, ''];
+  for (const [name, shift] of BINARY)
+    if (whole !== 0 && whole % 2 ** Number(shift) === 0) [value, suffix] = [whole / 2 ** Number(shift), name];
+  return `${value}${suffix}`;
+}
