@@ -2,6 +2,7 @@ import type {
   ContainerConfig,
   ContainerIdentity,
   ContainerRuntime,
+  ImageService,
   ObservedContainer,
   RuntimeVersion,
   SandboxConfig,
@@ -11,12 +12,14 @@ import { containerSpec, sandboxOomScoreAdj, sandboxSpec } from './container-spec
 import { createContainer } from './create.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
+import { createOomPolicy } from './oom-policy.ts';
 import { findTakenPort } from './ports.ts';
 
 export interface ContainersOptions {
   readonly engine: Engine;
   readonly inventory: Inventory;
   readonly nodeName: string;
+  readonly findImage: ImageService['find'];
   readonly warn: (message: string) => void;
 }
 
@@ -43,8 +46,23 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
     });
   }
 
-  async function createAndStart(identity: ContainerIdentity, spec: object): Promise<{ id: string; error: unknown }> {
-    const id = await createContainer({ engine, inventory, nodeName, identity, spec });
+  async function create(identity: ContainerIdentity, image: string, spec: object): Promise<string> {
+    try {
+      return await createContainer({ engine, inventory, nodeName, identity, spec });
+    } catch (error) {
+      // The engine's "not found" may mean the image or something else that the spec names.
+      const unclear = error instanceof RuntimeError && error.code === 'not-found';
+      if (!unclear || (await options.findImage(image)) !== undefined) throw error;
+      throw new RuntimeError('image-not-found', error.message, { cause: error });
+    }
+  }
+
+  async function createAndStart(
+    identity: ContainerIdentity,
+    image: string,
+    spec: object,
+  ): Promise<{ id: string; error: unknown }> {
+    const id = await create(identity, image, spec);
     const started = inventory.starting(id);
     try {
       await start(id, `start container ${nameOf(identity)}`);
@@ -73,7 +91,7 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
 
   /** A sandbox that did not start is of no use to anyone: it is removed again. */
   async function tryStartSandbox(config: SandboxConfig, oomScoreAdj: number): Promise<{ id: string; error: unknown }> {
-    const result = await createAndStart(config.identity, sandboxSpec(nodeName, config, oomScoreAdj));
+    const result = await createAndStart(config.identity, config.image, sandboxSpec(nodeName, config, oomScoreAdj));
     if (result.error !== undefined) await remove(result.id);
     return result;
   }
@@ -93,7 +111,7 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
 
   async function runContainer(config: ContainerConfig): Promise<ObservedContainer> {
     const spec = containerSpec(nodeName, config, oom.bounded(config.oomScoreAdj ?? 0));
-    const { id, error } = await createAndStart(config.identity, spec);
+    const { id, error } = await createAndStart(config.identity, config.image, spec);
     const container = await inventory.observe(id);
     // Kept by the engine with its own words; anything else (no answer, sandbox gone) is the caller's to retry.
     if (error !== undefined && container.error === '' && container.state === 'created') throw error;
@@ -135,36 +153,6 @@ function nameOf(identity: ContainerIdentity): string {
 
 function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-interface OomPolicy {
-  bounded(oomScoreAdj: number): number;
-  allowed(): void;
-  refused(): void;
-  mayBeTheCause(error: unknown): boolean;
-}
-
-/**
- * A negative oom score needs a capability that a restricted machine may lack, and the engine's error does not say so. The first sandbox is
- * the probe: when it starts only without, no container asks for one any more.
- */
-function createOomPolicy(warn: (message: string) => void): OomPolicy {
-  let known: 'unknown' | 'allowed' | 'refused' = 'unknown';
-  return {
-    bounded: (oomScoreAdj) => (known === 'refused' ? Math.max(0, oomScoreAdj) : oomScoreAdj),
-    allowed() {
-      if (known === 'unknown') known = 'allowed';
-    },
-    refused() {
-      if (known === 'refused') return;
-      known = 'refused';
-      warn(
-        'this machine refuses negative oom scores (CAP_SYS_RESOURCE is missing): containers run without out-of-memory protection',
-      );
-    },
-    mayBeTheCause: (error) =>
-      known === 'unknown' && error instanceof RuntimeError && error.code !== 'unavailable' && error.code !== 'timeout',
-  };
 }
 
 interface EngineInfo {

@@ -32,7 +32,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const warn = options.warn ?? (() => {});
   const engine = options.engine ?? createEngine({ socketPath: options.socketPath, timeoutMs: options.timeoutMs });
   const inventory = createInventory(engine, nodeName);
-  const containers = createContainers({ engine, inventory, nodeName, warn });
+  const images = createImages(engine);
+  const containers = createContainers({ engine, inventory, nodeName, findImage: images.find, warn });
   const onChange = (id: string | undefined, atMs: number | undefined) => {
     if (id === undefined) inventory.forgetAll();
     else inventory.forget(id, atMs);
@@ -42,7 +43,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
       ...containers,
       events: (signal) => watchEvents({ engine, nodeName, list: () => inventory.list(), onChange, warn }, signal),
     },
-    images: createImages(engine),
+    images,
     access: createAccess(engine, inventory, (labels) => labels[label.node] === nodeName),
     close: () => engine.close(),
   };

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ExecOptions, ExecSession, LogOptions, ObservedContainer } from '../../agent/runtime/runtime.ts';
+import { createFixture, type RuntimeFixture, readAll } from './runtime-fixture.ts';
+
+const plain: LogOptions = { follow: false, tailLines: undefined, sinceTime: undefined, timestamps: false, limitBytes: undefined };
+const limit = () => AbortSignal.timeout(60_000);
+let f: RuntimeFixture;
+
+beforeAll(async () => {
+  f = await createFixture('access');
+});
+afterAll(() => f?.cleanUp());
+
+const logs = (container: ObservedContainer, options: Partial<LogOptions>) =>
+  readAll(f.access.logs(container.id, { ...plain, ...options }, limit()));
+
+describe('logs', () => {
+  it('follow a container to its end, both streams, every byte of it', async () => {
+    const app = await f.runShell('seq 1 20000; echo problem >&2; sleep 0.3; echo last');
+    const text = await logs(app, { follow: true });
+    // Two streams of a container have no order between them.
+    const lines = text.split('\n').filter((line) => line !== 'problem');
+    expect(lines).toEqual([...Array.from({ length: 20_000 }, (_, i) => String(i + 1)), 'last', '']);
+    expect(text).toContain('problem\n');
+  });
+
+  it('are cut by lines, bytes and time, and show times', async () => {
+    const app = await f.runShell('echo one; echo two; sleep 1.2; echo three');
+    await logs(app, { follow: true });
+    expect(await logs(app, { tailLines: 1 })).toBe('three\n');
+    expect(await logs(app, { tailLines: 0 })).toBe('');
+    expect(await logs(app, { limitBytes: 6 })).toBe('one\ntw');
+    const stamped = (await logs(app, { timestamps: true })).trim().split('\n');
+    expect(stamped[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z one$/);
+    const third = new Date(stamped[2]?.split(' ')[0] ?? '');
+    expect(await logs(app, { sinceTime: new Date(third.getTime() - 100) })).toBe('three\n');
+  });
+
+  it('of a terminal come as they are', async () => {
+    const app = await f.runShell('echo hi; echo there >&2', { tty: true });
+    expect(await logs(app, { follow: true })).toBe('hi\r\nthere\r\n');
+  });
+
+  it('end when the reader goes away or aborts', async () => {
+    const app = await f.runShell('while true; do echo tick; sleep 0.05; done');
+    const abort = new AbortController();
+    let seen = 0;
+    for await (const _ of f.access.logs(app.id, { ...plain, follow: true }, abort.signal)) {
+      if (++seen === 3) abort.abort();
+    }
+    for await (const _ of f.access.logs(app.id, { ...plain, follow: true }, limit())) break;
+    expect(seen).toBeGreaterThanOrEqual(3);
+  });
+
+  it('of a container that is gone say so', async () => {
+    await expect(readAll(f.access.logs('0123456789ab', plain, limit()))).rejects.toMatchObject({ code: 'not-found' });
+  });
+});
+
+describe('exec', () => {
+  let app: ObservedContainer;
+  beforeAll(async () => {
+    app = await f.runShell('sleep 1000');
+  });
+
+  const exec = (command: string[], options: Partial<ExecOptions> = {}) =>
+    f.access.exec(app.id, { command, tty: false, stdin: false, ...options }, limit());
+
+  async function collect(session: ExecSession): Promise<{ stdout: string; stderr: string; code: number }> {
+    const parts = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] };
+    for await (const { stream, data } of session.output()) parts[stream].push(data);
+    const text = (chunks: Uint8Array[]) => Buffer.concat(chunks).toString();
+    return { stdout: text(parts.stdout), stderr: text(parts.stderr), code: await session.exitCode() };
+  }
+
+  it('keeps the streams apart and tells the exit code', async () => {
+    const session = await exec(['sh', '-c', 'echo out; echo err >&2; exit 7']);
+    expect(await collect(session)).toEqual({ stdout: 'out\n', stderr: 'err\n', code: 7 });
+  });
+
+  it('passes the end of input on without cutting the output', async () => {
+    const session = await exec(['sh', '-c', 'cat; sleep 0.5; echo after'], { stdin: true });
+    await session.write(Buffer.from('some input\n'));
+    await session.closeInput();
+    expect(await collect(session)).toEqual({ stdout: 'some input\nafter\n', stderr: '', code: 0 });
+  });
+
+  it('carries megabytes through cat both ways without losing a byte', async () => {
+    const session = await exec(['cat'], { stdin: true });
+    const data = Buffer.alloc(8 * 1024 * 1024, 'The quick brown fox jumps over the lazy dog. ');
+    const writing = (async () => {
+      for (let at = 0; at < data.length; at += 65_536) await session.write(data.subarray(at, at + 65_536));
+      await session.closeInput();
+    })();
+    const hash = createHash('sha256');
+    let length = 0;
+    for await (const chunk of session.output()) {
+      hash.update(chunk.data);
+      length += chunk.data.length;
+    }
+    await writing;
+    expect(length).toBe(data.length);
+    expect(hash.digest('hex')).toBe(createHash('sha256').update(data).digest('hex'));
+    expect(await session.exitCode()).toBe(0);
+  });
+
+  it('holds the writer back when nobody reads', async () => {
+    const session = await exec(['cat'], { stdin: true });
+    const chunk = Buffer.alloc(1024 * 1024);
+    let written = 0;
+    const writing = (async () => {
+      for (; written < 200; written++) await session.write(chunk);
+    })().catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const held = written;
+    session.close();
+    await writing;
+    expect(held).toBeLessThan(50);
+  });
+
+  it('gives a terminal of the size asked for', async () => {
+    const session = await exec(['sh', '-c', 'read x; stty size; echo "got $x"'], { tty: true, stdin: true });
+    await session.resize(123, 45);
+    await session.write(Buffer.from('word\n'));
+    const { stdout, code } = await collect(session);
+    expect(stdout.replaceAll('\r', '')).toBe('word\n45 123\ngot word\n');
+    expect(code).toBe(0);
+  });
+
+  it('fails cleanly for a command that does not exist and a container that has ended', async () => {
+    const session = await exec(['no-such-command']);
+    expect((await collect(session)).code).toBe(126);
+    const ended = await f.runShell('exit 0');
+    await logs(ended, { follow: true });
+    await f.runtime.stop(ended.id, 0);
+    await expect(f.access.exec(ended.id, { command: ['true'], tty: false, stdin: false }, limit())).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
+  it('lets go when aborted', async () => {
+    const abort = new AbortController();
+    const session = await f.access.exec(app.id, { command: ['sleep', '1000'], tty: false, stdin: false }, abort.signal);
+    setTimeout(() => abort.abort(), 50);
+    for await (const _ of session.output()) throw new Error('sleep writes nothing');
+  });
+});
+
+describe('images', () => {
+  it('are found by name, short name and id, and not when they are absent', async () => {
+    const image = await f.images.find('berth/pause:1');
+    expect(image?.names).toContain('berth/pause:1');
+    expect(await f.images.find(image?.id ?? '')).toEqual(image);
+    expect(await f.images.find('berth/pause')).toBeUndefined();
+    expect(await f.images.find('no-such/image:1')).toBeUndefined();
+    expect((await f.images.list()).map(({ id }) => id)).toContain(image?.id);
+  });
+
+  it('fail to be pulled with a reason: no such registry, no such name', async () => {
+    await expect(f.images.pull('nonexistent.invalid/x', limit())).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('pull image nonexistent.invalid/x'),
+    });
+    await expect(f.images.pull('Upper/Case', limit())).rejects.toMatchObject({ code: 'image-invalid-name' });
+  });
+});
