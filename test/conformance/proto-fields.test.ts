@@ -1,0 +1,94 @@
+import protobuf from 'protobufjs';
+import { describe, expect, it } from 'vitest';
+import { checkFieldSupport, compileFieldSupport, type FieldSupportTable } from '../../api/kinds/field-support.ts';
+import { nodeFields } from '../../api/kinds/node/fields.ts';
+import { podFields } from '../../api/kinds/pod/fields.ts';
+import { jsonFields, root } from './proto-descriptors.ts';
+
+/** Messages that are one value in JSON. */
+const values = ['Timestamp', 'Quantity', 'IntOrString', 'FieldsV1'];
+
+interface Paths {
+  readonly all: string[];
+  readonly leaves: string[];
+}
+
+/** Every path below a message as the JSON form has it: "spec.containers[].image". A map is one field. */
+function pathsOf(message: protobuf.Type, prefix = ''): Paths {
+  const parts = jsonFields(message).map((field): Paths => {
+    const path = `${prefix}${field.name}${field.repeated ? '[]' : ''}`;
+    const below = field.map || values.includes(field.resolvedType?.name ?? '') ? null : field.resolvedType;
+    if (!(below instanceof protobuf.Type) || below.fieldsArray.length === 0) return { all: [path], leaves: [path] };
+    const { all, leaves } = pathsOf(below, `${path}.`);
+    return { all: [path, ...all], leaves };
+  });
+  return { all: parts.flatMap((part) => part.all), leaves: parts.flatMap((part) => part.leaves) };
+}
+
+/** The path itself and everything above it. */
+const ancestors = (path: string): string[] => path.split('.').map((_, index, steps) => steps.slice(0, index + 1).join('.'));
+
+const tables: [string, FieldSupportTable, Paths][] = [
+  ['Pod', podFields, pathsOf(root.lookupType('berth.core.v1.Pod'))],
+  ['Node', nodeFields, pathsOf(root.lookupType('berth.core.v1.Node'))],
+];
+
+describe.each(tables)('the table of the fields of %s', (_kind, table, { all, leaves }) => {
+  it('says of every field whether it works, warns or is refused', () => {
+    expect(leaves.filter((path) => !ancestors(path).some((above) => above in table))).toEqual([]);
+  });
+
+  it('names no field that does not exist', () => {
+    expect(Object.keys(table).filter((path) => !all.includes(path))).toEqual([]);
+  });
+
+  it('says nothing below what it has already decided', () => {
+    expect(
+      Object.keys(table).filter((path) =>
+        ancestors(path)
+          .slice(0, -1)
+          .some((above) => above in table),
+      ),
+    ).toEqual([]);
+  });
+
+  it('gives a reason for each field that does not work', () => {
+    const reasons = Object.values(table).flatMap((entry) => (entry.support === 'works' ? [] : [entry.why]));
+    expect(reasons.length).toBeGreaterThan(0);
+    expect(reasons.filter((why) => why.length < 20 || why.endsWith('.') || why !== why.trim())).toEqual([]);
+  });
+});
+
+it('refuses what would change safety or data if it were passed over', () => {
+  const refused = ['spec.initContainers[]', 'spec.containers[].volumeMounts[].subPath', 'spec.volumes[].persistentVolumeClaim'];
+  expect(refused.map((path) => podFields[path]?.support)).toEqual(['refused', 'refused', 'refused']);
+});
+
+describe('values that ask for nothing', () => {
+  const pod = compileFieldSupport('berth.core.v1.Pod', podFields);
+  const container = (securityContext: object) => ({ spec: { containers: [{ name: 'a', image: 'b', securityContext }] } });
+
+  it('passes over what the defaults would have said', () => {
+    const spec = {
+      dnsPolicy: 'ClusterFirst',
+      enableServiceLinks: true,
+      priority: 0,
+      serviceAccountName: 'default',
+      securityContext: {},
+    };
+    expect(checkFieldSupport(pod, { spec })).toEqual({ warnings: [], violations: [] });
+  });
+
+  it('refuses a false that asks for safety', () => {
+    expect(checkFieldSupport(pod, container({ allowPrivilegeEscalation: false })).violations.map(({ field }) => field)).toEqual([
+      'spec.containers[0].securityContext.allowPrivilegeEscalation',
+    ]);
+    expect(checkFieldSupport(pod, container({ allowPrivilegeEscalation: true })).violations).toEqual([]);
+    expect(checkFieldSupport(pod, { spec: { hostUsers: false } }).violations).toHaveLength(1);
+  });
+
+  it("accepts the engine's own seccomp profile and refuses to be without one", () => {
+    expect(checkFieldSupport(pod, container({ seccompProfile: { type: 'RuntimeDefault' } })).violations).toEqual([]);
+    expect(checkFieldSupport(pod, container({ seccompProfile: { type: 'Localhost' } })).violations).toHaveLength(1);
+  });
+});
