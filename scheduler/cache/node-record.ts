@@ -1,0 +1,129 @@
+import type { Node, Quantity, Taint } from '../../api/generated/types.ts';
+import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { type ColumnName, columnNames, type NodeRow } from './node-table.ts';
+import { isSettled, nextReading, type Reading, type RecentPlacement } from './usage.ts';
+
+type Figures = Record<ColumnName, number>;
+type Extended = Map<string, { allocatable: number; requested: number }>;
+
+/** A node and its pods with all sums kept as they change. The node is absent while only its pods are known. */
+export interface NodeRecord {
+  readonly name: string;
+  node: Node | undefined;
+  reading: Reading | undefined;
+  readonly pods: Map<string, PodInfo>;
+  /** Those of the pods that the last reading does not show in full. */
+  readonly recent: Map<string, RecentPlacement>;
+  readonly figures: Figures;
+  readonly extended: Extended;
+}
+
+export function createNodeRecord(name: string): NodeRecord {
+  const figures = Object.fromEntries(columnNames.map((column) => [column, 0])) as Figures;
+  figures.usageAt = Number.NEGATIVE_INFINITY;
+  return { name, node: undefined, reading: undefined, pods: new Map(), recent: new Map(), figures, extended: new Map() };
+}
+
+export function rowOf(record: NodeRecord, node: Node): NodeRow {
+  return { name: record.name, node, figures: record.figures, extended: record.extended, pods: record.pods };
+}
+
+/** `placedAt`: when the pod came to the node, on the scheduler's clock. */
+export function addPod(record: NodeRecord, pod: PodInfo, time: { readonly placedAt: number; readonly now: number }): void {
+  record.pods.set(pod.uid, pod);
+  record.recent.set(pod.uid, { pod, at: time.placedAt });
+  addSums(record, pod, 1);
+  refreshRecent(record, time.now);
+}
+
+export function removePod(record: NodeRecord, uid: string, now: number): void {
+  const pod = record.pods.get(uid);
+  if (!pod) return;
+  record.pods.delete(uid);
+  record.recent.delete(uid);
+  addSums(record, pod, -1);
+  refreshRecent(record, now);
+}
+
+/** Puts the node's own figures in place of the former; its pods and their sums stay. */
+export function setNode(record: NodeRecord, node: Node, now: number): void {
+  record.node = node;
+  const allocatable = node.status?.allocatable ?? {};
+  const capacity = node.status?.capacity ?? allocatable;
+  const taints = node.spec?.taints ?? [];
+  const flag = (value: boolean) => (value ? 1 : 0);
+  Object.assign(record.figures, {
+    allocatableCpu: milli(allocatable.cpu),
+    allocatableMemory: value(allocatable.memory),
+    allocatableStorage: value(allocatable['ephemeral-storage']),
+    allocatablePods: value(allocatable.pods),
+    capacityCpu: milli(capacity.cpu),
+    capacityMemory: value(capacity.memory),
+    ready: flag(isReady(node)),
+    unschedulable: flag(node.spec?.unschedulable === true),
+    hardTaints: flag(taints.some(isHard)),
+    softTaints: flag(taints.some((taint) => taint.effect === 'PreferNoSchedule')),
+  } satisfies Partial<Figures>);
+  setExtendedAllocatable(record.extended, allocatable);
+  record.reading = nextReading(node, record.reading, now);
+  record.figures.usageAt = record.reading?.arrivedAt ?? Number.NEGATIVE_INFINITY;
+  record.figures.usageCpu = record.reading?.cpuMilli ?? 0;
+  record.figures.usageMemory = record.reading?.memory ?? 0;
+  refreshRecent(record, now);
+}
+
+export function isReady(node: Node): boolean {
+  return node.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false;
+}
+
+/** Taints that keep a pod away, as opposed to those that only ask to. */
+export function isHard(taint: Taint): boolean {
+  return taint.effect === 'NoSchedule' || taint.effect === 'NoExecute';
+}
+
+function addSums(record: NodeRecord, pod: PodInfo, sign: 1 | -1): void {
+  const { figures, extended } = record;
+  figures.requestedCpu += sign * pod.requests.cpuMilli;
+  figures.requestedMemory += sign * pod.requests.memory;
+  figures.requestedStorage += sign * pod.requests.ephemeralStorage;
+  figures.podCount += sign;
+  figures.scoringCpu += sign * pod.scoringCpuMilli;
+  figures.scoringMemory += sign * pod.scoringMemory;
+  for (const [name, amount] of pod.requests.extended) {
+    const entry = extended.get(name) ?? { allocatable: 0, requested: 0 };
+    entry.requested += sign * amount;
+    extended.set(name, entry);
+  }
+}
+
+const ownColumns: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pods']);
+
+function setExtendedAllocatable(extended: Extended, allocatable: Readonly<Record<string, Quantity>>): void {
+  for (const entry of extended.values()) entry.allocatable = 0;
+  for (const [name, quantity] of Object.entries(allocatable)) {
+    if (ownColumns.has(name)) continue;
+    extended.set(name, { allocatable: value(quantity), requested: extended.get(name)?.requested ?? 0 });
+  }
+}
+
+function refreshRecent(record: NodeRecord, now: number): void {
+  let cpu = 0;
+  let memory = 0;
+  let memorySinceReading = 0;
+  for (const [uid, placement] of record.recent) {
+    if (isSettled(placement, record.reading, now)) {
+      record.recent.delete(uid);
+      continue;
+    }
+    cpu += placement.pod.scoringCpuMilli;
+    memory += placement.pod.scoringMemory;
+    if (record.reading && placement.at > record.reading.arrivedAt) memorySinceReading += placement.pod.requests.memory;
+  }
+  record.figures.unsettledCpu = cpu;
+  record.figures.unsettledMemory = memory;
+  record.figures.memorySinceReading = memorySinceReading;
+}
+
+const milli = (quantity: Quantity | undefined): number => (quantity ? quantityMilli(quantity) : 0);
+const value = (quantity: Quantity | undefined): number => (quantity ? quantityValue(quantity) : 0);

@@ -1,0 +1,174 @@
+import type { Node } from '../../api/generated/types.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+
+/**
+ * The figures kept for every node, one typed array each. CPU in milli-cores, memory and storage in bytes, times in milliseconds of the
+ * scheduler's clock, flags 0 or 1.
+ */
+export const columnNames = [
+  'allocatableCpu',
+  'allocatableMemory',
+  'allocatableStorage',
+  'allocatablePods',
+  'capacityCpu',
+  'capacityMemory',
+  /** Sums over the pods on the node, placed ones included. */
+  'requestedCpu',
+  'requestedMemory',
+  'requestedStorage',
+  'podCount',
+  /** The same with Kubernetes' assumption for pods that ask for nothing. */
+  'scoringCpu',
+  'scoringMemory',
+  /** The node's last reading of itself; `usageAt` is -Infinity when there is none. */
+  'usageAt',
+  'usageCpu',
+  'usageMemory',
+  /** Requests of pods that the reading does not show in full yet (see cache/usage.ts). */
+  'unsettledCpu',
+  'unsettledMemory',
+  /** Requested memory of pods placed after the reading arrived. */
+  'memorySinceReading',
+  'ready',
+  'unschedulable',
+  'hardTaints',
+  'softTaints',
+  /** Grows with every change of the node or its pods. */
+  'generation',
+] as const;
+export type ColumnName = (typeof columnNames)[number];
+
+/** Columns whose sum over all rows is kept, so that a plugin can see at once that no node concerns it. */
+const summedNames = ['ready', 'unschedulable', 'hardTaints', 'softTaints'] as const;
+export type SummedName = (typeof summedNames)[number];
+
+/** An extended resource on every node. */
+export interface ExtendedColumns {
+  allocatable: Float64Array;
+  requested: Float64Array;
+}
+
+/** What a row is made of. */
+export interface NodeRow {
+  readonly name: string;
+  readonly node: Node;
+  readonly figures: Readonly<Record<ColumnName, number>>;
+  readonly extended: ReadonlyMap<string, { readonly allocatable: number; readonly requested: number }>;
+  readonly pods: ReadonlyMap<string, PodInfo>;
+}
+
+export type Columns = Record<ColumnName, Float64Array>;
+
+/**
+ * All nodes as an attempt sees them, in columns: row i of every array is the same node. Rows are dense (0 to count - 1); a removed
+ * node's row is taken by the last. Only the cache writes it, between attempts and only the rows that changed; plugins read.
+ */
+export interface NodeTable {
+  readonly count: number;
+  /** Sums over all rows. */
+  readonly sums: Readonly<Record<SummedName, number>>;
+  readonly columns: Readonly<Columns>;
+  readonly names: readonly string[];
+  readonly nodes: readonly Node[];
+  /** The pods on the node, placed ones included, by uid. */
+  readonly pods: readonly ReadonlyMap<string, PodInfo>[];
+  rowOf(name: string): number | undefined;
+  /** Undefined when no node ever had the resource. */
+  extended(resource: string): Readonly<ExtendedColumns> | undefined;
+}
+
+export interface WritableNodeTable extends NodeTable {
+  /** Adds or replaces the node's row. */
+  write(row: NodeRow): void;
+  remove(name: string): void;
+}
+
+const firstCapacity = 64;
+
+export function createNodeTable(): WritableNodeTable {
+  let capacity = firstCapacity;
+  const columns = {} as Columns;
+  for (const name of columnNames) columns[name] = new Float64Array(capacity);
+  const extended = new Map<string, ExtendedColumns>();
+  const rows = new Map<string, number>();
+  const names: string[] = [];
+  const nodes: Node[] = [];
+  const pods: ReadonlyMap<string, PodInfo>[] = [];
+  const sums: Record<SummedName, number> = { ready: 0, unschedulable: 0, hardTaints: 0, softTaints: 0 };
+
+  function* allArrays(): Iterable<Float64Array> {
+    for (const name of columnNames) yield columns[name];
+    for (const column of extended.values()) yield* [column.allocatable, column.requested];
+  }
+
+  function grow(): void {
+    capacity *= 2;
+    const grown = (from: Float64Array) => {
+      const to = new Float64Array(capacity);
+      to.set(from);
+      return to;
+    };
+    for (const name of columnNames) columns[name] = grown(columns[name]);
+    for (const column of extended.values()) {
+      column.allocatable = grown(column.allocatable);
+      column.requested = grown(column.requested);
+    }
+  }
+
+  function takeFromSums(row: number): void {
+    for (const name of summedNames) sums[name] -= columns[name][row]!;
+  }
+
+  function writeExtended(row: number, figures: NodeRow['extended']): void {
+    for (const name of figures.keys())
+      if (!extended.has(name))
+        extended.set(name, { allocatable: new Float64Array(capacity), requested: new Float64Array(capacity) });
+    for (const [name, column] of extended) {
+      column.allocatable[row] = figures.get(name)?.allocatable ?? 0;
+      column.requested[row] = figures.get(name)?.requested ?? 0;
+    }
+  }
+
+  return {
+    get count() {
+      return names.length;
+    },
+    sums,
+    columns,
+    names,
+    nodes,
+    pods,
+    rowOf: (name) => rows.get(name),
+    extended: (resource) => extended.get(resource),
+    write({ name, node, figures, extended: extendedFigures, pods: onNode }) {
+      let row = rows.get(name);
+      if (row === undefined) {
+        row = names.length;
+        if (row === capacity) grow();
+        rows.set(name, row);
+      } else takeFromSums(row);
+      names[row] = name;
+      nodes[row] = node;
+      pods[row] = onNode;
+      for (const column of columnNames) columns[column][row] = figures[column];
+      for (const column of summedNames) sums[column] += figures[column];
+      writeExtended(row, extendedFigures);
+    },
+    remove(name) {
+      const row = rows.get(name);
+      if (row === undefined) return;
+      takeFromSums(row);
+      const last = names.length - 1;
+      names[row] = names[last]!;
+      nodes[row] = nodes[last]!;
+      pods[row] = pods[last]!;
+      for (const array of allArrays()) {
+        array[row] = array[last]!;
+        array[last] = 0;
+      }
+      rows.set(names[row]!, row);
+      rows.delete(name);
+      names.length = nodes.length = pods.length = last;
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import type { Node } from '../../api/generated/types.ts';
+import type { NodeTable } from '../cache/node-table.ts';
+import type { PodInfo } from './pod-info.ts';
+
+/**
+ * # How Berth places a pod
+ *
+ * The scheduler takes one pod at a time from its queue and makes one *attempt*:
+ *
+ *     queue order -> prepare -> filter -> score -> normalise -> reserve -> permit -> pre-bind -> bind
+ *                                  |
+ *                                  +-> post-filter, when no node is left
+ *
+ * Everything up to reserve runs synchronously on one thread over one unchanging `NodeTable`, so plugins need no locks and must not wait.
+ * Permit, pre-bind and bind are asynchronous and run for many pods at once while the next pods are being decided.
+ *
+ * A plugin is a stateless value: one object that may have any of the methods below. What it wants to know for the length of an
+ * attempt it computes once in `prepare`, whose state is handed to its other methods; what it wants to know for longer is in the table.
+ * Which plugins run, in which order and with which weights is the profile (../profile.ts). Filters run in profile order, and a node is
+ * judged only until its first rejection: put the cheap and the telling first.
+ *
+ * A plugin that throws, takes too long or answers nonsense (a score that is no number from 0 to 100) fails that attempt. The plugin's
+ * name stands in the pod's event, the pod is tried again after a back-off, and the scheduler goes on.
+ */
+export type Plugin<S = undefined> = PluginIdentity &
+  (undefined extends S ? Partial<Preparing<S>> : Preparing<S>) &
+  Partial<QueueOrdering & Filtering<S> & PostFiltering & Scoring<S> & Reserving<S> & Permitting & Binding>;
+
+/** A plugin whose state is its own business: what profiles list and the runner walks. */
+export type AnyPlugin = Plugin<unknown>;
+
+export interface PluginIdentity {
+  /** Unique within a profile, e.g. "NodeResourcesFit". Appears in events, logs and `why`. */
+  readonly name: string;
+}
+
+/** One try to place one pod. */
+export interface Attempt {
+  readonly pod: PodInfo;
+  /** All nodes as they are in this attempt. Rows are only valid within it: a later attempt may number the nodes differently. */
+  readonly nodes: NodeTable;
+  /** The scheduler's clock, in milliseconds. */
+  readonly now: number;
+}
+
+export interface QueueOrdering {
+  /** Negative when `a` must be tried before `b`. A total order; exactly one plugin of a profile has it. */
+  queueOrder(a: QueueItem, b: QueueItem): number;
+}
+
+/** A pod that waits to be tried. */
+export interface QueueItem {
+  readonly pod: PodInfo;
+  /** When it entered the queue for the first time, in milliseconds of the scheduler's clock. */
+  readonly queuedAt: number;
+  /** Grows with every item, so that equal times keep their order. */
+  readonly sequence: number;
+}
+
+export interface Preparing<S> {
+  /**
+   * Called once per attempt, before any node is looked at. Does all work that does not depend on the node (parsing selectors, summing
+   * requests), so that filter and score do as little as possible per node.
+   */
+  prepare(attempt: Attempt): Prepared<S>;
+}
+
+export type Prepared<S> = Proceed<S> | Skip | Rejection;
+
+export interface Proceed<S> {
+  readonly kind: 'proceed';
+  readonly state: S;
+  /** False when every node would pass: the filter is not called in this attempt. */
+  readonly filter: boolean;
+  /** False when every node would score the same: the score is not called in this attempt. */
+  readonly score: boolean;
+}
+
+/** The plugin has nothing to say about this pod: none of its node-by-node methods is called in this attempt. */
+export interface Skip {
+  readonly kind: 'skip';
+}
+
+export const skip: Skip = { kind: 'skip' };
+
+/** The usual answer of `prepare`; `parts` switches off what this pod does not need. */
+export function proceed<S>(state: S, parts: { readonly filter?: boolean; readonly score?: boolean } = {}): Proceed<S> {
+  return { kind: 'proceed', state, filter: parts.filter ?? true, score: parts.score ?? true };
+}
+
+export interface Filtering<S> {
+  /**
+   * May the pod run on the node in `row`? Called for each node that all earlier filters let through. Undefined lets it through. Hot: it
+   * should allocate nothing, so make rejections ahead (as constants or in `prepare`) and leave figures to `explain`.
+   */
+  filter(state: S, nodes: NodeTable, row: number): Rejection | undefined;
+  /**
+   * The same judgement in figures for a person, e.g. "needs 2 CPU, 1.4 free". Only called for a node that `filter` rejected, when somebody asks.
+   */
+  explain?(state: S, nodes: NodeTable, row: number): string;
+  /**
+   * Could `event` let this pod pass this filter? Asked for events named by `wakeOn` of a rejection. Absent means yes. Must not be
+   * optimistic about much (each yes costs an attempt) and never pessimistic (a wrong no leaves the pod waiting).
+   */
+  helps?(pod: PodInfo, event: ClusterEvent): boolean;
+}
+
+/** Why a pod cannot run on a node. */
+export interface Rejection {
+  readonly kind: 'reject';
+  /** Completes "3 nodes ...": lower case, no figures that differ per node, e.g. "insufficient memory". Equal texts are counted together. */
+  readonly reason: string;
+  /** `unresolvable` when taking other pods off the node cannot help: preemption does not look at it. */
+  readonly code: 'unschedulable' | 'unresolvable';
+  /** Which events could make it untrue. A pod waits until one of those named by its rejections happens. */
+  readonly wakeOn: readonly ClusterEventKind[];
+}
+
+/** Taking pods away could help. */
+export function unschedulable(reason: string, wakeOn: readonly ClusterEventKind[]): Rejection {
+  return { kind: 'reject', reason, code: 'unschedulable', wakeOn };
+}
+
+/** Nothing that can be done to pods helps. */
+export function unresolvable(reason: string, wakeOn: readonly ClusterEventKind[]): Rejection {
+  return { kind: 'reject', reason, code: 'unresolvable', wakeOn };
+}
+
+/** Something happened in the cluster that may make room for a pod. */
+export type ClusterEvent =
+  | { readonly kind: 'node/added'; readonly node: Node }
+  | { readonly kind: NodeChangeKind; readonly node: Node }
+  /** A bound pod was removed or has finished: its share is free. */
+  | { readonly kind: 'pod/removed'; readonly pod: PodInfo }
+  /** A pod is bound that was not before. */
+  | { readonly kind: 'pod/bound'; readonly pod: PodInfo };
+
+/** Which part of a node changed: allocatable or capacity, labels, taints or the unschedulable mark, the Ready condition, reported usage. */
+export type NodeChangeKind = 'node/resources' | 'node/labels' | 'node/taints' | 'node/ready' | 'node/usage';
+export type ClusterEventKind = ClusterEvent['kind'];
+
+export interface PostFiltering {
+  /**
+   * Called when no node passed, plugin by plugin until one answers. Decides, and does nothing itself: the scheduler deletes the victims,
+   * writes the nominated node into the pod's status and tries the pod again when they are gone.
+   */
+  postFilter(attempt: Attempt, verdicts: Verdicts): MakeRoom | undefined;
+}
+
+/** The first rejection of every node that has one. */
+export interface Verdicts {
+  rejectionOf(row: number): Rejection | undefined;
+}
+
+export interface MakeRoom {
+  readonly nominatedNodeName: string;
+  readonly victims: readonly PodInfo[];
+}
+
+export interface Scoring<S> {
+  /** How good is the node in `row`, 0 (worst) to 100 (best)? Called for each node that passed. With `normalise`, any finite number. */
+  score(state: S, nodes: NodeTable, row: number): number;
+  /** Brings the plugin's scores of this attempt to 0-100, in place. Called once, after the last score. */
+  normalise?(scores: Float64Array): void;
+}
+
+export const maxScore = 100;
+
+export interface Reserving<S> {
+  /**
+   * Called for the chosen node, in profile order, before the pod counts as placed there. Takes what the pod needs outside the node table.
+   * Answers its own undo, which is called once, in reverse order, when the pod does not end up there. It must not fail.
+   */
+  reserve(state: S, attempt: Attempt, nodeName: string): Undo | Rejection;
+}
+
+export type Undo = () => void;
+
+export interface Permitting {
+  /** The last word before binding; may wait (for the rest of a group, say) until the signal ends it. Undefined permits. */
+  permit(placement: Placement, signal: AbortSignal): Promise<Rejection | undefined>;
+}
+
+/** A pod and the node it is about to be bound to. */
+export interface Placement {
+  readonly pod: PodInfo;
+  readonly nodeName: string;
+}
+
+export interface Binding {
+  /** Prepares the node for the pod (attaches a volume, say). Throwing undoes the placement; the pod is tried again. */
+  preBind?(placement: Placement, signal: AbortSignal): Promise<void>;
+  /** Writes the placement to the API. The first plugin of the profile that answers "bound" ends the phase; "pass" asks the next one. */
+  bind(placement: Placement, signal: AbortSignal): Promise<'bound' | 'pass'>;
+}
+
+/** Gives a plugin its type, so that state and methods are checked against each other where the plugin is written. */
+export function definePlugin<S = undefined>(plugin: Plugin<S>): Plugin<S> {
+  return plugin;
+}

@@ -1,0 +1,61 @@
+import type { Container, Pod } from '../../api/generated/types.ts';
+import { type PodRequests, podRequests } from '../../api/kinds/pod/resources.ts';
+
+/** What a pod takes from a node. */
+export interface Resources {
+  readonly cpuMilli: number;
+  readonly memory: number;
+  readonly ephemeralStorage: number;
+  /** Everything else by its name, e.g. "example.com/gpu"; whole units. */
+  readonly extended: ReadonlyMap<string, number>;
+}
+
+/** A pod with what every attempt would compute again. Made once per version of the pod, never changed. */
+export interface PodInfo {
+  readonly pod: Pod;
+  /** namespace/name. */
+  readonly key: string;
+  readonly uid: string;
+  readonly priority: number;
+  readonly requests: Resources;
+  /** CPU and memory for comparing nodes: a container that asks for nothing is taken to use a little. */
+  readonly scoringCpuMilli: number;
+  readonly scoringMemory: number;
+}
+
+/** What a container without requests is taken to use when nodes are compared. Kubernetes' figures. */
+export const assumedRequests = { cpu: { string: '100m' }, memory: { string: '200Mi' } };
+
+export function podInfo(pod: Pod): PodInfo {
+  const { namespace = '', name = '', uid = '' } = pod.metadata ?? {};
+  const requests = podRequests(pod);
+  const scoring = asksForAll(pod) ? requests : podRequests(withAssumedRequests(pod));
+  return {
+    pod,
+    key: `${namespace}/${name}`,
+    uid,
+    priority: pod.spec?.priority ?? 0,
+    requests: resourcesOf(requests),
+    scoringCpuMilli: scoring.cpu,
+    scoringMemory: scoring.memory,
+  };
+}
+
+function resourcesOf({ cpu, memory, 'ephemeral-storage': ephemeralStorage = 0, ...others }: PodRequests): Resources {
+  return { cpuMilli: cpu, memory, ephemeralStorage, extended: new Map(Object.entries(others)) };
+}
+
+function asksForAll(pod: Pod): boolean {
+  return [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].every(
+    ({ resources }) => resources?.requests?.cpu && resources.requests.memory,
+  );
+}
+
+function withAssumedRequests(pod: Pod): Pod {
+  const assume = (container: Container): Container => ({
+    ...container,
+    resources: { ...container.resources, requests: { ...assumedRequests, ...container.resources?.requests } },
+  });
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  return { ...pod, spec: { ...pod.spec, containers: containers.map(assume), initContainers: initContainers.map(assume) } };
+}

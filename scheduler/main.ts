@@ -1,0 +1,94 @@
+import { randomInt } from 'node:crypto';
+import { defaultSchedulerName } from '../api/meta/well-known.ts';
+import { type Client, type Clock, createInformer, type Logger, pause, stderrLogger, systemClock } from '../client/index.ts';
+import { type Cache, createCache } from './cache/cache.ts';
+import type { ClusterEvent, QueueOrdering } from './framework/plugin.ts';
+import type { PodInfo } from './framework/pod-info.ts';
+import { createObserver } from './observer.ts';
+import { defaultBinder } from './plugins/default-binder.ts';
+import { defaultProfile, type Profile } from './profile.ts';
+import { createSchedulingQueue } from './queue/scheduling-queue.ts';
+import { createReporter } from './reporter.ts';
+import { createScheduler } from './scheduler.ts';
+
+export interface RunSchedulerOptions {
+  readonly client: Client;
+  /** Whose pods: those with this `spec.schedulerName`. Default "default-scheduler". */
+  readonly schedulerName?: string;
+  /** From 0 (included) to 1 (excluded): chooses among equally good nodes. */
+  readonly random?: () => number;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+/** How often placements that the API never showed are looked for. */
+const expiryCheckMs = 5_000;
+
+/**
+ * Places pods until `signal` aborts; then the bindings under way end, and it returns. Has nothing to remember: started again, it finds in the API
+ * what is to be done. Several may run at once: the API server refuses the binding that would take too much or comes second.
+ */
+export async function runScheduler(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
+  const { client, schedulerName = defaultSchedulerName, clock = systemClock, logger = stderrLogger } = options;
+  const random = options.random ?? (() => randomInt(2 ** 32) / 2 ** 32);
+  const profile = defaultProfile(defaultBinder(client.pods), schedulerName);
+  const cache = createCache({ now: clock.now });
+  const queue = createSchedulingQueue({ order: queueOrderOf(profile), helps: helpsBy(profile), clock });
+  const reporter = createReporter({ pods: client.pods, events: client.events, clock, logger });
+  const observer = createObserver({ schedulerName, cache, queue });
+  const nodes = createInformer({ client: client.nodes, name: 'scheduler nodes', clock, logger });
+  const pods = createInformer({ client: client.pods, name: 'scheduler pods', clock, logger });
+  nodes.addHandler(observer.nodes);
+  pods.addHandler(observer.pods);
+  const scheduler = createScheduler({ profile, cache, queue, reporter, pods: client.pods, random, clock, logger });
+
+  const schedule = async () => {
+    await nodes.waitForSync(signal);
+    await pods.waitForSync(signal);
+    if (!signal.aborted) logger.info({ schedulerName }, 'scheduler started');
+    await scheduler.run(signal);
+  };
+  const askAgain = (pod: PodInfo) => {
+    const current = pods.lister.get(pod.key);
+    if (current?.metadata?.uid === pod.uid) observer.setPod(current);
+  };
+  await Promise.all([
+    nodes.run(signal),
+    pods.run(signal),
+    reporter.run(signal),
+    schedule(),
+    expire({ cache, clock, askAgain }, signal),
+  ]);
+}
+
+interface Expiry {
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly askAgain: (pod: PodInfo) => void;
+}
+
+async function expire({ cache, clock, askAgain }: Expiry, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(expiryCheckMs, signal, clock);
+    for (const pod of cache.expire()) askAgain(pod);
+  }
+}
+
+function queueOrderOf({ plugins }: Profile): QueueOrdering['queueOrder'] {
+  const ordering = plugins.filter(({ plugin }) => plugin.queueOrder);
+  if (ordering.length !== 1) throw new Error(`profile: ${ordering.length} plugins order the queue; list exactly one`);
+  const { plugin } = ordering[0]!;
+  return (a, b) => plugin.queueOrder!(a, b);
+}
+
+/** A hint that throws counts as yes: the cost is one attempt. */
+function helpsBy({ plugins }: Profile): (plugin: string, pod: PodInfo, event: ClusterEvent) => boolean {
+  const byName = new Map(plugins.map(({ plugin }) => [plugin.name, plugin]));
+  return (name, pod, event) => {
+    try {
+      return byName.get(name)?.helps?.(pod, event) ?? true;
+    } catch {
+      return true;
+    }
+  };
+}

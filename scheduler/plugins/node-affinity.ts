@@ -1,0 +1,45 @@
+import type { Pod } from '../../api/generated/types.ts';
+import { definePlugin, maxScore, proceed, skip, unresolvable } from '../framework/plugin.ts';
+import { compileLabels, compileNodeSelector, compileTerm, type NodePredicate } from './node-selector.ts';
+
+interface State {
+  readonly required: NodePredicate;
+  readonly preferred: readonly { readonly weight: number; readonly matches: NodePredicate }[];
+}
+
+const mismatch = unresolvable("node(s) didn't match the pod's node affinity or selector", ['node/added', 'node/labels']);
+
+/** Keeps a pod to nodes that match its `nodeSelector` and required node affinity, and prefers those that match its preferred terms. */
+export const nodeAffinity = definePlugin<State>({
+  name: 'NodeAffinity',
+  prepare({ pod }) {
+    const required = compileRequired(pod.pod);
+    const terms = pod.pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+    if (!required && terms.length === 0) return skip;
+    const preferred = terms.map(({ weight = 0, preference = {} }) => ({ weight, matches: compileTerm(preference) }));
+    return proceed(
+      { required: required ?? (() => true), preferred },
+      { filter: required !== undefined, score: preferred.length > 0 },
+    );
+  },
+  filter: (state, nodes, row) => (state.required(nodes.nodes[row]!) ? undefined : mismatch),
+  explain: (_, nodes, row) => `labels ${JSON.stringify(nodes.nodes[row]?.metadata?.labels ?? {})} do not match`,
+  helps: (pod, event) => 'node' in event && (compileRequired(pod.pod)?.(event.node) ?? true),
+  score: (state, nodes, row) =>
+    state.preferred.reduce((sum, { weight, matches }) => (matches(nodes.nodes[row]!) ? sum + weight : sum), 0),
+  normalise(scores) {
+    let most = 0;
+    for (const score of scores) most = Math.max(most, score);
+    if (most > 0) for (let i = 0; i < scores.length; i++) scores[i] = (maxScore * scores[i]!) / most;
+  },
+});
+
+/** Undefined when the pod requires nothing. */
+function compileRequired(pod: Pod): NodePredicate | undefined {
+  const labels = pod.spec?.nodeSelector ?? {};
+  const selector = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const byLabels = Object.keys(labels).length > 0 ? compileLabels(labels) : undefined;
+  const byTerms = selector ? compileNodeSelector(selector) : undefined;
+  if (byLabels && byTerms) return (node) => byLabels(node) && byTerms(node);
+  return byLabels ?? byTerms;
+}

@@ -1,0 +1,112 @@
+import { formatCpu, formatMemory, quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
+import type { NodeTable } from '../cache/node-table.ts';
+import {
+  type ClusterEventKind,
+  definePlugin,
+  maxScore,
+  proceed,
+  type Rejection,
+  unresolvable,
+  unschedulable,
+} from '../framework/plugin.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+
+/** A resource that the pod asks for, beside the table's columns of it. */
+interface Demand {
+  readonly resource: string;
+  readonly amount: number;
+  readonly allocatable: Float64Array;
+  readonly requested: Float64Array;
+  /** For a node that is full, and for one that would be too small when empty. */
+  readonly full: Rejection;
+  readonly tooSmall: Rejection;
+}
+
+interface State {
+  readonly demands: readonly Demand[];
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+/**
+ * Keeps a pod off nodes whose allocatable resources, less the requests of the pods there, do not hold its requests; resources it does not ask
+ * for are not looked at. Prefers nodes with the largest free share of CPU and memory (least allocated).
+ */
+export const nodeResourcesFit = definePlugin<State>({
+  name: 'NodeResourcesFit',
+  prepare({ pod, nodes }) {
+    return proceed({ demands: demandsOf(pod, nodes), cpu: pod.scoringCpuMilli, memory: pod.scoringMemory });
+  },
+  filter({ demands }, _, row) {
+    for (let i = 0; i < demands.length; i++) {
+      const { amount, allocatable, requested, full, tooSmall } = demands[i]!;
+      // Negated, so that a resource that no node has (undefined) is not enough of it.
+      if (!(requested[row]! + amount <= allocatable[row]!)) return amount <= allocatable[row]! ? full : tooSmall;
+    }
+    return undefined;
+  },
+  explain({ demands }, _, row) {
+    const short = demands.filter(({ amount, allocatable, requested }) => !(requested[row]! + amount <= allocatable[row]!));
+    return short.map((demand) => explainDemand(demand, row)).join('; ');
+  },
+  helps(pod, event) {
+    if (event.kind === 'pod/removed') return true;
+    if (!('node' in event)) return false;
+    const allocatable = event.node.status?.allocatable ?? {};
+    const { cpuMilli, memory } = pod.requests;
+    return quantityMilli(allocatable.cpu ?? {}) >= cpuMilli && quantityValue(allocatable.memory ?? {}) >= memory;
+  },
+  score({ cpu, memory }, { columns }, row) {
+    const cpuShare = freeShare(columns.allocatableCpu[row]!, columns.scoringCpu[row]! + cpu);
+    const memoryShare = freeShare(columns.allocatableMemory[row]!, columns.scoringMemory[row]! + memory);
+    return ((cpuShare + memoryShare) / 2) * maxScore;
+  },
+});
+
+/** The part of `allocatable` that stays free, 0 to 1. */
+export function freeShare(allocatable: number, used: number): number {
+  return used >= allocatable ? 0 : (allocatable - used) / allocatable;
+}
+
+const wakeOn: readonly ClusterEventKind[] = ['node/added', 'node/resources', 'pod/removed'];
+const rejections = new Map<string, Pick<Demand, 'full' | 'tooSmall'>>();
+
+/** One pair of rejections for each resource name; the few names that exist in a cluster make this small. */
+function rejectionsFor(resource: string): Pick<Demand, 'full' | 'tooSmall'> {
+  const reason = resource === 'pods' ? 'too many pods' : `insufficient ${resource}`;
+  return { full: unschedulable(reason, wakeOn), tooSmall: unresolvable(reason, wakeOn) };
+}
+for (const resource of ['pods', 'cpu', 'memory', 'ephemeral-storage']) rejections.set(resource, rejectionsFor(resource));
+
+const none = new Float64Array(0);
+
+function demandsOf({ requests }: PodInfo, nodes: NodeTable): Demand[] {
+  const { columns } = nodes;
+  const demand = (resource: string, amount: number, [allocatable, requested]: readonly [Float64Array, Float64Array]): Demand => ({
+    resource,
+    amount,
+    allocatable,
+    requested,
+    ...(rejections.get(resource) ?? rejectionsFor(resource)),
+  });
+  const demands = [
+    demand('pods', 1, [columns.allocatablePods, columns.podCount]),
+    demand('cpu', requests.cpuMilli, [columns.allocatableCpu, columns.requestedCpu]),
+    demand('memory', requests.memory, [columns.allocatableMemory, columns.requestedMemory]),
+    demand('ephemeral-storage', requests.ephemeralStorage, [columns.allocatableStorage, columns.requestedStorage]),
+  ];
+  for (const [resource, amount] of requests.extended) {
+    const column = nodes.extended(resource);
+    demands.push(demand(resource, amount, [column?.allocatable ?? none, column?.requested ?? none]));
+  }
+  return demands.filter(({ amount }) => amount > 0);
+}
+
+function explainDemand({ resource, amount, allocatable, requested }: Demand, row: number): string {
+  const free = Math.max(0, (allocatable[row] ?? 0) - (requested[row] ?? 0));
+  if (resource === 'pods') return `holds ${requested[row]} of at most ${allocatable[row]} pods`;
+  if (resource === 'cpu') return `needs ${formatCpu(amount)} CPU, ${formatCpu(free)} free`;
+  if (resource === 'memory') return `needs ${formatMemory(amount)} memory, ${formatMemory(free)} free`;
+  if (resource === 'ephemeral-storage') return `needs ${formatMemory(amount)} ephemeral-storage, ${formatMemory(free)} free`;
+  return `needs ${amount} ${resource}, ${free} free`;
+}

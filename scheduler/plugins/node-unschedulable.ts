@@ -1,0 +1,18 @@
+import { taints } from '../../api/meta/well-known.ts';
+import { definePlugin, proceed, skip, unresolvable } from '../framework/plugin.ts';
+import { tolerates } from './tolerations.ts';
+
+const cordoned = unresolvable('node(s) were unschedulable', ['node/added', 'node/taints']);
+const mark = { key: taints.unschedulable, effect: 'NoSchedule' };
+
+/** Keeps pods off nodes with `spec.unschedulable` (`berth cordon`), unless they tolerate the taint that stands for it. */
+export const nodeUnschedulable = definePlugin({
+  name: 'NodeUnschedulable',
+  prepare({ pod, nodes }) {
+    if (nodes.sums.unschedulable === 0 || tolerates(pod.pod.spec?.tolerations ?? [], mark)) return skip;
+    return proceed(undefined, { score: false });
+  },
+  filter: (_, nodes, row) => (nodes.columns.unschedulable[row] === 0 ? undefined : cordoned),
+  explain: () => 'the node is marked unschedulable; "berth uncordon" clears the mark',
+  helps: (_, event) => 'node' in event && event.node.spec?.unschedulable !== true,
+});

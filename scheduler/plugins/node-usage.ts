@@ -1,0 +1,73 @@
+import { formatMemory } from '../../api/meta/quantity.ts';
+import type { NodeTable } from '../cache/node-table.ts';
+import { definePlugin, maxScore, type Plugin, proceed, unschedulable } from '../framework/plugin.ts';
+import { freeShare } from './node-resources-fit.ts';
+
+export interface NodeUsageArguments {
+  /**
+   * A reading older than this says nothing: the node counts by requests alone. Default 150,000: agents report at least every 60 s, so two reports
+   * in a row and half of the third were missed.
+   */
+  readonly staleAfterMs?: number;
+}
+
+interface State {
+  /** Readings from before this instant are stale. */
+  readonly freshSince: number;
+  readonly cpu: number;
+  readonly memory: number;
+  /** What the pod asks for itself; 0 when it asks for nothing. */
+  readonly requestedMemory: number;
+}
+
+const memoryInUse = unschedulable('node(s) had too little memory available', [
+  'node/added',
+  'node/resources',
+  'node/usage',
+  'pod/removed',
+]);
+
+/**
+ * Looks at what the nodes use, not only at what their pods asked for. One model for both: a node's use is the larger of its pods' requests and
+ * of its last reading plus the requests of pods that the reading does not show in full yet, so a burst does not pile onto one stale reading. What
+ * the system takes beside pods (capacity - allocatable) is not held against pods. A node whose reading is stale or missing counts by requests.
+ *
+ * It prefers nodes with the largest free share. It keeps a pod off a node only when a fresh reading says that the memory available on the
+ * machine, less what pods placed after that reading asked for, is less than the pod's own request: memory cannot be taken back from others as
+ * CPU can. Readings are total - available, so page cache never counts as used. A pod that requests no memory is never kept off.
+ */
+export function nodeUsage({ staleAfterMs = 150_000 }: NodeUsageArguments = {}): Plugin<State> {
+  return definePlugin<State>({
+    name: 'NodeUsage',
+    prepare({ pod, now }) {
+      const requestedMemory = pod.requests.memory;
+      const state = { freshSince: now - staleAfterMs, cpu: pod.scoringCpuMilli, memory: pod.scoringMemory, requestedMemory };
+      return proceed(state, { filter: requestedMemory > 0 });
+    },
+    filter(state, nodes, row) {
+      if (nodes.columns.usageAt[row]! < state.freshSince) return undefined;
+      return availableMemory(nodes, row) < state.requestedMemory ? memoryInUse : undefined;
+    },
+    explain(state, nodes, row) {
+      return `needs ${formatMemory(state.requestedMemory)} memory, ${formatMemory(Math.max(0, availableMemory(nodes, row)))} available on the machine`;
+    },
+    helps: (_, event) => event.kind !== 'node/resources' || event.node.status?.usage !== undefined,
+    score(state, { columns }, row) {
+      let cpu = columns.scoringCpu[row]!;
+      let memory = columns.scoringMemory[row]!;
+      const allocatableCpu = columns.allocatableCpu[row]!;
+      const allocatableMemory = columns.allocatableMemory[row]!;
+      if (columns.usageAt[row]! >= state.freshSince) {
+        const systemCpu = columns.capacityCpu[row]! - allocatableCpu;
+        const systemMemory = columns.capacityMemory[row]! - allocatableMemory;
+        cpu = Math.max(cpu, columns.usageCpu[row]! - systemCpu + columns.unsettledCpu[row]!);
+        memory = Math.max(memory, columns.usageMemory[row]! - systemMemory + columns.unsettledMemory[row]!);
+      }
+      return ((freeShare(allocatableCpu, cpu + state.cpu) + freeShare(allocatableMemory, memory + state.memory)) / 2) * maxScore;
+    },
+  });
+}
+
+function availableMemory({ columns }: NodeTable, row: number): number {
+  return columns.capacityMemory[row]! - columns.usageMemory[row]! - columns.memorySinceReading[row]!;
+}

@@ -1,0 +1,116 @@
+import { isNotFound } from '../api/errors/index.ts';
+import type { PodCondition } from '../api/generated/types.ts';
+import { findCondition, setCondition } from '../api/meta/conditions.ts';
+import { timestamp, toRfc3339 } from '../api/meta/time.ts';
+import {
+  type Clock,
+  createEventRecorder,
+  createWorkQueue,
+  type EventRecorderOptions,
+  type Logger,
+  type PodClient,
+  referenceTo,
+} from '../client/index.ts';
+import type { PodInfo } from './framework/pod-info.ts';
+
+/** Tells people what became of a pod: in its PodScheduled condition and in events. Never throws and never makes the caller wait. */
+export interface Reporter {
+  /**
+   * Drops what waits to be written about the pod and resolves when a write under way has ended. Called before binding, so that "not scheduled"
+   * cannot overwrite what the binding says.
+   */
+  hush(pod: PodInfo): Promise<void>;
+  bound(pod: PodInfo, nodeName: string): void;
+  notBound(pod: PodInfo, report: Report): void;
+  /** Writes conditions until aborted. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface Report {
+  /** Unschedulable: no node fits. SchedulerError: the attempt failed by accident. */
+  readonly reason: 'Unschedulable' | 'SchedulerError';
+  readonly message: string;
+  /** Where room is being made for the pod. */
+  readonly nominatedNodeName?: string | undefined;
+}
+
+export interface ReporterOptions {
+  readonly pods: Pick<PodClient, 'patch'>;
+  readonly events: EventRecorderOptions['client'];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Enough to keep up with a burst of unschedulable pods without starving the bindings. */
+const workers = 8;
+
+interface Wanted {
+  readonly pod: PodInfo;
+  readonly condition: PodCondition;
+  readonly nominatedNodeName: string | undefined;
+}
+
+/** Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already says is not written. */
+export function createReporter({ pods, events, clock, logger }: ReporterOptions): Reporter {
+  const recorder = createEventRecorder({ client: events, component: 'scheduler', clock, logger });
+  const queue = createWorkQueue({ name: 'scheduler conditions', clock, logger });
+  const wanted = new Map<string, Wanted>();
+  const writing = new Map<string, Promise<unknown>>();
+
+  async function write(key: string, signal: AbortSignal): Promise<void> {
+    const next = wanted.get(key);
+    if (!next) return;
+    const { namespace, name = '' } = next.pod.pod.metadata ?? {};
+    const status = { conditions: [conditionJson(next.condition)], ...nominated(next) };
+    try {
+      const call = pods.patch({ namespace, name, subresource: 'status' }, { status }, {}, { signal });
+      writing.set(
+        key,
+        call.catch(() => {}),
+      );
+      await call;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    } finally {
+      writing.delete(key);
+    }
+    if (wanted.get(key) === next) wanted.delete(key);
+  }
+
+  return {
+    async hush({ uid }) {
+      wanted.delete(uid);
+      await writing.get(uid);
+    },
+    bound(pod, nodeName) {
+      recorder.event(referenceTo('Pod', pod.pod), 'Normal', 'Scheduled', `assigned ${pod.key} to ${nodeName}`);
+    },
+    notBound(pod, { reason, message, nominatedNodeName }) {
+      const known = findCondition(
+        wanted.get(pod.uid) ? [wanted.get(pod.uid)!.condition] : pod.pod.status?.conditions,
+        'PodScheduled',
+      );
+      if (known?.status === 'False' && known.reason === reason && known.message === message && !nominatedNodeName) return;
+      const conditions = setCondition(
+        pod.pod.status?.conditions,
+        { type: 'PodScheduled', status: 'False', reason, message },
+        timestamp(new Date(clock.now())),
+      );
+      wanted.set(pod.uid, { pod, condition: findCondition(conditions, 'PodScheduled')!, nominatedNodeName });
+      queue.add(pod.uid);
+      recorder.event(referenceTo('Pod', pod.pod), 'Warning', 'FailedScheduling', message);
+    },
+    async run(signal) {
+      await queue.run(workers, write, signal);
+      await recorder.flush();
+    },
+  };
+}
+
+function nominated({ nominatedNodeName }: Wanted): { nominatedNodeName?: string } {
+  return nominatedNodeName === undefined ? {} : { nominatedNodeName };
+}
+
+function conditionJson({ lastTransitionTime, ...condition }: PodCondition): object {
+  return { ...condition, ...(lastTransitionTime ? { lastTransitionTime: toRfc3339(lastTransitionTime) } : {}) };
+}
