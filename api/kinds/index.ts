@@ -35,3 +35,5 @@ export function kindOf(name: string): Kind | undefined {
 export function kindNamed<Name extends KindName>(name: Name): Kind<KindMap[Name]> {
   return byName.get(name.toLowerCase()) as Kind as Kind<KindMap[Name]>;
 }
+
+export type { ApiObject, Column, Durability, Kind, Lifecycle } from './kind.ts';

@@ -27,7 +27,9 @@ const OPERATORS = ['Equal', 'Exists'];
 
 export function validateTolerations(field: string, tolerations: readonly Toleration[] | undefined): FieldViolation[] {
   const violations: FieldViolation[] = [];
-  tolerations?.forEach((toleration, i) => violations.push(...validateToleration(`${field}[${i}]`, toleration)));
+  tolerations?.forEach((toleration, i) => {
+    violations.push(...validateToleration(`${field}[${i}]`, toleration));
+  });
   return violations;
 }
 

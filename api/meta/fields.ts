@@ -47,7 +47,7 @@ function splitTerms(text: string): string[] {
 
 function parseTerm(term: string, text: string): FieldRequirement {
   const parts = /^([^=!\\\s]+)\s*(!=|==|=)\s*(.*)$/s.exec(term);
-  const value = parts ? unescape(parts[3]!) : undefined;
+  const value = parts ? unescapeValue(parts[3]!) : undefined;
   if (!parts || value === undefined) {
     const why = `"${term}" is not a field, =, == or !=, and a value ("\\" before "," "=" and "\\" in the value)`;
     throw badRequest(`cannot read field selector "${text}": ${why}`, [invalidValue('fieldSelector', text, why)]);
@@ -56,6 +56,6 @@ function parseTerm(term: string, text: string): FieldRequirement {
 }
 
 /** Undefined when something is escaped that needs none, or "=" stands without an escape. */
-function unescape(value: string): string | undefined {
+function unescapeValue(value: string): string | undefined {
   return /^(\\[\\,=]|[^\\,=])*$/s.test(value) ? value.replace(/\\([\\,=])/g, '$1') : undefined;
 }

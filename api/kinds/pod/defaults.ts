@@ -11,9 +11,11 @@ export function defaultPod(pod: Pod): void {
   defaultSpec(spec);
   spec.volumes?.forEach(defaultVolume);
   const hostNetwork = spec.hostNetwork === true;
-  spec.initContainers?.forEach((container) => defaultContainer(container, hostNetwork));
-  spec.containers?.forEach((container) => defaultContainer(container, hostNetwork));
-  spec.ephemeralContainers?.forEach(({ ephemeralContainerCommon: common }) => common && defaultContainer(common, hostNetwork));
+  for (const container of spec.initContainers ?? []) defaultContainer(container, hostNetwork);
+  for (const container of spec.containers ?? []) defaultContainer(container, hostNetwork);
+  for (const { ephemeralContainerCommon } of spec.ephemeralContainers ?? []) {
+    if (ephemeralContainerCommon) defaultContainer(ephemeralContainerCommon, hostNetwork);
+  }
   defaultAmounts(spec.resources);
   defaultTolerations(spec);
 }
