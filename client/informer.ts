@@ -4,9 +4,9 @@ import { onAbort } from './abort.ts';
 import type { BackoffOptions } from './backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { deepFreeze } from './freeze.ts';
-import { createIndexer, type IndexFunction, type Lister } from './indexer.ts';
+import { createIndexer, type Indexer, type IndexFunction, type Lister } from './indexer.ts';
 import { type Logger, stderrLogger } from './logger.ts';
-import { createReflector } from './reflector.ts';
+import { createReflector, type Reflector } from './reflector.ts';
 import type { ResourceClient, Scope, WatchEvent } from './resource-client.ts';
 
 /**
@@ -58,88 +58,114 @@ export interface InformerOptions<T extends ApiObject> {
   readonly logger?: Logger;
 }
 
-type Change<T> = { readonly next: T; readonly old: T | undefined } | { readonly next: undefined; readonly old: T };
+type Change<T> =
+  | { readonly type: 'added'; readonly next: T }
+  | { readonly type: 'updated'; readonly next: T; readonly old: T }
+  | { readonly type: 'deleted'; readonly old: T };
 
 /** Does nothing until `run`. */
 export function createInformer<T extends ApiObject>(options: InformerOptions<T>): Informer<T> {
-  const { client, scope, name, clock = systemClock, logger = stderrLogger, freeze = process.env.NODE_ENV === 'test' } = options;
-  const store = createIndexer<T>(options.indexers);
-  const handlers = new Set<InformerHandler<T>>();
-  const waiting = new Set<() => void>();
-  let synced = false;
+  return new StoreInformer(options);
+}
 
-  function tell(handler: InformerHandler<T>, change: Change<T>): void {
-    try {
-      if (change.next === undefined) handler.onDelete?.(change.old);
-      else if (change.old === undefined) handler.onAdd?.(change.next);
-      else handler.onUpdate?.(change.next, change.old);
-    } catch (err) {
-      logger.error(
-        { informer: name, handler: handler.name ?? 'unnamed', key: objectKey(change.next ?? change.old!), err },
-        'handler failed',
-      );
-    }
+class StoreInformer<T extends ApiObject> implements Informer<T> {
+  readonly lister: Lister<T>;
+  readonly #name: string;
+  readonly #logger: Logger;
+  readonly #freeze: boolean;
+  readonly #store: Indexer<T>;
+  readonly #reflector: Reflector;
+  readonly #handlers = new Set<InformerHandler<T>>();
+  /** Those waiting for the first list. */
+  readonly #waiting = new Set<() => void>();
+  #synced = false;
+
+  constructor(options: InformerOptions<T>) {
+    const { name, client, scope, backoff, silenceMs, clock = systemClock, logger = stderrLogger } = options;
+    this.#name = name;
+    this.#logger = logger;
+    this.#freeze = options.freeze ?? process.env.NODE_ENV === 'test';
+    this.#store = createIndexer<T>(options.indexers);
+    this.lister = this.#store;
+    const sink = {
+      replace: (objects: readonly T[]) => this.#replace(objects),
+      apply: (events: readonly WatchEvent<T>[]) => this.#apply(events),
+    };
+    this.#reflector = createReflector<T>({ name, client, scope, backoff, silenceMs, clock, logger, sink });
   }
 
-  function tellAll(changes: readonly Change<T>[]): void {
-    for (const change of changes) for (const handler of [...handlers]) if (handlers.has(handler)) tell(handler, change);
+  addHandler(handler: InformerHandler<T>): () => void {
+    this.#handlers.add(handler);
+    for (const next of this.#store.list()) this.#tell(handler, { type: 'added', next });
+    return () => void this.#handlers.delete(handler);
   }
 
-  /** The change that storing this makes; undefined when this very version is stored. */
-  function keep(object: T): Change<T> | undefined {
-    const old = store.get(objectKey(object));
-    if (old && isSameVersion(old, object)) return undefined;
-    store.set(freeze ? deepFreeze(object) : object);
-    return { next: object, old };
+  hasSynced(): boolean {
+    return this.#synced;
   }
 
-  function remove(key: string): Change<T> | undefined {
-    const old = store.delete(key);
-    return old === undefined ? undefined : { next: undefined, old };
+  waitForSync(signal: AbortSignal): Promise<void> {
+    if (this.#synced || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = () => {
+        unlink();
+        this.#waiting.delete(finish);
+        resolve();
+      };
+      this.#waiting.add(finish);
+      const unlink = onAbort(signal, finish);
+    });
   }
 
-  function replace(objects: readonly T[]): void {
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal);
+  }
+
+  #replace(objects: readonly T[]): void {
     const present = new Set(objects.map(objectKey));
-    const gone = [...store.keys()].filter((key) => !present.has(key)).map(remove);
-    const changes = [...gone, ...objects.map(keep)].filter((change) => change !== undefined);
-    tellAll(changes);
-    synced = true;
-    for (const wake of waiting) wake();
-    waiting.clear();
+    const gone = [...this.#store.keys()].filter((key) => !present.has(key)).map((key) => this.#remove(key));
+    const kept = objects.map((object) => this.#keep(object));
+    for (const change of [...gone, ...kept]) if (change) this.#tellAll(change);
+    this.#synced = true;
+    for (const wake of [...this.#waiting]) wake();
   }
 
-  function apply(events: readonly WatchEvent<T>[]): void {
+  #apply(events: readonly WatchEvent<T>[]): void {
     for (const { type, object } of events) {
-      const change = type === 'DELETED' ? remove(objectKey(object)) : keep(object);
-      if (change) tellAll([change]);
+      const change = type === 'DELETED' ? this.#remove(objectKey(object)) : this.#keep(object);
+      if (change) this.#tellAll(change);
     }
   }
 
-  const { backoff, silenceMs } = options;
-  const reflector = createReflector<T>({ name, client, scope, backoff, silenceMs, clock, logger, sink: { replace, apply } });
+  /** Stores the object; undefined when this very version is stored. */
+  #keep(object: T): Change<T> | undefined {
+    const old = this.#store.get(objectKey(object));
+    if (old && isSameVersion(old, object)) return undefined;
+    this.#store.set(this.#freeze ? deepFreeze(object) : object);
+    return old ? { type: 'updated', next: object, old } : { type: 'added', next: object };
+  }
 
-  return {
-    lister: store,
-    hasSynced: () => synced,
-    run: reflector.run,
-    addHandler(handler) {
-      handlers.add(handler);
-      for (const object of store.list()) tell(handler, { next: object, old: undefined });
-      return () => void handlers.delete(handler);
-    },
-    waitForSync(signal) {
-      if (synced || signal.aborted) return Promise.resolve();
-      return new Promise((resolve) => {
-        const finish = () => {
-          unlink();
-          waiting.delete(finish);
-          resolve();
-        };
-        waiting.add(finish);
-        const unlink = onAbort(signal, finish);
-      });
-    },
-  };
+  /** Undefined when it is not stored. */
+  #remove(key: string): Change<T> | undefined {
+    const old = this.#store.delete(key);
+    return old && { type: 'deleted', old };
+  }
+
+  #tellAll(change: Change<T>): void {
+    // A handler may remove others while it is told.
+    for (const handler of [...this.#handlers]) if (this.#handlers.has(handler)) this.#tell(handler, change);
+  }
+
+  #tell(handler: InformerHandler<T>, change: Change<T>): void {
+    try {
+      if (change.type === 'added') handler.onAdd?.(change.next);
+      else if (change.type === 'updated') handler.onUpdate?.(change.next, change.old);
+      else handler.onDelete?.(change.old);
+    } catch (err) {
+      const key = objectKey(change.type === 'deleted' ? change.old : change.next);
+      this.#logger.error({ informer: this.#name, handler: handler.name ?? 'unnamed', key, err }, 'handler failed');
+    }
+  }
 }
 
 function isSameVersion(a: ApiObject, b: ApiObject): boolean {

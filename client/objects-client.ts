@@ -1,6 +1,23 @@
-import type { DeleteOptions, KindInfo, ListMeta, Table, WriteOptions } from '../api/generated/types.ts';
+import { internal } from '../api/errors/index.ts';
+import type {
+  DeleteCollectionResponse,
+  DeleteOptions,
+  KindInfo,
+  KindsResponse,
+  ListMeta,
+  ObjectListResponse,
+  ObjectResponse,
+  ObjectWatchResponse,
+  Table,
+  WriteOptions,
+} from '../api/generated/types.ts';
 import type { JsonObject } from '../api/meta/merge-patch.ts';
+import type { Connection, Method } from './connection.ts';
+import { deleteRequest, getRequest, listRequest, patchRequest } from './kind-client.ts';
 import type { CallOptions, ObjectKey, PatchTarget, Scope, WatchEventType } from './resource-client.ts';
+
+/** How answers are encoded. */
+type Accept = 'json' | 'table';
 
 /** A page in JSON form, or as a table. */
 export interface ObjectPage {
@@ -50,4 +67,91 @@ export interface ObjectsClient {
 
 export interface ObjectWriteOptions extends WriteOptions {
   readonly namespace?: string | undefined;
+}
+
+const service = 'berth.meta.v1.Objects';
+
+function method(name: string, request: string, response = 'ObjectResponse'): Method {
+  return { path: `/${service}/${name}`, request: `berth.meta.v1.${request}`, response: `berth.meta.v1.${response}` };
+}
+
+const methods = {
+  kinds: method('Kinds', 'KindsRequest', 'KindsResponse'),
+  create: method('Create', 'ObjectWriteRequest'),
+  get: method('Get', 'ObjectGetRequest'),
+  list: method('List', 'ObjectListRequest', 'ObjectListResponse'),
+  watch: method('Watch', 'ObjectListRequest', 'ObjectWatchResponse'),
+  update: method('Update', 'ObjectWriteRequest'),
+  updateStatus: method('UpdateStatus', 'ObjectWriteRequest'),
+  patch: method('Patch', 'ObjectPatchRequest'),
+  delete: method('Delete', 'ObjectDeleteRequest'),
+  deleteCollection: method('DeleteCollection', 'ObjectDeleteCollectionRequest', 'DeleteCollectionResponse'),
+};
+
+function readJson(bytes: Uint8Array | undefined): JsonObject {
+  try {
+    return JSON.parse(Buffer.from(bytes ?? []).toString('utf8')) as JsonObject;
+  } catch (cause) {
+    throw internal('read an object: the server sent no JSON', cause);
+  }
+}
+
+export function createObjectsClient(connection: Connection): ObjectsClient {
+  const write =
+    (to: Method) =>
+    async (kind: string, object: JsonObject, options: ObjectWriteOptions = {}, call?: CallOptions) => {
+      const { namespace, ...rest } = options;
+      const request = {
+        kind: { kind },
+        namespace,
+        format: 'json',
+        object: Buffer.from(JSON.stringify(object)),
+        options: rest,
+        accept: 'json',
+      };
+      return readJson((await connection.unary<ObjectResponse>(to, request, call)).object);
+    };
+  const get = (kind: string, key: ObjectKey, accept: Accept, call?: CallOptions) =>
+    connection.unary<ObjectResponse>(methods.get, { kind: { kind }, get: getRequest(key), accept }, call);
+  const list = (kind: string, scope: Scope, accept: Accept, call?: CallOptions) =>
+    connection.unary<ObjectListResponse>(methods.list, { kind: { kind }, ...listRequest(scope), accept }, call);
+  const watch = (kind: string, scope: Scope, accept: Accept, call: CallOptions) =>
+    connection.stream<ObjectWatchResponse>(methods.watch, { kind: { kind }, ...listRequest(scope), accept }, call);
+
+  return {
+    create: write(methods.create),
+    update: write(methods.update),
+    updateStatus: write(methods.updateStatus),
+    kinds: async (call) => (await connection.unary<KindsResponse>(methods.kinds, {}, call)).kinds ?? [],
+    get: async (kind, key, call) => readJson((await get(kind, key, 'json', call)).object),
+    getTable: async (kind, key, call) => (await get(kind, key, 'table', call)).table ?? {},
+    async list(kind, scope = {}, call) {
+      const { metadata = {}, items = [] } = await list(kind, scope, 'json', call);
+      return { metadata, items: items.map(readJson) };
+    },
+    async listTable(kind, scope = {}, call) {
+      const { metadata = {}, table = {} } = await list(kind, scope, 'table', call);
+      return { metadata, table };
+    },
+    async *watch(kind, scope, call) {
+      for await (const { events = [] } of watch(kind, scope, 'json', call))
+        yield events.map(({ type, object }) => ({ type: type as WatchEventType, object: readJson(object) }));
+    },
+    async *watchTable(kind, scope, call) {
+      for await (const { events = [] } of watch(kind, scope, 'table', call))
+        yield events.map(({ type, table }) => ({ type: type as WatchEventType, table }));
+    },
+    async patch(kind, target, patch, options = {}, call) {
+      const request = { kind: { kind }, patch: patchRequest(target, patch, options), accept: 'json' };
+      return readJson((await connection.unary<ObjectResponse>(methods.patch, request, call)).object);
+    },
+    async delete(kind, key, options = {}, call) {
+      const request = { kind: { kind }, delete: deleteRequest(key, options), accept: 'json' };
+      return readJson((await connection.unary<ObjectResponse>(methods.delete, request, call)).object);
+    },
+    async deleteCollection(kind, { namespace, ...listOptions }, options = {}, call) {
+      const request = { kind: { kind }, delete: { namespace, listOptions, options } };
+      return (await connection.unary<DeleteCollectionResponse>(methods.deleteCollection, request, call)).deleted ?? 0;
+    },
+  };
 }

@@ -4,6 +4,9 @@ import { type BackoffOptions, backoffDelayMs } from './backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 
+/** Does what a key needs. `signal` aborts when the queue's run ends. */
+export type Handle = (key: string, signal: AbortSignal) => Promise<void>;
+
 /**
  * Keys that need work, each at most once. A key is in one of these states:
  *
@@ -37,7 +40,7 @@ export interface WorkQueue {
    * Handles keys with so many workers until `signal` aborts; then it shuts the queue down and returns when the running handlers
    * have. A handler that throws is logged and its key added rate-limited; one that returns has its key forgotten.
    */
-  run(workers: number, handle: (key: string, signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+  run(workers: number, handle: Handle, signal: AbortSignal): Promise<void>;
 }
 
 export interface WorkQueueOptions {
@@ -82,120 +85,150 @@ function createFifo() {
 }
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { name, backoff = defaultBackoff, maxKeys = defaultMaxKeys, clock = systemClock, logger = stderrLogger } = options;
+  return new KeyedQueue(options);
+}
+
+class KeyedQueue implements WorkQueue {
+  readonly #name: string;
+  readonly #backoff: BackoffOptions;
+  readonly #maxKeys: number;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
   /** In the order of handling. Invariant: exactly the keys of dirty that are not in processing. */
-  const queue = createFifo();
+  readonly #queue = createFifo();
   /** Needs handling. */
-  const dirty = new Set<string>();
+  readonly #dirty = new Set<string>();
   /** Is handed out. */
-  const processing = new Set<string>();
-  const delayed = new Map<string, Delayed>();
-  const failures = new Map<string, number>();
+  readonly #processing = new Set<string>();
+  /** Is added later. May overlap with the others: the key is then handled once more. */
+  readonly #delayed = new Map<string, Delayed>();
+  readonly #failures = new Map<string, number>();
   /** Those waiting in `get`. Invariant: empty unless the queue is. */
-  const getters: ((key: string | undefined) => void)[] = [];
-  let down = false;
+  readonly #getters: ((key: string | undefined) => void)[] = [];
+  #down = false;
 
-  function checkRoom(key: string): void {
-    if (dirty.size + delayed.size >= maxKeys && !delayed.has(key))
-      throw exhausted(`add "${key}" to queue "${name}": ${maxKeys} keys are waiting; handle them faster`);
+  constructor(options: WorkQueueOptions) {
+    this.#name = options.name;
+    this.#backoff = options.backoff ?? defaultBackoff;
+    this.#maxKeys = options.maxKeys ?? defaultMaxKeys;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger ?? stderrLogger;
   }
 
-  function enqueue(key: string): void {
-    queue.push(key);
-    const getter = getters.shift();
-    if (getter) getter(take());
+  get length(): number {
+    return this.#queue.length;
   }
 
-  function take(): string | undefined {
-    const key = queue.shift();
-    if (key === undefined) return undefined;
-    dirty.delete(key);
-    processing.add(key);
-    return key;
+  add(key: string): void {
+    if (this.#down || this.#dirty.has(key)) return;
+    this.#checkRoom(key);
+    this.#insert(key);
   }
 
-  function add(key: string): void {
-    if (down || dirty.has(key)) return;
-    checkRoom(key);
-    dirty.add(key);
-    if (!processing.has(key)) enqueue(key);
-  }
-
-  function addAfter(key: string, ms: number): void {
-    if (down) return;
-    if (ms <= 0) return add(key);
-    const dueAt = clock.now() + ms;
-    const waiting = delayed.get(key);
-    if (waiting && waiting.dueAt <= dueAt) return;
-    checkRoom(key);
-    waiting?.cancel();
-    const cancel = clock.after(ms, () => {
-      delayed.delete(key);
-      add(key);
-    });
-    delayed.set(key, { dueAt, cancel });
-  }
-
-  function addRateLimited(key: string): void {
-    const count = failures.get(key) ?? 0;
-    failures.set(key, count + 1);
-    addAfter(key, backoffDelayMs(backoff, count));
-  }
-
-  function get(): Promise<string | undefined> {
-    const key = take();
-    if (key !== undefined || down) return Promise.resolve(down ? undefined : key);
-    return new Promise((resolve) => getters.push(resolve));
-  }
-
-  function done(key: string): void {
-    if (processing.delete(key) && dirty.has(key) && !down) enqueue(key);
-  }
-
-  function shutDown(): void {
-    if (down) return;
-    down = true;
-    for (const entry of delayed.values()) entry.cancel();
-    delayed.clear();
-    for (const getter of getters.splice(0)) getter(undefined);
-  }
-
-  async function work(handle: (key: string, signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-    for (let key = await get(); key !== undefined; key = await get()) {
-      try {
-        await handle(key, signal);
-        failures.delete(key);
-      } catch (err) {
-        if (!signal.aborted)
-          logger.warn({ queue: name, key, failures: failures.get(key) ?? 0, err }, 'handling failed, will retry');
-        addRateLimited(key);
-      } finally {
-        done(key);
-      }
+  addAfter(key: string, ms: number): void {
+    if (ms <= 0) this.add(key);
+    else {
+      if (!this.#delayed.has(key)) this.#checkRoom(key);
+      this.#delay(key, ms);
     }
   }
 
-  async function run(workers: number, handle: (key: string, signal: AbortSignal) => Promise<void>, signal: AbortSignal) {
-    const unlink = onAbort(signal, shutDown);
+  addRateLimited(key: string): void {
+    if (!this.#delayed.has(key)) this.#checkRoom(key);
+    this.#delayFailed(key);
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  get(): Promise<string | undefined> {
+    if (this.#down) return Promise.resolve(undefined);
+    const key = this.#take();
+    if (key !== undefined) return Promise.resolve(key);
+    return new Promise((resolve) => this.#getters.push(resolve));
+  }
+
+  done(key: string): void {
+    if (this.#processing.delete(key) && this.#dirty.has(key) && !this.#down) this.#enqueue(key);
+  }
+
+  shutDown(): void {
+    this.#down = true;
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    for (const getter of this.#getters.splice(0)) getter(undefined);
+  }
+
+  async run(workers: number, handle: Handle, signal: AbortSignal): Promise<void> {
+    const unlink = onAbort(signal, () => this.shutDown());
     try {
-      await Promise.all(Array.from({ length: workers }, () => work(handle, signal)));
+      await Promise.all(Array.from({ length: workers }, () => this.#work(handle, signal)));
     } finally {
       unlink();
     }
   }
 
-  return {
-    add,
-    addAfter,
-    addRateLimited,
-    forget: (key) => void failures.delete(key),
-    failures: (key) => failures.get(key) ?? 0,
-    get,
-    done,
-    shutDown,
-    get length() {
-      return queue.length;
-    },
-    run,
-  };
+  async #work(handle: Handle, signal: AbortSignal): Promise<void> {
+    for (let key = await this.get(); key !== undefined; key = await this.get()) {
+      try {
+        await handle(key, signal);
+        this.forget(key);
+      } catch (err) {
+        if (!signal.aborted)
+          this.#logger.warn({ queue: this.#name, key, failures: this.failures(key), err }, 'handling failed, will retry');
+        // Never refused: the key keeps the room that it had.
+        this.#delayFailed(key);
+      } finally {
+        this.done(key);
+      }
+    }
+  }
+
+  #delayFailed(key: string): void {
+    const failures = this.failures(key);
+    if (!this.#down) this.#failures.set(key, failures + 1);
+    this.#delay(key, backoffDelayMs(this.#backoff, failures));
+  }
+
+  #delay(key: string, ms: number): void {
+    if (this.#down) return;
+    const dueAt = this.#clock.now() + ms;
+    const waiting = this.#delayed.get(key);
+    if (waiting && waiting.dueAt <= dueAt) return;
+    waiting?.cancel();
+    const cancel = this.#clock.after(ms, () => {
+      this.#delayed.delete(key);
+      this.#insert(key);
+    });
+    this.#delayed.set(key, { dueAt, cancel });
+  }
+
+  #insert(key: string): void {
+    if (this.#dirty.has(key)) return;
+    this.#dirty.add(key);
+    if (!this.#processing.has(key)) this.#enqueue(key);
+  }
+
+  #enqueue(key: string): void {
+    this.#queue.push(key);
+    if (this.#getters.length > 0) this.#getters.shift()!(this.#take());
+  }
+
+  #take(): string | undefined {
+    const key = this.#queue.shift();
+    if (key === undefined) return undefined;
+    this.#dirty.delete(key);
+    this.#processing.add(key);
+    return key;
+  }
+
+  #checkRoom(key: string): void {
+    if (!this.#down && this.#dirty.size + this.#delayed.size >= this.#maxKeys)
+      throw exhausted(`add "${key}" to queue "${this.#name}": ${this.#maxKeys} keys are waiting; handle them faster`);
+  }
 }

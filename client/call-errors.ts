@@ -1,0 +1,73 @@
+import { status as grpcStatus, type ServiceError } from '@grpc/grpc-js';
+import { decodeMessage } from '../api/codec/message.ts';
+import { ApiError } from '../api/errors/index.ts';
+import type { Status } from '../api/generated/types.ts';
+import { codeOf, fromStatus, reasonOf } from './status-details.ts';
+
+/** Which call failed, for the message. */
+export interface FailedCall {
+  readonly address: string;
+  /** e.g. "/berth.core.v1.Pods/Get". */
+  readonly path: string;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The one door through which the gRPC library's errors come: nobody beyond it sees one. */
+export function fromServiceError(error: unknown, call: FailedCall): ApiError {
+  if (error instanceof ApiError) return error;
+  if (!isServiceError(error))
+    return new ApiError('INTERNAL', 'InternalError', `call ${call.path}: ${String(error)}`, { cause: error });
+  const status = readStatus(error);
+  if (status) return fromStatus(status);
+  const code = codeOf(error.code);
+  return new ApiError(code, reasonOf(code), messageOf(error, call), { cause: error });
+}
+
+export function cancelled(call: Pick<FailedCall, 'path'>): ApiError {
+  return new ApiError('CANCELLED', 'Cancelled', `call ${call.path}: aborted by the caller`);
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number';
+}
+
+/** What the server says of its error; undefined when the error was made on the way. */
+function readStatus(error: ServiceError): Status | undefined {
+  const [bytes] = error.metadata?.get('grpc-status-details-bin') ?? [];
+  if (!(bytes instanceof Buffer)) return undefined;
+  try {
+    return decodeMessage<Status>('google.rpc.Status', bytes);
+  } catch {
+    // Details of another make; code and message remain.
+    return undefined;
+  }
+}
+
+function messageOf(error: ServiceError, call: FailedCall): string {
+  switch (error.code) {
+    case grpcStatus.UNAVAILABLE:
+      return `cannot reach the API server at ${call.address}: ${plainCause(error.details)}`;
+    case grpcStatus.DEADLINE_EXCEEDED:
+      return `the API server at ${call.address} did not answer ${call.path} within ${call.timeoutMs ?? 0} ms`;
+    default:
+      return error.details || `call ${call.path}: ${error.message}`;
+  }
+}
+
+/** The library gives the cause as text only; these are the words a person needs. Only the message depends on them. */
+const plainCauses: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED/, 'connection refused; is it running?'],
+  [/ENOTFOUND|EAI_AGAIN|Name resolution failed/, 'the name cannot be resolved'],
+  [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/, 'no way to it; check the address, the network and the firewall'],
+  [/ECONNRESET|EPIPE|GOAWAY|Connection dropped|closed/i, 'the connection was lost'],
+  [/certificate has expired|CERT_HAS_EXPIRED/, 'its certificate has expired'],
+  [/not yet valid/, 'its certificate is not valid yet; check the clocks'],
+  [/altnames|ERR_TLS_CERT_ALTNAME/, 'its certificate was made for other addresses'],
+  [/self[- ]signed|unable to (verify|get)|signature failure/, 'its certificate was signed by another CA than the one given'],
+  [/alert (bad|unknown|certificate)|alert number 4[2-8]/, 'it refused the client certificate'],
+  [/wrong version number|ERR_HTTP2|Parse Error/i, 'something else answers there'],
+];
+
+function plainCause(details: string): string {
+  return plainCauses.find(([pattern]) => pattern.test(details))?.[1] ?? details;
+}

@@ -1,0 +1,42 @@
+import type { KindMap, KindName } from '../api/kinds/index.ts';
+import { kindOf } from '../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import type { Client, ConnectOptions } from './client.ts';
+import { createConnection } from './connection.ts';
+import { createKindClient } from './kind-client.ts';
+import { createObjectsClient } from './objects-client.ts';
+import { createPodClient } from './pod-client.ts';
+import type { ResourceClient } from './resource-client.ts';
+import { createTunnelClient } from './tunnel-client.ts';
+
+/** A client of the API server. Connects with the first call. Throws INVALID_ARGUMENT for certificates that cannot be read. */
+export function connect(options: ConnectOptions): Client {
+  const connection = createConnection(options);
+
+  function resource<K extends KindName>(kind: K): ResourceClient<KindMap[K]>;
+  function resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;
+  function resource(kind: KindName | Kind): ResourceClient<ApiObject> {
+    return createKindClient(connection, typeof kind === 'string' ? known(kind) : kind);
+  }
+
+  return {
+    pods: createPodClient(connection, known('Pod')),
+    nodes: resource('Node'),
+    namespaces: resource('Namespace'),
+    events: resource('Event'),
+    configMaps: resource('ConfigMap'),
+    secrets: resource('Secret'),
+    leases: resource('Lease'),
+    nodeMetrics: resource('NodeMetrics'),
+    resource,
+    objects: createObjectsClient(connection),
+    tunnel: createTunnelClient(connection),
+    close: () => connection.close(),
+  };
+}
+
+function known(name: KindName): Kind {
+  const kind = kindOf(name);
+  if (!kind) throw new RangeError(`use kind "${name}": api/kinds does not list it`);
+  return kind;
+}

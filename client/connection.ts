@@ -1,0 +1,213 @@
+import * as grpc from '@grpc/grpc-js';
+import { decodeMessage, encodeMessage } from '../api/codec/message.ts';
+import { badRequest, internal } from '../api/errors/index.ts';
+import { onAbort } from './abort.ts';
+import { cancelled, type FailedCall, fromServiceError } from './call-errors.ts';
+import type { ConnectOptions } from './client.ts';
+import { createDuplex, type Duplex } from './duplex.ts';
+import type { CallOptions } from './resource-client.ts';
+
+/** A method of a service: its path and the names of its messages. */
+export interface Method {
+  /** e.g. "/berth.core.v1.Pods/Get". */
+  readonly path: string;
+  readonly request: string;
+  readonly response: string;
+}
+
+/**
+ * One connection to the API server: made with the first call, made again when it breaks, with waits of 0.2 to 5 s. Calls made while it
+ * is broken fail at once with UNAVAILABLE. Every method throws ApiError and nothing else.
+ */
+export interface Connection {
+  unary<Res extends object>(method: Method, request: object, call?: CallOptions): Promise<Res>;
+  /** Reads no faster than the caller. Leaving the loop ends the call. */
+  stream<Res extends object>(method: Method, request: object, call?: CallOptions): AsyncIterable<Res>;
+  duplex<Req extends object, Res extends object>(method: Method, call?: CallOptions): Duplex<Req, Res>;
+  /** Ends every call with CANCELLED; calls made afterwards fail. */
+  close(): void;
+}
+
+const defaultTimeoutMs = 30_000;
+/** Pages are at most 2 MiB and objects 1 MiB; a batch of a watch may hold several. */
+const maxMessageBytes = 8 * 1024 * 1024;
+
+const channelOptions: grpc.ClientOptions = {
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.max_receive_message_length': maxMessageBytes,
+  'grpc.max_send_message_length': maxMessageBytes,
+  'grpc.initial_reconnect_backoff_ms': 200,
+  'grpc.max_reconnect_backoff_ms': 5_000,
+  // A client of its own has a connection of its own: closing one, or its flow control, must not touch another.
+  'grpc.use_local_subchannel_pool': 1,
+  // Machines with a proxy in their environment would send calls to 127.0.0.1 through it.
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+};
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** A call that runs, as the library gives it. */
+type RunningCall = grpc.ClientUnaryCall | grpc.ClientReadableStream<Buffer> | grpc.ClientDuplexStream<Buffer, Buffer>;
+
+export function createConnection(options: ConnectOptions): Connection {
+  return new GrpcConnection(options);
+}
+
+class GrpcConnection implements Connection {
+  readonly #options: ConnectOptions;
+  readonly #client: grpc.Client;
+  readonly #running = new Set<RunningCall>();
+  #closed = false;
+
+  constructor(options: ConnectOptions) {
+    this.#options = options;
+    this.#client = new grpc.Client(options.address, credentials(options), {
+      ...channelOptions,
+      'grpc.primary_user_agent': options.userAgent ?? 'berth',
+    });
+  }
+
+  unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {
+    const timeoutMs = call.timeoutMs ?? defaultTimeoutMs;
+    const failed = this.#failedCall(method, timeoutMs);
+    return new Promise<Res>((resolve, reject) => {
+      this.#checkOpen(method, call.signal);
+      const finish = (error: grpc.ServiceError | null, bytes?: Buffer) => {
+        unlink();
+        if (!error && bytes) settle(resolve, reject, () => decode<Res>(method, bytes));
+        else reject(call.signal?.aborted ? cancelled(method) : fromServiceError(error, failed));
+      };
+      const { path } = method;
+      const running = this.#client.makeUnaryRequest(
+        path,
+        asIs,
+        asIs,
+        encode(method, request),
+        new grpc.Metadata(),
+        deadline(timeoutMs),
+        finish,
+      );
+      const unlink = this.#track(running, call.signal);
+    });
+  }
+
+  async *stream<Res extends object>(method: Method, request: object, call: CallOptions = {}): AsyncGenerator<Res> {
+    this.#checkOpen(method, call.signal);
+    const bytes = encode(method, request);
+    const running = this.#client.makeServerStreamRequest(
+      method.path,
+      asIs,
+      asIs,
+      bytes,
+      new grpc.Metadata(),
+      deadline(call.timeoutMs),
+    );
+    const unlink = this.#track(running, call.signal);
+    // The library emits errors also when nobody reads any more.
+    running.on('error', () => {});
+    try {
+      for await (const message of running) yield decode<Res>(method, message as Buffer);
+      if (call.signal?.aborted) throw cancelled(method);
+    } catch (error) {
+      throw call.signal?.aborted ? cancelled(method) : fromServiceError(error, this.#failedCall(method, call.timeoutMs));
+    } finally {
+      unlink();
+      running.cancel();
+    }
+  }
+
+  duplex<Req extends object, Res extends object>(method: Method, call: CallOptions = {}): Duplex<Req, Res> {
+    this.#checkOpen(method, call.signal);
+    const running = this.#client.makeBidiStreamRequest(method.path, asIs, asIs, new grpc.Metadata(), deadline(call.timeoutMs));
+    const unlink = this.#track(running, call.signal);
+    return createDuplex<Req, Res>(running, {
+      encode: (message) => encode(method, message),
+      decode: (bytes) => decode<Res>(method, bytes),
+      toError: (error) =>
+        call.signal?.aborted ? cancelled(method) : fromServiceError(error, this.#failedCall(method, call.timeoutMs)),
+      onEnd: unlink,
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const call of this.#running) call.cancel();
+    this.#client.close();
+  }
+
+  #checkOpen(method: Method, signal: AbortSignal | undefined): void {
+    if (this.#closed || signal?.aborted) throw cancelled(method);
+  }
+
+  #failedCall(method: Method, timeoutMs?: number): FailedCall {
+    return { address: this.#options.address, path: method.path, timeoutMs };
+  }
+
+  /** Hears the call's warnings, and cancels it on abort and on close; the returned function ends both. */
+  #track(call: RunningCall, signal: AbortSignal | undefined): () => void {
+    const { onWarning } = this.#options;
+    if (onWarning) {
+      const warn = (metadata: grpc.Metadata) => {
+        for (const text of metadata.get('berth-warning')) onWarning(String(text));
+      };
+      call.on('metadata', warn);
+      call.on('status', (status: grpc.StatusObject) => warn(status.metadata));
+    }
+    this.#running.add(call);
+    const unlink = onAbort(signal, () => call.cancel());
+    return () => {
+      unlink();
+      this.#running.delete(call);
+    };
+  }
+}
+
+function settle<T>(resolve: (value: T) => void, reject: (error: unknown) => void, compute: () => T): void {
+  try {
+    resolve(compute());
+  } catch (error) {
+    reject(error);
+  }
+}
+
+function encode(method: Method, request: object): Buffer {
+  try {
+    return encodeMessage(method.request, request);
+  } catch (cause) {
+    throw badRequest(`call ${method.path}: the request is no ${method.request}: ${(cause as Error).message}`);
+  }
+}
+
+function decode<T extends object>(method: Method, bytes: Buffer): T {
+  try {
+    return decodeMessage<T>(method.response, bytes);
+  } catch (cause) {
+    throw internal(`call ${method.path}: the answer is no ${method.response}`, cause);
+  }
+}
+
+function deadline(timeoutMs: number | undefined): grpc.CallOptions {
+  return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+}
+
+function credentials({ address, ca, cert, key, token }: ConnectOptions): grpc.ChannelCredentials {
+  if ((cert === undefined) !== (key === undefined))
+    throw badRequest(`connect to ${address}: a client certificate needs its key, and the other way round`);
+  let channel: grpc.ChannelCredentials;
+  try {
+    const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
+    channel = grpc.credentials.createSsl(Buffer.from(ca), pem(key), pem(cert));
+  } catch (cause) {
+    throw badRequest(`connect to ${address}: the certificates cannot be read: ${(cause as Error).message}`);
+  }
+  if (token === undefined) return channel;
+  const bearer = grpc.credentials.createFromMetadataGenerator((_context, callback) => {
+    const metadata = new grpc.Metadata();
+    metadata.set('authorization', `Bearer ${token}`);
+    callback(null, metadata);
+  });
+  return grpc.credentials.combineChannelCredentials(channel, bearer);
+}

@@ -1,0 +1,77 @@
+import type { ClientDuplexStream, ServiceError, StatusObject } from '@grpc/grpc-js';
+import type { ApiError } from '../api/errors/index.ts';
+import { unavailable } from '../api/errors/index.ts';
+
+/** Both directions of a call, each with flow control. */
+export interface Duplex<Req, Res> {
+  /** Resolves when there is room for more. Throws the call's error when it is over. */
+  write(message: Req): Promise<void>;
+  /** Nothing more is written. */
+  end(): void;
+  /** What comes, until the other side ends. May be read once. */
+  messages(): AsyncIterable<Res>;
+  /** Ends the call, also in the middle. */
+  cancel(): void;
+  /** Aborted when the call is over, whoever ended it. */
+  readonly closed: AbortSignal;
+}
+
+export interface DuplexCodec<Req, Res> {
+  encode(message: Req): Buffer;
+  decode(bytes: Buffer): Res;
+  toError(error: unknown): ApiError;
+  /** The call is over. */
+  onEnd(): void;
+}
+
+export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>, codec: DuplexCodec<Req, Res>): Duplex<Req, Res> {
+  const closed = new AbortController();
+  let failure: ServiceError | undefined;
+  let ended = false;
+  /** Those waiting for room. */
+  const waiting = new Set<() => void>();
+  const wakeAll = () => {
+    for (const wake of waiting) wake();
+    waiting.clear();
+  };
+
+  call.on('error', (error: ServiceError) => {
+    failure = error;
+  });
+  call.on('status', (_status: StatusObject) => {
+    codec.onEnd();
+    closed.abort();
+    wakeAll();
+  });
+  call.on('drain', wakeAll);
+  // Makes the library read ahead (a bounded number of messages), so that the call's end is noticed also while nobody reads.
+  call.on('readable', () => {});
+
+  function checkOpen(): void {
+    if (failure) throw codec.toError(failure);
+    if (closed.signal.aborted || ended) throw unavailable('write to a stream: it has ended');
+  }
+
+  return {
+    closed: closed.signal,
+    async write(message) {
+      checkOpen();
+      if (call.write(codec.encode(message))) return;
+      await new Promise<void>((resolve) => waiting.add(resolve));
+      if (failure) throw codec.toError(failure);
+    },
+    end() {
+      if (ended) return;
+      ended = true;
+      call.end();
+    },
+    async *messages() {
+      try {
+        for await (const bytes of call) yield codec.decode(bytes as Buffer);
+      } catch (error) {
+        throw codec.toError(error);
+      }
+    },
+    cancel: () => call.cancel(),
+  };
+}

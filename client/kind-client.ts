@@ -1,0 +1,68 @@
+import type { DeleteOptions, DeleteRequest, GetRequest, ListRequest, WriteOptions } from '../api/generated/types.ts';
+import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import type { Connection, Method } from './connection.ts';
+import type { CallOptions, ObjectKey, Page, PatchTarget, ResourceClient, Scope, WatchEvent } from './resource-client.ts';
+
+export const mergePatchType = 'application/merge-patch+json';
+
+type StandardMethod = 'Create' | 'Get' | 'List' | 'Watch' | 'Update' | 'UpdateStatus' | 'Patch' | 'Delete';
+
+/** The standard methods of a kind: the names of their messages follow from the kind's. */
+function standardMethods({ service, message }: Kind): Readonly<Record<StandardMethod, Method>> {
+  const method = (name: StandardMethod, request: string, response = message): Method => ({
+    path: `/${service}/${name}`,
+    request,
+    response,
+  });
+  return {
+    Create: method('Create', `${message}WriteRequest`),
+    Get: method('Get', 'berth.meta.v1.GetRequest'),
+    List: method('List', 'berth.meta.v1.ListRequest', `${message}List`),
+    Watch: method('Watch', 'berth.meta.v1.WatchRequest', `${message}WatchResponse`),
+    Update: method('Update', `${message}WriteRequest`),
+    UpdateStatus: method('UpdateStatus', `${message}WriteRequest`),
+    Patch: method('Patch', 'berth.meta.v1.PatchRequest'),
+    Delete: method('Delete', 'berth.meta.v1.DeleteRequest'),
+  };
+}
+
+export function listRequest({ namespace, ...options }: Scope): ListRequest {
+  return { options, ...(namespace && { namespace }) };
+}
+
+export function getRequest({ namespace, name }: ObjectKey): GetRequest {
+  return { name, ...(namespace && { namespace }) };
+}
+
+export function patchRequest({ namespace, name, subresource }: PatchTarget, patch: object, options: WriteOptions): object {
+  return { namespace, name, subresource, type: mergePatchType, patch: Buffer.from(JSON.stringify(patch)), options };
+}
+
+export function deleteRequest(key: ObjectKey, options: DeleteOptions): DeleteRequest {
+  return { ...getRequest(key), options };
+}
+
+/** The client of one kind, made from its descriptor. */
+export function createKindClient<T extends ApiObject>(connection: Connection, kind: Kind<T>): ResourceClient<T> {
+  const methods = standardMethods(kind as Kind);
+  const write =
+    (method: Method) =>
+    (object: T, options: WriteOptions = {}, call?: CallOptions) =>
+      connection.unary<T>(method, { object, options }, call);
+  return {
+    create: write(methods.Create),
+    update: write(methods.Update),
+    updateStatus: write(methods.UpdateStatus),
+    get: (key, call) => connection.unary<T>(methods.Get, getRequest(key), call),
+    patch: (target, patch, options = {}, call) => connection.unary<T>(methods.Patch, patchRequest(target, patch, options), call),
+    delete: (key, options = {}, call) => connection.unary<T>(methods.Delete, deleteRequest(key, options), call),
+    async list(scope = {}, call): Promise<Page<T>> {
+      const { metadata = {}, items = [] } = await connection.unary<Partial<Page<T>>>(methods.List, listRequest(scope), call);
+      return { metadata, items };
+    },
+    async *watch(scope, call) {
+      const batches = connection.stream<{ events?: WatchEvent<T>[] }>(methods.Watch, listRequest(scope), call);
+      for await (const { events = [] } of batches) yield events;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { ControlRequest, ControlResponse, ServeRequest, ServeResponse } from '../api/generated/types.ts';
+import type { TunnelClient, TunnelControl, TunnelStream } from './client.ts';
+import type { Connection, Method } from './connection.ts';
+import { toStatus } from './status-details.ts';
+
+const methods = {
+  control: {
+    path: '/berth.node.v1.Tunnel/Control',
+    request: 'berth.node.v1.ControlRequest',
+    response: 'berth.node.v1.ControlResponse',
+  },
+  serve: { path: '/berth.node.v1.Tunnel/Serve', request: 'berth.node.v1.ServeRequest', response: 'berth.node.v1.ServeResponse' },
+} satisfies Record<string, Method>;
+
+/** The agent's side of the tunnel. */
+export function createTunnelClient(connection: Connection): TunnelClient {
+  return {
+    control: (nodeName, signal) => openControl(connection, nodeName, signal),
+    serve: (streamId, signal) => openStream(connection, streamId, signal),
+  };
+}
+
+function openControl(connection: Connection, nodeName: string, signal: AbortSignal): TunnelControl {
+  const duplex = connection.duplex<ControlRequest, ControlResponse>(methods.control, { signal });
+  // A failure of the first write is the call's, and `requests` throws it.
+  duplex.write({ hello: { nodeName } }).catch(() => {});
+  return {
+    async *requests() {
+      for await (const { open } of duplex.messages()) if (open) yield open;
+    },
+    refuse: (streamId, error) => duplex.write({ refuse: { streamId, status: toStatus(error) } }),
+  };
+}
+
+function openStream(connection: Connection, streamId: string, signal: AbortSignal): TunnelStream {
+  const duplex = connection.duplex<ServeRequest, ServeResponse>(methods.serve, { signal });
+  duplex.write({ streamId }).catch(() => {});
+  return {
+    closed: duplex.closed,
+    async *input() {
+      for await (const { exec } of duplex.messages()) if (exec) yield exec;
+    },
+    write: (frame) => duplex.write(frame),
+    async fail(error) {
+      await duplex.write({ error: toStatus(error) });
+      duplex.end();
+    },
+    end: () => duplex.end(),
+  };
+}
