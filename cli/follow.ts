@@ -1,6 +1,6 @@
 import { isCancelled, isExpired } from '../api/errors/index.ts';
 import type { Table } from '../api/generated/types.ts';
-import type { Kind } from '../api/kinds/index.ts';
+import type { Kind } from '../api/kinds/kind.ts';
 import type { ObjectsClient, Scope } from '../client/index.ts';
 
 /**

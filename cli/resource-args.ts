@@ -1,5 +1,6 @@
 import { badRequest } from '../api/errors/index.ts';
-import { type Kind, kindOf, kinds } from '../api/kinds/index.ts';
+import { kindOf, kinds } from '../api/kinds/index.ts';
+import type { Kind } from '../api/kinds/kind.ts';
 
 /** What a command line names: objects of a kind, or, without names, all of the kind. */
 export interface ResourceArgument {

@@ -1,5 +1,5 @@
 import { isCancelled, isExpired, isNotFound } from '../api/errors/index.ts';
-import type { ApiObject } from '../api/kinds/index.ts';
+import type { ApiObject } from '../api/kinds/kind.ts';
 import type { ObjectKey, ResourceClient } from '../client/index.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { ObjectKey } from '../../client/index.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { readManifests } from '../manifests.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
-import type { Kind } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { describeGeneric } from '../describe/generic.ts';
 import { list, type Tree, text } from '../describe/json.ts';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
 import { followTable } from '../follow.ts';
 import { type ObjectOutput, printObjects } from '../printers/objects.ts';

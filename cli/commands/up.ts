@@ -148,7 +148,7 @@ async function writeContext(flags: UpFlags): Promise<void> {
 
 async function stayAttached(flags: UpFlags): Promise<void> {
   process.stdout.write(
-    '\nBerth runs until you press Ctrl-C; its containers go on running. Logs: ' + installation(flags.dataDir).logs + '\n',
+    `\nBerth runs until you press Ctrl-C; its containers go on running. Logs: ${installation(flags.dataDir).logs}\n`,
   );
   const signal = interruptSignal();
   // A timer keeps the process alive: a pending promise alone does not.

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { toJson } from '../../api/codec/json.ts';
 import { badRequest } from '../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { parseDuration } from '../duration.ts';
 import { ExitWith } from '../failure.ts';
 import { parseResourceArguments } from '../resource-args.ts';

@@ -30,7 +30,7 @@ export function createLines(indent = ''): Lines {
     },
     table(heading, columns, rows) {
       if (rows.length === 0) {
-        lines.push(`${indent}${heading}:`.padEnd(labelWidth) + ' <none>');
+        lines.push(`${`${indent}${heading}:`.padEnd(labelWidth)} <none>`);
         return;
       }
       const all = [columns, columns.map((column) => '-'.repeat(column.length)), ...rows];

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { parsePodArgument, parseResourceArguments } from './resource-args.ts';
+
+const plain = (words: string[]) => parseResourceArguments(words).map(({ kind, names }) => [kind.kind, ...names]);
+
+describe('resource arguments', () => {
+  it.each([
+    ['a plural noun', ['pods'], [['Pod']]],
+    ['a short name with names', ['po', 'web', 'db'], [['Pod', 'web', 'db']]],
+    ['several nouns', ['pods,nodes'], [['Pod'], ['Node']]],
+    [
+      'slashed names of several kinds',
+      ['pod/web', 'node/n1'],
+      [
+        ['Pod', 'web'],
+        ['Node', 'n1'],
+      ],
+    ],
+    ['a kind in its own spelling', ['ConfigMap'], [['ConfigMap']]],
+    ['a noun with version and group', ['leases.v1.coordination.k8s.io'], [['Lease']]],
+  ])('reads %s', (_title, words, expected) => expect(plain(words)).toEqual(expected));
+
+  it.each([
+    ['an unknown noun, with those there are', ['things'], /no resource type "things"; it knows .*pods/],
+    ['names for several nouns', ['pods,nodes', 'web'], /one resource type only/],
+    ['slashed and plain words together', ['pod/web', 'db'], /"db" is not TYPE\/NAME/],
+    ['half a slashed name', ['pod/'], /not TYPE\/NAME/],
+    ['nothing', [], /name a resource type/],
+  ])('refuses %s', (_title, words, message) => expect(() => plain(words)).toThrow(message));
+
+  it('takes a pod with and without its noun, and nothing else', () => {
+    expect(parsePodArgument('web')).toBe('web');
+    expect(parsePodArgument('po/web')).toBe('web');
+    expect(() => parsePodArgument('node/n1')).toThrow('"node/n1" is not a pod');
+  });
+});
