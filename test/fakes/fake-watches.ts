@@ -38,6 +38,7 @@ export function createFakeWatches<T extends ApiObject>() {
     let wake = () => {};
     const watcher: Watcher<T> = {
       push(events) {
+        if (ended) return;
         batches.push(events);
         wake();
       },
