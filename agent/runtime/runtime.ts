@@ -133,6 +133,8 @@ export interface ImageService {
   list(): Promise<LocalImage[]>;
   /** Makes an image from a tar of its root file system (the sandbox image, which needs no registry). */
   load(reference: string, layer: Uint8Array, entrypoint: readonly string[]): Promise<LocalImage>;
+  /** Removes an image; false when containers still use it. Gone is fine. */
+  remove(reference: string): Promise<boolean>;
 }
 
 export interface LogOptions {

@@ -35,6 +35,7 @@ export type FakeMethod =
   | 'find'
   | 'pull'
   | 'load'
+  | 'removeImage'
   | 'listImages'
   | 'logs'
   | 'exec';
@@ -282,6 +283,10 @@ export function createFakeRuntime(options: FakeRuntimeOptions = {}): FakeRuntime
     async load(reference) {
       await enter('load', reference);
       return addImage(reference);
+    },
+    async remove(reference) {
+      await enter('removeImage', reference);
+      return images.delete(canonicalName(reference));
     },
   };
 

@@ -80,6 +80,18 @@ export function createImages(engine: Engine): ImageService {
       await finish(parseLines<Progress>(stream), `load image ${reference}`, undefined);
       return present(reference, 'load');
     },
+    async remove(reference) {
+      const path = `/images/${reference.split('/').map(encodeURIComponent).join('/')}`;
+      try {
+        await engine.call<unknown>({ method: 'DELETE', path, action: `remove image ${reference}`, subject: 'image' });
+        return true;
+      } catch (error) {
+        if (!(error instanceof RuntimeError)) throw error;
+        if (error.code === 'image-not-found') return true;
+        if (error.code === 'conflict') return false;
+        throw error;
+      }
+    },
   };
 }
 
