@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+/** File systems that the agent mounts and unmounts. */
+export interface Mounts {
+  /** Where file systems are mounted now, in the order they were. */
+  list(): Promise<string[]>;
+  mountTmpfs(path: string, sizeBytes: number | undefined): Promise<void>;
+  unmount(path: string): Promise<void>;
+}
+
+const run = promisify(execFile);
+const timeout = 10_000;
+
+/** The machine's own. Node.js has no calls for this: the system's programs do it, only where a volume lives in memory. */
+export function createMounts(mountInfo = '/proc/self/mountinfo'): Mounts {
+  return {
+    list: async () => parseMountPoints(await readFile(mountInfo, 'utf8')),
+    async mountTmpfs(path, sizeBytes) {
+      const options = ['mode=0777', 'nosuid', 'nodev', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])];
+      await run('mount', ['-t', 'tmpfs', '-o', options.join(','), 'berth', path], { timeout });
+    },
+    async unmount(path) {
+      try {
+        await run('umount', [path], { timeout });
+      } catch {
+        // Still in use: detached from the tree now, freed by the kernel with its last user.
+        await run('umount', ['-l', path], { timeout });
+      }
+    },
+  };
+}
+
+/** The fifth field of each line of mountinfo; the kernel writes space, tab, newline and backslash as octal. */
+export function parseMountPoints(mountInfo: string): string[] {
+  return mountInfo
+    .split('\n')
+    .map((line) => line.split(' ')[4])
+    .filter((path) => path !== undefined)
+    .map((path) => path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))));
+}
