@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ownSandboxImage } from './pause/sandbox-image.ts';
 import { createDockerRuntime } from './runtime/docker/docker-runtime.ts';
-import { unmountBelow } from './volumes/mounts.ts';
+import { createMounts } from './volumes/mounts.ts';
 
 /**
  * Removes everything that agents with this data directory made: their containers, the mounts below the directory, the sandbox image when
@@ -18,13 +18,17 @@ export async function* purge(dataDir: string, socketPath?: string): AsyncIterabl
       const order = containers.toSorted((a, b) => Number(a.containerName === 'POD') - Number(b.containerName === 'POD'));
       for (const container of order) await docker.runtime.remove(container.id);
       if (order.length > 0) yield `${order.length} containers of node ${nodeName}`;
-      if ((await docker.images.find(ownSandboxImage)) && (await docker.images.remove(ownSandboxImage))) yield `image ${ownSandboxImage}`;
+      if ((await docker.images.find(ownSandboxImage)) && (await docker.images.remove(ownSandboxImage)))
+        yield `image ${ownSandboxImage}`;
     } finally {
       docker.close();
     }
   }
-  const mounts = await unmountBelow(dataDir);
-  if (mounts > 0) yield `${mounts} mounts below ${dataDir}`;
+  const mounts = createMounts();
+  const below = (await mounts.list()).filter((path) => path.startsWith(`${dataDir}/`));
+  // The last one mounted first, so that nothing is busy because of what is mounted on it.
+  for (const path of below.toReversed()) await mounts.unmount(path);
+  if (below.length > 0) yield `${below.length} mounts below ${dataDir}`;
   await rm(dataDir, { recursive: true, force: true });
   yield `folder ${dataDir}`;
 }

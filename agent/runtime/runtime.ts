@@ -10,6 +10,8 @@ export interface ContainerIdentity {
   readonly containerName: string;
   /** How many containers of this name came before it in this pod. */
   readonly attempt: number;
+  /** How many restarts in a row, without a long run between them, led to this container: what the next back-off is computed from. */
+  readonly restartsInRow?: number;
   /** A hash of the container's spec; another hash means that it must be replaced. */
   readonly specHash: string;
   /** Termination grace period of the pod, so that a pod that vanished from the API still ends gracefully. */
