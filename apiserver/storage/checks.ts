@@ -62,7 +62,10 @@ export function mismatch(verb: string, key: string, expected: number, actual: nu
 }
 
 export function wrongDurability(key: string): StorageError {
-  return new StorageError('failed', `write ${key}: it was created with another durability, which a key keeps for life`);
+  return new StorageError(
+    'failed',
+    `write ${key}: it was last written with another durability; all writes of a kind have the same`,
+  );
 }
 
 export function closed(): StorageError {

@@ -10,9 +10,9 @@ import {
   prefixEnd,
   wrongDurability,
 } from '../checks.ts';
+import { SortedKeys } from '../sorted-keys.ts';
 import type { Durability, ListOptions, Storage, StorageEvent, StoredObject, StoredPage, Write } from '../storage.ts';
 import { createWatcherHub, defaultWatcherLimits, readWatch, type WatcherLimits } from '../watchers.ts';
-import { SortedKeys } from './sorted-keys.ts';
 
 export interface MemoryStorageOptions {
   readonly watcherLimits?: WatcherLimits;
@@ -44,6 +44,7 @@ class MemoryStorage implements Storage {
     this.#checkOpen();
     checkWrite(key, write);
     if (this.#current(key)) throw alreadyExists(key);
+    if (this.#versions.has(key) && write.durability === 'relaxed') throw wrongDurability(key);
     return this.#append('put', key, write);
   }
 

@@ -1,0 +1,16 @@
+/** Time as the store sees it, so that tests can turn the hands themselves. */
+export interface StorageClock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Calls `callback` once after `ms` milliseconds; the returned function cancels that. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** The machine's clock; what waits does not keep the process alive (closing the store writes it). */
+export const systemStorageClock: StorageClock = {
+  now: () => Date.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,65 @@
+import { decodeRecord, encodeRecord } from '../record.ts';
+import { StorageError } from '../storage-error.ts';
+
+/** What the store knows about itself; written in the same transaction as every change, so that it always fits the data. */
+export interface StoreState {
+  /** Counts the commits, to tell whether a failed one is in the file after all. */
+  readonly commit: number;
+  /** The revision of the newest write in this commit or an earlier one. */
+  readonly revision: number;
+  /** No revision up to this one is given out again after a restart. */
+  readonly reserved: number;
+  /** History up to here is forgotten. */
+  readonly compacted: number;
+  /** History up to here has been removed from the log; at most `compacted`. */
+  readonly swept: number;
+  /** Keys that exist (synced), and the bytes of their newest log records. */
+  readonly live: number;
+  readonly liveBytes: number;
+  /** Log records, and their bytes. */
+  readonly records: number;
+  readonly logBytes: number;
+  /** Relaxed keys on disk, and their bytes. */
+  readonly relaxed: number;
+  readonly relaxedBytes: number;
+}
+
+export const emptyState: StoreState = {
+  commit: 0,
+  revision: 0,
+  reserved: 0,
+  compacted: 0,
+  swept: 0,
+  live: 0,
+  liveBytes: 0,
+  records: 0,
+  logBytes: 0,
+  relaxed: 0,
+  relaxedBytes: 0,
+};
+
+/** As a record, for the sake of its checksum and format. */
+export function encodeState(state: StoreState): Buffer {
+  return encodeRecord({
+    type: 'put',
+    durability: 'synced',
+    revision: state.revision,
+    previous: 0,
+    time: 0,
+    key: 'state',
+    kind: 'StoreState',
+    verb: '',
+    user: '',
+    manager: '',
+    bytes: Buffer.from(JSON.stringify(state)),
+  });
+}
+
+export function decodeState(buffer: Buffer): StoreState {
+  const parsed: unknown = JSON.parse(Buffer.from(decodeRecord(buffer, 'the state of the store').bytes).toString());
+  const values = parsed as Partial<Record<string, unknown>>;
+  const broken = Object.keys(emptyState).find((name) => !Number.isSafeInteger(values[name]));
+  if (broken)
+    throw new StorageError('corrupt', `read the state of the store: ${broken} is missing; restore the store from a backup`);
+  return parsed as StoreState;
+}

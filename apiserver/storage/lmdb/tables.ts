@@ -1,0 +1,91 @@
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { prefixEnd } from '../checks.ts';
+import { decodeRecord, type StorageRecord } from '../record.ts';
+import { StorageError } from '../storage-error.ts';
+import { decodeHead, type Head } from './head.ts';
+import { decodeState, emptyState, type StoreState } from './state.ts';
+
+/**
+ * The file's tables. Values are bytes; reads return copies (`getBinaryFast` would hand out a buffer that the next read overwrites).
+ *   log      revision -> record: every synced write since the last compaction, and the newest of each key
+ *   heads    key -> where its newest record stands in the log
+ *   relaxed  key -> record: the newest state of each relaxed key, as of the last lazy write
+ *   meta     'state' -> StoreState
+ */
+export interface Tables {
+  readonly root: RootDatabase<Buffer, string>;
+  readonly log: Database<Buffer, number>;
+  readonly heads: Database<Buffer, string>;
+  readonly relaxed: Database<Buffer, string>;
+  readonly meta: Database<Buffer, string>;
+}
+
+/**
+ * `overlappingSync` is off: then a commit is fdatasync of the data and a write of the meta page through a descriptor opened with
+ * O_DSYNC, both before the promise of the put resolves, and a crash of the machine leaves exactly the last such commit.
+ */
+export function openTables(directory: string, options: { readonly readOnly: boolean }): Tables {
+  const root = open<Buffer, string>({
+    path: directory,
+    noSubdir: false,
+    overlappingSync: false,
+    encoding: 'binary',
+    readOnly: options.readOnly,
+  });
+  return {
+    root,
+    log: root.openDB<Buffer, number>({ name: 'log', encoding: 'binary' }),
+    heads: root.openDB<Buffer, string>({ name: 'heads', encoding: 'binary' }),
+    relaxed: root.openDB<Buffer, string>({ name: 'relaxed', encoding: 'binary' }),
+    meta: root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' }),
+  };
+}
+
+export function readState(tables: Tables): StoreState {
+  const bytes = tables.meta.get('state');
+  return bytes ? decodeState(bytes) : emptyState;
+}
+
+export function readHead(tables: Tables, key: string): Head | undefined {
+  const bytes = tables.heads.get(key);
+  return bytes && decodeHead(bytes);
+}
+
+export function readRecord(tables: Tables, revision: number): StorageRecord | undefined {
+  const bytes = tables.log.get(revision);
+  return bytes && decodeRecord(bytes, `revision ${revision}`);
+}
+
+/** The record that a head points to. */
+export function readHeadRecord(tables: Tables, key: string, head: Head): StorageRecord {
+  const record = readRecord(tables, head.revision);
+  if (!record || record.key !== key)
+    throw new StorageError(
+      'corrupt',
+      `read ${key}: the log has no record of revision ${head.revision}; restore the store from a backup`,
+    );
+  return record;
+}
+
+/** The heads from `start` on that have the prefix, in order, with deleted ones. */
+export function* readHeads(tables: Tables, prefix: string, start: string): Generator<{ key: string; head: Head }> {
+  for (const { key, value } of tables.heads.getRange({ start, end: prefixEnd(prefix) })) yield { key, head: decodeHead(value) };
+}
+
+/**
+ * The record of a key as of `revision`, found by walking back from its newest write; undefined when the key did not exist then. A record
+ * that is gone was a deletion at or before the last compaction.
+ */
+export function readRecordAt(tables: Tables, key: string, head: Head, revision: number): StorageRecord | undefined {
+  let record: StorageRecord | undefined = readHeadRecord(tables, key, head);
+  while (record && record.revision > revision) record = record.previous === 0 ? undefined : readRecord(tables, record.previous);
+  return record?.type === 'put' ? record : undefined;
+}
+
+/** Up to `limit` log records with from < revision <= upTo, in order. */
+export function readLog(tables: Tables, from: number, upTo: number, limit: number): StorageRecord[] {
+  const records: StorageRecord[] = [];
+  for (const { key, value } of tables.log.getRange({ start: from + 1, end: upTo + 1, limit }))
+    records.push(decodeRecord(value, `revision ${key}`));
+  return records;
+}

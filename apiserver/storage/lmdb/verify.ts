@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { StorageError, type StorageErrorCode } from '../storage-error.ts';
+
+/** The last line that verify-child prints. */
+export type Verdict =
+  | { readonly code: 'sound'; readonly records: number }
+  | { readonly code: StorageErrorCode; readonly message: string };
+
+/** A store of a million records takes seconds; a child that hangs in a damaged tree must not hang the start for ever. */
+const timeoutMs = 600_000;
+
+/**
+ * Reads the whole store in a child process, as a damaged file can kill the process that maps it. Throws `corrupt`, `newer-format`, or
+ * `failed` when the child could not be started.
+ */
+export async function verifyInChild(directory: string): Promise<void> {
+  const { status, output } = await run([...programArguments(), directory]);
+  const verdict = parseVerdict(output);
+  if (verdict?.code === 'sound') return;
+  if (verdict) throw new StorageError(verdict.code, `verify the store ${directory} after an unclean stop: ${verdict.message}`);
+  throw new StorageError(
+    'corrupt',
+    `verify the store ${directory} after an unclean stop: reading it ended with ${status}; the file is damaged, restore it from a backup`,
+  );
+}
+
+/** Runs the built program; from the TypeScript sources (in tests), through a hook that strips the types. */
+function programArguments(): string[] {
+  if (import.meta.url.endsWith('.js')) return [fileURLToPath(new URL('./verify-child.js', import.meta.url))];
+  return [
+    '--import',
+    new URL('./from-source.mjs', import.meta.url).href,
+    fileURLToPath(new URL('./verify-child.ts', import.meta.url)),
+  ];
+}
+
+function run(args: readonly string[]): Promise<{ status: string; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs });
+    let output = '';
+    let complaint = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaint = (complaint + chunk.toString()).slice(-1000);
+    });
+    child.once('error', (cause) =>
+      reject(new StorageError('failed', `start the verification of the store: ${cause.message}`, { cause })),
+    );
+    child.once('close', (code, signal) => resolve({ status: signal ?? `exit code ${code} (${complaint.trim()})`, output }));
+  });
+}
+
+function parseVerdict(output: string): Verdict | undefined {
+  const line = output.trimEnd().split('\n').at(-1);
+  try {
+    return line ? (JSON.parse(line) as Verdict) : undefined;
+  } catch {
+    // The child died in the middle of a line: that is the verdict.
+    return undefined;
+  }
+}
