@@ -16,6 +16,8 @@ type Step =
   | { readonly kind: 'node' | 'nodeGone'; readonly node: number; readonly cpu: number }
   | { readonly kind: 'sync' };
 
+type PodStep = Extract<Step, { readonly pod: number }>;
+
 const index = fc.integer({ min: 0, max: 3 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
@@ -83,7 +85,7 @@ describe('cache and node table', () => {
           } else if (given.kind === 'assume') {
             if (!reference.mayAssume(given.pod)) continue;
             cache.assume(podInfo(podOf(given.pod).build()), `n${given.node}`);
-          } else applyToPod(given, version);
+          } else applyToPod(given as PodStep, version);
           if (given.kind !== 'sync') reference.apply(given);
         }
         cache.sync(table);
@@ -95,7 +97,7 @@ describe('cache and node table', () => {
         });
         expect(rows.sort()).toEqual(reference.rows());
 
-        function applyToPod(given: Extract<Step, { pod: number }>, version: number): void {
+        function applyToPod(given: PodStep, version: number): void {
           const uid = `uid-p${given.pod}`;
           const told = (built: Pod) => {
             // Told twice: doubling must change nothing.

@@ -158,8 +158,11 @@ export interface MakeRoom {
 }
 
 export interface Scoring<S> {
-  /** How good is the node in `row`, 0 (worst) to 100 (best)? Called for each node that passed. With `normalise`, any finite number. */
-  score(state: S, nodes: NodeTable, row: number): number;
+  /**
+   * How good is each node that passed, 0 (worst) to 100 (best)? Writes the score of the node in `rows[i]` to `scores[i]`, for every i. One call
+   * for all nodes, because it is the hottest loop there is: read columns, allocate nothing. With `normalise`, any finite numbers.
+   */
+  score(state: S, nodes: NodeTable, rows: Int32Array, scores: Float64Array): void;
   /** Brings the plugin's scores of this attempt to 0-100, in place. Called once, after the last score. */
   normalise?(scores: Float64Array): void;
 }

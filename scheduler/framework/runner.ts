@@ -94,10 +94,12 @@ function filterAll(participants: readonly Participant[], nodes: NodeTable, rows:
 }
 
 function filterRows(plugin: AnyPlugin, state: unknown, nodes: NodeTable, rows: Int32Array): number {
+  // Taken out of the loop: looking it up for every node costs as much as a cheap filter does.
+  const filter = plugin.filter!;
   let kept = 0;
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
-    if (plugin.filter!(state, nodes, row) === undefined) rows[kept++] = row;
+    if (filter.call(plugin, state, nodes, row) === undefined) rows[kept++] = row;
   }
   return kept;
 }
@@ -131,7 +133,8 @@ function scoreAll(participants: readonly Participant[], nodes: NodeTable, { rows
   for (const participant of participants) {
     if (!participant.scores) continue;
     const { plugin, state, weight } = participant;
-    guard(plugin, 'score', () => scoreRows(plugin, state, nodes, { rows, scores: own }));
+    own.fill(Number.NaN);
+    guard(plugin, 'score', () => plugin.score!(state, nodes, rows, own));
     guard(plugin, 'normalise', () => plugin.normalise?.(own));
     for (let i = 0; i < own.length; i++) {
       const score = own[i]!;
@@ -139,11 +142,6 @@ function scoreAll(participants: readonly Participant[], nodes: NodeTable, { rows
       totals[i]! += score * weight;
     }
   }
-}
-
-function scoreRows(plugin: AnyPlugin, state: unknown, nodes: NodeTable, to: { rows: Int32Array; scores: Float64Array }): void {
-  const { rows, scores } = to;
-  for (let i = 0; i < rows.length; i++) scores[i] = plugin.score!(state, nodes, rows[i]!);
 }
 
 function nonsense(plugin: AnyPlugin, nodeName: string, score: number): PluginFault {

@@ -25,8 +25,14 @@ export const nodeAffinity = definePlugin<State>({
   filter: (state, nodes, row) => (state.required(nodes.nodes[row]!) ? undefined : mismatch),
   explain: (_, nodes, row) => `labels ${JSON.stringify(nodes.nodes[row]?.metadata?.labels ?? {})} do not match`,
   helps: (pod, event) => 'node' in event && (compileRequired(pod.pod)?.(event.node) ?? true),
-  score: (state, nodes, row) =>
-    state.preferred.reduce((sum, { weight, matches }) => (matches(nodes.nodes[row]!) ? sum + weight : sum), 0),
+  score({ preferred }, nodes, rows, scores) {
+    for (let i = 0; i < rows.length; i++) {
+      const node = nodes.nodes[rows[i]!]!;
+      let sum = 0;
+      for (const { weight, matches } of preferred) if (matches(node)) sum += weight;
+      scores[i] = sum;
+    }
+  },
   normalise(scores) {
     let most = 0;
     for (const score of scores) most = Math.max(most, score);

@@ -56,10 +56,14 @@ export const nodeResourcesFit = definePlugin<State>({
     const { cpuMilli, memory } = pod.requests;
     return quantityMilli(allocatable.cpu ?? {}) >= cpuMilli && quantityValue(allocatable.memory ?? {}) >= memory;
   },
-  score({ cpu, memory }, { columns }, row) {
-    const cpuShare = freeShare(columns.allocatableCpu[row]!, columns.scoringCpu[row]! + cpu);
-    const memoryShare = freeShare(columns.allocatableMemory[row]!, columns.scoringMemory[row]! + memory);
-    return ((cpuShare + memoryShare) / 2) * maxScore;
+  score({ cpu, memory }, { columns }, rows, scores) {
+    const { allocatableCpu, allocatableMemory, scoringCpu, scoringMemory } = columns;
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i]!;
+      const cpuShare = freeShare(allocatableCpu[row]!, scoringCpu[row]! + cpu);
+      const memoryShare = freeShare(allocatableMemory[row]!, scoringMemory[row]! + memory);
+      scores[i] = ((cpuShare + memoryShare) / 2) * maxScore;
+    }
   },
 });
 

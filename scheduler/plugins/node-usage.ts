@@ -52,18 +52,22 @@ export function nodeUsage({ staleAfterMs = 150_000 }: NodeUsageArguments = {}): 
       return `needs ${formatMemory(state.requestedMemory)} memory, ${formatMemory(Math.max(0, availableMemory(nodes, row)))} available on the machine`;
     },
     helps: (_, event) => event.kind !== 'node/resources' || event.node.status?.usage !== undefined,
-    score(state, { columns }, row) {
-      let cpu = columns.scoringCpu[row]!;
-      let memory = columns.scoringMemory[row]!;
-      const allocatableCpu = columns.allocatableCpu[row]!;
-      const allocatableMemory = columns.allocatableMemory[row]!;
-      if (columns.usageAt[row]! >= state.freshSince) {
-        const systemCpu = columns.capacityCpu[row]! - allocatableCpu;
-        const systemMemory = columns.capacityMemory[row]! - allocatableMemory;
-        cpu = Math.max(cpu, columns.usageCpu[row]! - systemCpu + columns.unsettledCpu[row]!);
-        memory = Math.max(memory, columns.usageMemory[row]! - systemMemory + columns.unsettledMemory[row]!);
+    score({ freshSince, cpu, memory }, { columns }, rows, scores) {
+      const { allocatableCpu, allocatableMemory, capacityCpu, capacityMemory, scoringCpu, scoringMemory } = columns;
+      const { usageAt, usageCpu, usageMemory, unsettledCpu, unsettledMemory } = columns;
+      for (let i = 0; i < rows.length; i++) {
+        const row = rows[i]!;
+        const cpuLimit = allocatableCpu[row]!;
+        const memoryLimit = allocatableMemory[row]!;
+        let usedCpu = scoringCpu[row]!;
+        let usedMemory = scoringMemory[row]!;
+        if (usageAt[row]! >= freshSince) {
+          // The system's own share is capacity - allocatable: what it uses of that is not taken from pods.
+          usedCpu = Math.max(usedCpu, usageCpu[row]! - (capacityCpu[row]! - cpuLimit) + unsettledCpu[row]!);
+          usedMemory = Math.max(usedMemory, usageMemory[row]! - (capacityMemory[row]! - memoryLimit) + unsettledMemory[row]!);
+        }
+        scores[i] = ((freeShare(cpuLimit, usedCpu + cpu) + freeShare(memoryLimit, usedMemory + memory)) / 2) * maxScore;
       }
-      return ((freeShare(allocatableCpu, cpu + state.cpu) + freeShare(allocatableMemory, memory + state.memory)) / 2) * maxScore;
     },
   });
 }

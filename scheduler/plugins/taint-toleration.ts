@@ -34,10 +34,11 @@ export const taintToleration = definePlugin<State>({
     return `taint ${taint ? `${word(taint)}:${taint.effect}` : ''} is not tolerated`;
   },
   helps: (pod, event) => 'node' in event && !firstUntolerated(event.node.spec?.taints, pod.pod.spec?.tolerations ?? []),
-  score(state, nodes, row) {
-    if (nodes.columns.softTaints[row] === 0) return 0;
-    const taints = nodes.nodes[row]?.spec?.taints ?? [];
-    return taints.filter((taint) => taint.effect === 'PreferNoSchedule' && !tolerates(state.soft, taint)).length;
+  score(state, nodes, rows, scores) {
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i]!;
+      scores[i] = nodes.columns.softTaints[row] === 0 ? 0 : countUntolerated(nodes.nodes[row]?.spec?.taints, state.soft);
+    }
   },
   normalise(scores) {
     let most = 0;
@@ -48,6 +49,10 @@ export const taintToleration = definePlugin<State>({
 
 function firstUntolerated(taints: readonly Taint[] | undefined, tolerations: readonly Toleration[]): Taint | undefined {
   return taints?.find((taint) => isHard(taint) && !tolerates(tolerations, taint));
+}
+
+function countUntolerated(taints: readonly Taint[] = [], soft: readonly Toleration[]): number {
+  return taints.filter((taint) => taint.effect === 'PreferNoSchedule' && !tolerates(soft, taint)).length;
 }
 
 function rejectionFor({ rejections }: State, taint: Taint): Rejection {

@@ -1,0 +1,50 @@
+import type { Node, Pod } from '../../api/generated/types.ts';
+import type { AnyPlugin } from '../../scheduler/framework/plugin.ts';
+import { podInfo } from '../../scheduler/framework/pod-info.ts';
+import { nodeTable } from './node-table.ts';
+
+export interface Judged {
+  /** What the filter says of each node by name: the reason, or "passes". */
+  readonly filter: Readonly<Record<string, string>>;
+  /** The explanation of each rejection. */
+  readonly why: Readonly<Record<string, string>>;
+  /** The normalised score of each node by name; empty when the plugin does not score this pod. */
+  readonly scores: Readonly<Record<string, number>>;
+  readonly codes: Readonly<Record<string, string>>;
+}
+
+export interface Scene {
+  readonly pod: Pod;
+  readonly nodes: readonly Node[];
+  /** Bound pods. */
+  readonly pods?: readonly Pod[];
+  readonly now?: number;
+}
+
+/** Lets one plugin judge a pod against nodes, as the runner would. */
+export function judge(plugin: AnyPlugin, { pod, nodes, pods = [], now = Date.UTC(2026, 0, 1) }: Scene): Judged {
+  const table = nodeTable(nodes, pods, now);
+  const prepared = plugin.prepare?.({ pod: podInfo(pod), nodes: table, now }) ?? {
+    kind: 'proceed',
+    state: undefined,
+    filter: true,
+    score: true,
+  };
+  if (prepared.kind === 'reject') throw new Error(`rejected before any node: ${prepared.reason}`);
+  const active = prepared.kind === 'proceed' ? prepared : { state: undefined, filter: false, score: false };
+  const { state } = active;
+  const rows = Int32Array.from(table.names.keys());
+  const rejections = [...rows].map((row) => (active.filter ? plugin.filter?.(state, table, row) : undefined));
+  const scores = new Float64Array(active.score && plugin.score ? rows.length : 0);
+  if (scores.length > 0) {
+    plugin.score?.(state, table, rows, scores);
+    plugin.normalise?.(scores);
+  }
+  const byName = <T>(values: Iterable<T>) => Object.fromEntries([...values].map((value, row) => [table.names[row]!, value]));
+  return {
+    filter: byName(rejections.map((rejection) => rejection?.reason ?? 'passes')),
+    codes: byName(rejections.map((rejection) => rejection?.code ?? '')),
+    why: byName(rejections.map((rejection, row) => (rejection ? (plugin.explain?.(state, table, row) ?? '') : ''))),
+    scores: byName(scores),
+  };
+}
