@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createUsageReader } from '../../agent/machine/usage-reader.ts';
 import { createContainer } from '../../agent/runtime/docker/create.ts';
 import { createEngine } from '../../agent/runtime/docker/engine.ts';
 import { createInventory } from '../../agent/runtime/docker/inventory.ts';
 import type { ObservedContainer } from '../../agent/runtime/runtime.ts';
+import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import { createFixture, identity, type RuntimeFixture, readAll } from './runtime-fixture.ts';
 
 const everything = { follow: true, tailLines: undefined, sinceTime: undefined, timestamps: false, limitBytes: undefined };
@@ -135,6 +137,23 @@ describe('the Docker runtime', () => {
       MemorySwap: 67_108_864,
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
     });
+  });
+
+  it("runs where the usage reader finds the container's processor time, memory and network", async () => {
+    const pod = await f.runtime.runSandbox(f.sandbox());
+    const app = await f.runtime.runContainer(f.container(pod, { command: ['sh', '-c', 'while true; do :; done'] }));
+    const reader = createUsageReader({ nodeName: f.nodeName, dataDir: folder });
+    await reader.sample([pod, app]);
+    const { usage, metrics } = await until(async () => {
+      const sample = await reader.sample([pod, app]);
+      if (quantityMilli(sample.metrics.pods?.[0]?.containers?.[0]?.usage?.cpu) < 100) throw new Error('it has not used much yet');
+      return sample;
+    });
+    expect(quantityMilli(usage.cpu)).toBeGreaterThan(100);
+    const [metricsOfPod] = metrics.pods ?? [];
+    expect(quantityValue(metricsOfPod?.containers?.[0]?.usage?.memory)).toBeGreaterThan(10_000);
+    expect(metricsOfPod).toMatchObject({ uid: pod.podUid, networkReceiveBytes: expect.any(Number) });
+    await f.runtime.remove(app.id);
   });
 
   it('publishes a port, and says so when it is taken', async () => {

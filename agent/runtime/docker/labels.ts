@@ -9,6 +9,7 @@ export const label = {
   gracePeriod: 'io.berth.pod.grace-period-seconds',
   containerName: 'io.berth.container.name',
   attempt: 'io.berth.container.attempt',
+  restartsInRow: 'io.berth.container.restarts-in-row',
   specHash: 'io.berth.container.spec-hash',
 } as const;
 
@@ -25,6 +26,7 @@ export function labelsOf(nodeName: string, identity: ContainerIdentity): Record<
     [label.gracePeriod]: String(identity.gracePeriodSeconds),
     [label.containerName]: identity.containerName,
     [label.attempt]: String(identity.attempt),
+    [label.restartsInRow]: String(identity.restartsInRow ?? 0),
     [label.specHash]: identity.specHash,
   };
 }
@@ -37,6 +39,7 @@ export function identityOf(labels: Labels): ContainerIdentity {
     podNamespace: labels[label.podNamespace] ?? '',
     containerName: labels[label.containerName] ?? '',
     attempt: wholeNumber(labels[label.attempt], 0),
+    restartsInRow: wholeNumber(labels[label.restartsInRow], 0),
     specHash: labels[label.specHash] ?? '',
     gracePeriodSeconds: wholeNumber(labels[label.gracePeriod], defaultGracePeriodSeconds),
   };

@@ -1,0 +1,119 @@
+import { statfs } from 'node:fs/promises';
+import { hostname, networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import si from 'systeminformation';
+import type { NodeAddress, NodeStatus, NodeSystemInfo, Quantity } from '../../api/generated/types.ts';
+import { formatMemory } from '../../api/meta/quantity.ts';
+import { readOrNothing } from './container-usage.ts';
+import { parseDefaultInterface } from './parse.ts';
+
+export interface InventoryOptions {
+  /** Whose file system counts as the node's ephemeral storage. */
+  readonly dataDir: string;
+  readonly root?: string | undefined;
+  /** The address others reach this node at; by default the default route's. */
+  readonly address?: string | undefined;
+}
+
+/** What a machine is: the pieces of Node.status that do not change while it runs. The runtime's version is the agent's to add. */
+export type MachineInventory = Required<Pick<NodeStatus, 'capacity' | 'allocatable' | 'addresses' | 'nodeInfo'>>;
+
+// What pods do not get. Memory: for the system, the engine and the agent; a twentieth, and on small machines not less than 100 MiB.
+// CPU: nothing, it is shared by weight. Pods: Kubernetes' promise for one node.
+const memoryReserveFraction = 0.05;
+const memoryReserveLeast = 100 * 1024 * 1024;
+const podsPerNode = 110;
+// A full disk stops everything: a tenth stays free for logs and images.
+const diskReserveFraction = 0.1;
+
+/** Slow facts, read once when the agent starts: up to a second. */
+export async function readInventory(options: InventoryOptions): Promise<MachineInventory> {
+  const root = options.root ?? '/';
+  const [system, cpu, memory, ids, disk] = await Promise.all([
+    si.osInfo(),
+    si.cpu(),
+    si.mem(),
+    si.uuid(),
+    statfs(options.dataDir),
+  ]);
+  const amounts = { cores: cpu.cores, memoryBytes: memory.total, diskBytes: disk.blocks * disk.bsize };
+  return {
+    ...computeCapacity(amounts),
+    addresses: computeAddresses({
+      hostname: hostname(),
+      interfaces: networkInterfaces(),
+      defaultInterface: parseDefaultInterface(readOrNothing(join(root, 'proc/net/route')) ?? ''),
+      address: options.address,
+    }),
+    nodeInfo: readNodeInfo(root, system, ids),
+  };
+}
+
+export interface MachineAmounts {
+  readonly cores: number;
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+}
+
+export function computeCapacity(machine: MachineAmounts): Pick<MachineInventory, 'capacity' | 'allocatable'> {
+  const reserve = Math.max(memoryReserveLeast, Math.round(machine.memoryBytes * memoryReserveFraction));
+  const amounts = (memoryBytes: number, diskBytes: number): Record<string, Quantity> => ({
+    cpu: { string: String(machine.cores) },
+    memory: { string: kibibytes(memoryBytes) },
+    'ephemeral-storage': { string: kibibytes(diskBytes) },
+    pods: { string: String(podsPerNode) },
+  });
+  return {
+    capacity: amounts(machine.memoryBytes, machine.diskBytes),
+    allocatable: amounts(Math.max(0, machine.memoryBytes - reserve), machine.diskBytes * (1 - diskReserveFraction)),
+  };
+}
+
+function kibibytes(bytes: number): string {
+  return formatMemory(Math.floor(bytes / 1024) * 1024);
+}
+
+export interface AddressFacts {
+  readonly hostname: string;
+  readonly interfaces: ReturnType<typeof networkInterfaces>;
+  readonly defaultInterface: string | undefined;
+  readonly address: string | undefined;
+}
+
+/** The node's address: the one given, else the default route's interface's, else any that is not only the machine's own, else loopback. */
+export function computeAddresses(facts: AddressFacts): NodeAddress[] {
+  const named = (name: string | undefined) => (name === undefined ? [] : (facts.interfaces[name] ?? []));
+  const candidates = [
+    ...named(facts.defaultInterface),
+    ...Object.values(facts.interfaces).flatMap((addresses) => addresses ?? []),
+  ];
+  const outward = candidates.filter(({ internal, scopeid }) => !internal && !scopeid);
+  const chosen = outward.find(({ family }) => family === 'IPv4') ?? outward[0];
+  return [
+    { type: 'InternalIP', address: facts.address ?? chosen?.address ?? '127.0.0.1' },
+    { type: 'Hostname', address: facts.hostname },
+  ];
+}
+
+function readNodeInfo(root: string, system: si.Systeminformation.OsData, ids: si.Systeminformation.UuidData): NodeSystemInfo {
+  const read = (path: string) => readOrNothing(join(root, path))?.trim();
+  return {
+    machineID: read('etc/machine-id') ?? ids.os,
+    systemUUID: ids.hardware || read('etc/machine-id') || ids.os,
+    bootID: read('proc/sys/kernel/random/boot_id') ?? '',
+    kernelVersion: system.kernel,
+    osImage: readOsImage(root) ?? `${system.distro} ${system.release}`.trim(),
+    operatingSystem: 'linux',
+    architecture: goArchitecture(process.arch),
+  };
+}
+
+/** What the distribution calls itself. */
+function readOsImage(root: string): string | undefined {
+  return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(readOrNothing(join(root, 'etc/os-release')) ?? '')?.[1];
+}
+
+/** Images and node labels name processors as Go does. */
+export function goArchitecture(arch: string): string {
+  return { x64: 'amd64', ia32: '386' }[arch] ?? arch;
+}
