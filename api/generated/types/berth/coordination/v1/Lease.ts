@@ -4,12 +4,30 @@
 import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta as _berth_meta_v1_ObjectMeta } from '../../../berth/meta/v1/ObjectMeta.ts';
 import type { LeaseSpec__Input as _berth_coordination_v1_LeaseSpec__Input, LeaseSpec as _berth_coordination_v1_LeaseSpec } from '../../../berth/coordination/v1/LeaseSpec.ts';
 
+/**
+ * A claim that must be renewed: an agent's sign of life, or the leadership among several.
+ */
 export interface Lease__Input {
+  /**
+   * Name and namespace; an agent's is named like its node, in kube-node-lease. Written by the holder.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * Who holds it and since when. Written by the holder.
+   */
   'spec'?: (_berth_coordination_v1_LeaseSpec__Input | null);
 }
 
+/**
+ * A claim that must be renewed: an agent's sign of life, or the leadership among several.
+ */
 export interface Lease {
+  /**
+   * Name and namespace; an agent's is named like its node, in kube-node-lease. Written by the holder.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * Who holds it and since when. Written by the holder.
+   */
   'spec'?: (_berth_coordination_v1_LeaseSpec);
 }

@@ -4,12 +4,30 @@
 import type { ListMeta__Input as _berth_meta_v1_ListMeta__Input, ListMeta as _berth_meta_v1_ListMeta } from '../../../berth/meta/v1/ListMeta.ts';
 import type { Lease__Input as _berth_coordination_v1_Lease__Input, Lease as _berth_coordination_v1_Lease } from '../../../berth/coordination/v1/Lease.ts';
 
+/**
+ * A page of Leases.
+ */
 export interface LeaseList__Input {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta__Input | null);
+  /**
+   * The Leases, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_coordination_v1_Lease__Input)[];
 }
 
+/**
+ * A page of Leases.
+ */
 export interface LeaseList {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta);
+  /**
+   * The Leases, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_coordination_v1_Lease)[];
 }

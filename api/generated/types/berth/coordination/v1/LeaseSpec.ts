@@ -3,13 +3,37 @@
 
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
+/**
+ * Who holds a lease, since when, and how long it is good for.
+ */
 export interface LeaseSpec__Input {
+  /**
+   * Who holds it; absent or empty: nobody. Written by the holder.
+   */
   'holderIdentity'?: (string);
+  /**
+   * Others may take it when it was not renewed for so many seconds. Written by the holder.
+   */
   'leaseDurationSeconds'?: (number);
+  /**
+   * When the holder got it, to the microsecond, on the holder's clock. Written by the holder.
+   */
   'acquireTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * When the holder last renewed it, to the microsecond, on the holder's clock. Written by the holder.
+   */
   'renewTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * How often it has changed hands. Written by the holder.
+   */
   'leaseTransitions'?: (number);
+  /**
+   * How the holder is chosen when several ask, e.g. "OldestEmulationVersion". Written by who coordinates.
+   */
   'strategy'?: (string);
+  /**
+   * Who should hold it next; the holder gives it up then. Written by who coordinates.
+   */
   'preferredHolder'?: (string);
   '_holderIdentity'?: "holderIdentity";
   '_leaseDurationSeconds'?: "leaseDurationSeconds";
@@ -18,12 +42,36 @@ export interface LeaseSpec__Input {
   '_preferredHolder'?: "preferredHolder";
 }
 
+/**
+ * Who holds a lease, since when, and how long it is good for.
+ */
 export interface LeaseSpec {
+  /**
+   * Who holds it; absent or empty: nobody. Written by the holder.
+   */
   'holderIdentity'?: (string);
+  /**
+   * Others may take it when it was not renewed for so many seconds. Written by the holder.
+   */
   'leaseDurationSeconds'?: (number);
+  /**
+   * When the holder got it, to the microsecond, on the holder's clock. Written by the holder.
+   */
   'acquireTime'?: (_google_protobuf_Timestamp);
+  /**
+   * When the holder last renewed it, to the microsecond, on the holder's clock. Written by the holder.
+   */
   'renewTime'?: (_google_protobuf_Timestamp);
+  /**
+   * How often it has changed hands. Written by the holder.
+   */
   'leaseTransitions'?: (number);
+  /**
+   * How the holder is chosen when several ask, e.g. "OldestEmulationVersion". Written by who coordinates.
+   */
   'strategy'?: (string);
+  /**
+   * Who should hold it next; the holder gives it up then. Written by who coordinates.
+   */
   'preferredHolder'?: (string);
 }

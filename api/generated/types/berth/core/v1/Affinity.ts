@@ -5,14 +5,38 @@ import type { NodeAffinity__Input as _berth_core_v1_NodeAffinity__Input, NodeAff
 import type { PodAffinity__Input as _berth_core_v1_PodAffinity__Input, PodAffinity as _berth_core_v1_PodAffinity } from '../../../berth/core/v1/PodAffinity.ts';
 import type { PodAntiAffinity__Input as _berth_core_v1_PodAntiAffinity__Input, PodAntiAffinity as _berth_core_v1_PodAntiAffinity } from '../../../berth/core/v1/PodAntiAffinity.ts';
 
+/**
+ * Rules on where a pod may or should run.
+ */
 export interface Affinity__Input {
+  /**
+   * Rules on the node itself. Written by the client.
+   */
   'nodeAffinity'?: (_berth_core_v1_NodeAffinity__Input | null);
+  /**
+   * Pods to run beside. Written by the client.
+   */
   'podAffinity'?: (_berth_core_v1_PodAffinity__Input | null);
+  /**
+   * Pods not to run beside. Written by the client.
+   */
   'podAntiAffinity'?: (_berth_core_v1_PodAntiAffinity__Input | null);
 }
 
+/**
+ * Rules on where a pod may or should run.
+ */
 export interface Affinity {
+  /**
+   * Rules on the node itself. Written by the client.
+   */
   'nodeAffinity'?: (_berth_core_v1_NodeAffinity);
+  /**
+   * Pods to run beside. Written by the client.
+   */
   'podAffinity'?: (_berth_core_v1_PodAffinity);
+  /**
+   * Pods not to run beside. Written by the client.
+   */
   'podAntiAffinity'?: (_berth_core_v1_PodAntiAffinity);
 }

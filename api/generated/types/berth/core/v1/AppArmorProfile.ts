@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/security.proto
 
 
+/**
+ * Which AppArmor profile confines a container.
+ */
 export interface AppArmorProfile__Input {
+  /**
+   * "RuntimeDefault" (the engine's), "Localhost" or "Unconfined". Written by the client.
+   */
   'type'?: (string);
+  /**
+   * The name of a profile loaded on the node; for Localhost only. Written by the client.
+   */
   'localhostProfile'?: (string);
   '_localhostProfile'?: "localhostProfile";
 }
 
+/**
+ * Which AppArmor profile confines a container.
+ */
 export interface AppArmorProfile {
+  /**
+   * "RuntimeDefault" (the engine's), "Localhost" or "Unconfined". Written by the client.
+   */
   'type'?: (string);
+  /**
+   * The name of a profile loaded on the node; for Localhost only. Written by the client.
+   */
   'localhostProfile'?: (string);
 }

@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/node.proto
 
 
+/**
+ * A volume attached to a node.
+ */
 export interface AttachedVolume__Input {
+  /**
+   * The volume, as its driver names it. Written by the agent.
+   */
   'name'?: (string);
+  /**
+   * Where the device appears on the node. Written by the agent.
+   */
   'devicePath'?: (string);
 }
 
+/**
+ * A volume attached to a node.
+ */
 export interface AttachedVolume {
+  /**
+   * The volume, as its driver names it. Written by the agent.
+   */
   'name'?: (string);
+  /**
+   * Where the device appears on the node. Written by the agent.
+   */
   'devicePath'?: (string);
 }

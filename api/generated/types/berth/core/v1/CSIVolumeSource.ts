@@ -3,20 +3,56 @@
 
 import type { LocalObjectReference__Input as _berth_core_v1_LocalObjectReference__Input, LocalObjectReference as _berth_core_v1_LocalObjectReference } from '../../../berth/core/v1/LocalObjectReference.ts';
 
+/**
+ * A volume that a CSI driver makes for the life of the pod.
+ */
 export interface CSIVolumeSource__Input {
+  /**
+   * The driver's name on the node. Written by the client.
+   */
   'driver'?: (string);
+  /**
+   * Whether the pod may only read; false when absent. Written by the client.
+   */
   'readOnly'?: (boolean);
+  /**
+   * The file system, e.g. "ext4"; absent: the driver's default. Written by the client.
+   */
   'fsType'?: (string);
+  /**
+   * Settings that the driver understands. Written by the client.
+   */
   'volumeAttributes'?: ({[key: string]: string});
+  /**
+   * A Secret that is handed to the driver. Written by the client.
+   */
   'nodePublishSecretRef'?: (_berth_core_v1_LocalObjectReference__Input | null);
   '_readOnly'?: "readOnly";
   '_fsType'?: "fsType";
 }
 
+/**
+ * A volume that a CSI driver makes for the life of the pod.
+ */
 export interface CSIVolumeSource {
+  /**
+   * The driver's name on the node. Written by the client.
+   */
   'driver'?: (string);
+  /**
+   * Whether the pod may only read; false when absent. Written by the client.
+   */
   'readOnly'?: (boolean);
+  /**
+   * The file system, e.g. "ext4"; absent: the driver's default. Written by the client.
+   */
   'fsType'?: (string);
+  /**
+   * Settings that the driver understands. Written by the client.
+   */
   'volumeAttributes'?: ({[key: string]: string});
+  /**
+   * A Secret that is handed to the driver. Written by the client.
+   */
   'nodePublishSecretRef'?: (_berth_core_v1_LocalObjectReference);
 }

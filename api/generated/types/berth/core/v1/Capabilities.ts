@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/security.proto
 
 
+/**
+ * Linux capabilities, without the prefix CAP_.
+ */
 export interface Capabilities__Input {
+  /**
+   * Those to have besides the engine's default set. Written by the client.
+   */
   'add'?: (string)[];
+  /**
+   * Those to take away; "ALL" for all of them. Written by the client.
+   */
   'drop'?: (string)[];
 }
 
+/**
+ * Linux capabilities, without the prefix CAP_.
+ */
 export interface Capabilities {
+  /**
+   * Those to have besides the engine's default set. Written by the client.
+   */
   'add'?: (string)[];
+  /**
+   * Those to take away; "ALL" for all of them. Written by the client.
+   */
   'drop'?: (string)[];
 }

@@ -3,21 +3,57 @@
 
 import type { LabelSelector__Input as _berth_meta_v1_LabelSelector__Input, LabelSelector as _berth_meta_v1_LabelSelector } from '../../../berth/meta/v1/LabelSelector.ts';
 
+/**
+ * Trusted certificates as a file.
+ */
 export interface ClusterTrustBundleProjection__Input {
+  /**
+   * One bundle by its name. Not together with signerName. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * All bundles of this signer that labelSelector chooses. Written by the client.
+   */
   'signerName'?: (string);
+  /**
+   * Which bundles of the signer; absent: none, empty: all. Written by the client.
+   */
   'labelSelector'?: (_berth_meta_v1_LabelSelector__Input | null);
+  /**
+   * The file's path in the volume. Written by the client.
+   */
   'path'?: (string);
+  /**
+   * Whether the pod starts when no bundle is found. Written by the client.
+   */
   'optional'?: (boolean);
   '_name'?: "name";
   '_signerName'?: "signerName";
   '_optional'?: "optional";
 }
 
+/**
+ * Trusted certificates as a file.
+ */
 export interface ClusterTrustBundleProjection {
+  /**
+   * One bundle by its name. Not together with signerName. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * All bundles of this signer that labelSelector chooses. Written by the client.
+   */
   'signerName'?: (string);
+  /**
+   * Which bundles of the signer; absent: none, empty: all. Written by the client.
+   */
   'labelSelector'?: (_berth_meta_v1_LabelSelector);
+  /**
+   * The file's path in the volume. Written by the client.
+   */
   'path'?: (string);
+  /**
+   * Whether the pod starts when no bundle is found. Written by the client.
+   */
   'optional'?: (boolean);
 }

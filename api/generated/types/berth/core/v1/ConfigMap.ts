@@ -3,17 +3,47 @@
 
 import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta as _berth_meta_v1_ObjectMeta } from '../../../berth/meta/v1/ObjectMeta.ts';
 
+/**
+ * Small data for pods to read as variables or files.
+ */
 export interface ConfigMap__Input {
+  /**
+   * Name, namespace and labels. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * Text by key, in UTF-8; at most 1 MiB together with binaryData. Written by the client.
+   */
   'data'?: ({[key: string]: string});
+  /**
+   * Bytes by key, base64 in JSON; no key may stand in data too. Written by the client.
+   */
   'binaryData'?: ({[key: string]: Buffer | Uint8Array | string});
+  /**
+   * Whether data can no longer be changed; once true it stays so. Written by the client.
+   */
   'immutable'?: (boolean);
   '_immutable'?: "immutable";
 }
 
+/**
+ * Small data for pods to read as variables or files.
+ */
 export interface ConfigMap {
+  /**
+   * Name, namespace and labels. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * Text by key, in UTF-8; at most 1 MiB together with binaryData. Written by the client.
+   */
   'data'?: ({[key: string]: string});
+  /**
+   * Bytes by key, base64 in JSON; no key may stand in data too. Written by the client.
+   */
   'binaryData'?: ({[key: string]: Buffer});
+  /**
+   * Whether data can no longer be changed; once true it stays so. Written by the client.
+   */
   'immutable'?: (boolean);
 }

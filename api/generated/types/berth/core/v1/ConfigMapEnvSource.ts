@@ -3,13 +3,31 @@
 
 import type { LocalObjectReference__Input as _berth_core_v1_LocalObjectReference__Input, LocalObjectReference as _berth_core_v1_LocalObjectReference } from '../../../berth/core/v1/LocalObjectReference.ts';
 
+/**
+ * A ConfigMap whose every key becomes a variable.
+ */
 export interface ConfigMapEnvSource__Input {
+  /**
+   * The ConfigMap's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference__Input | null);
+  /**
+   * Whether the container starts when the ConfigMap does not exist. Written by the client.
+   */
   'optional'?: (boolean);
   '_optional'?: "optional";
 }
 
+/**
+ * A ConfigMap whose every key becomes a variable.
+ */
 export interface ConfigMapEnvSource {
+  /**
+   * The ConfigMap's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference);
+  /**
+   * Whether the container starts when the ConfigMap does not exist. Written by the client.
+   */
   'optional'?: (boolean);
 }

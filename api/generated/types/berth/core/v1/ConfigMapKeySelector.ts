@@ -3,15 +3,39 @@
 
 import type { LocalObjectReference__Input as _berth_core_v1_LocalObjectReference__Input, LocalObjectReference as _berth_core_v1_LocalObjectReference } from '../../../berth/core/v1/LocalObjectReference.ts';
 
+/**
+ * One key of a ConfigMap.
+ */
 export interface ConfigMapKeySelector__Input {
+  /**
+   * The ConfigMap's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference__Input | null);
+  /**
+   * The key. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * Whether the container starts when the ConfigMap or the key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
   '_optional'?: "optional";
 }
 
+/**
+ * One key of a ConfigMap.
+ */
 export interface ConfigMapKeySelector {
+  /**
+   * The ConfigMap's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference);
+  /**
+   * The key. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * Whether the container starts when the ConfigMap or the key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
 }

@@ -4,12 +4,30 @@
 import type { ListMeta__Input as _berth_meta_v1_ListMeta__Input, ListMeta as _berth_meta_v1_ListMeta } from '../../../berth/meta/v1/ListMeta.ts';
 import type { ConfigMap__Input as _berth_core_v1_ConfigMap__Input, ConfigMap as _berth_core_v1_ConfigMap } from '../../../berth/core/v1/ConfigMap.ts';
 
+/**
+ * A page of ConfigMaps.
+ */
 export interface ConfigMapList__Input {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta__Input | null);
+  /**
+   * The ConfigMaps, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_ConfigMap__Input)[];
 }
 
+/**
+ * A page of ConfigMaps.
+ */
 export interface ConfigMapList {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta);
+  /**
+   * The ConfigMaps, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_ConfigMap)[];
 }

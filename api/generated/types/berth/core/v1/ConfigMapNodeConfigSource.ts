@@ -2,20 +2,56 @@
 // Original file: proto/berth/core/v1/node.proto
 
 
+/**
+ * A ConfigMap with settings of an agent; Kubernetes gave this up and Berth refuses it.
+ */
 export interface ConfigMapNodeConfigSource__Input {
+  /**
+   * The namespace of the ConfigMap. Written by the client.
+   */
   'namespace'?: (string);
+  /**
+   * The name of the ConfigMap. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The uid of the ConfigMap, in status only. Written by the client.
+   */
   'uid'?: (string);
+  /**
+   * The version of the ConfigMap, in status only. Written by the client.
+   */
   'resourceVersion'?: (string);
+  /**
+   * The key that holds the settings. Written by the client.
+   */
   'kubeletConfigKey'?: (string);
   '_uid'?: "uid";
   '_resourceVersion'?: "resourceVersion";
 }
 
+/**
+ * A ConfigMap with settings of an agent; Kubernetes gave this up and Berth refuses it.
+ */
 export interface ConfigMapNodeConfigSource {
+  /**
+   * The namespace of the ConfigMap. Written by the client.
+   */
   'namespace'?: (string);
+  /**
+   * The name of the ConfigMap. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The uid of the ConfigMap, in status only. Written by the client.
+   */
   'uid'?: (string);
+  /**
+   * The version of the ConfigMap, in status only. Written by the client.
+   */
   'resourceVersion'?: (string);
+  /**
+   * The key that holds the settings. Written by the client.
+   */
   'kubeletConfigKey'?: (string);
 }

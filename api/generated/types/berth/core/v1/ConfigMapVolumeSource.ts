@@ -4,18 +4,48 @@
 import type { LocalObjectReference__Input as _berth_core_v1_LocalObjectReference__Input, LocalObjectReference as _berth_core_v1_LocalObjectReference } from '../../../berth/core/v1/LocalObjectReference.ts';
 import type { KeyToPath__Input as _berth_core_v1_KeyToPath__Input, KeyToPath as _berth_core_v1_KeyToPath } from '../../../berth/core/v1/KeyToPath.ts';
 
+/**
+ * Keys of a ConfigMap as files.
+ */
 export interface ConfigMapVolumeSource__Input {
+  /**
+   * The ConfigMap's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference__Input | null);
+  /**
+   * Which keys, and as which files; absent: every key as a file of its name. Written by the client.
+   */
   'items'?: (_berth_core_v1_KeyToPath__Input)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
+  /**
+   * Whether the pod starts when the ConfigMap or a key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
   '_defaultMode'?: "defaultMode";
   '_optional'?: "optional";
 }
 
+/**
+ * Keys of a ConfigMap as files.
+ */
 export interface ConfigMapVolumeSource {
+  /**
+   * The ConfigMap's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference);
+  /**
+   * Which keys, and as which files; absent: every key as a file of its name. Written by the client.
+   */
   'items'?: (_berth_core_v1_KeyToPath)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
+  /**
+   * Whether the pod starts when the ConfigMap or a key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
 }

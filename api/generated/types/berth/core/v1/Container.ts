@@ -13,31 +13,109 @@ import type { VolumeDevice__Input as _berth_core_v1_VolumeDevice__Input, VolumeD
 import type { ContainerResizePolicy__Input as _berth_core_v1_ContainerResizePolicy__Input, ContainerResizePolicy as _berth_core_v1_ContainerResizePolicy } from '../../../berth/core/v1/ContainerResizePolicy.ts';
 import type { ContainerRestartRule__Input as _berth_core_v1_ContainerRestartRule__Input, ContainerRestartRule as _berth_core_v1_ContainerRestartRule } from '../../../berth/core/v1/ContainerRestartRule.ts';
 
+/**
+ * One container of a pod.
+ */
 export interface Container__Input {
+  /**
+   * A DNS label, once in the pod, fixed for good. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The image, as its registry names it. Written by the client.
+   */
   'image'?: (string);
+  /**
+   * The program and its first arguments instead of the image's entry point; $(NAME) stands for a variable. Written by the client.
+   */
   'command'?: (string)[];
+  /**
+   * Arguments instead of those of the image; $(NAME) stands for a variable. Written by the client.
+   */
   'args'?: (string)[];
+  /**
+   * The folder that the program starts in; absent: the image's. Written by the client.
+   */
   'workingDir'?: (string);
+  /**
+   * Ports that something in the container listens on; a port that is not listed can be reached too. Written by the client.
+   */
   'ports'?: (_berth_core_v1_ContainerPort__Input)[];
+  /**
+   * Variables of the container, by name. Written by the client.
+   */
   'env'?: (_berth_core_v1_EnvVar__Input)[];
+  /**
+   * What the container needs at least and may use at most. Written by the client.
+   */
   'resources'?: (_berth_core_v1_ResourceRequirements__Input | null);
+  /**
+   * Where volumes of the pod appear in the container. Written by the client.
+   */
   'volumeMounts'?: (_berth_core_v1_VolumeMount__Input)[];
+  /**
+   * A check that restarts the container when it fails. Written by the client.
+   */
   'livenessProbe'?: (_berth_core_v1_Probe__Input | null);
+  /**
+   * A check that decides whether the container counts as ready. Written by the client.
+   */
   'readinessProbe'?: (_berth_core_v1_Probe__Input | null);
+  /**
+   * What to run right after the start and right before the stop. Written by the client.
+   */
   'lifecycle'?: (_berth_core_v1_Lifecycle__Input | null);
+  /**
+   * The file whose text becomes the message of an ended container; "/dev/termination-log" when absent. Written by the client.
+   */
   'terminationMessagePath'?: (string);
+  /**
+   * "Always", "IfNotPresent" or "Never"; absent: Always for the tag latest, else IfNotPresent. Written by the client.
+   */
   'imagePullPolicy'?: (string);
+  /**
+   * User, privileges and profiles of this container; wins over that of the pod. Written by the client.
+   */
   'securityContext'?: (_berth_core_v1_SecurityContext__Input | null);
+  /**
+   * Whether standard input stays open for clients that attach; otherwise it reads as empty. Written by the client.
+   */
   'stdin'?: (boolean);
+  /**
+   * Whether standard input closes for good after the first client leaves. Written by the client.
+   */
   'stdinOnce'?: (boolean);
+  /**
+   * Whether the container has a terminal; needs stdin for input. Written by the client.
+   */
   'tty'?: (boolean);
+  /**
+   * ConfigMaps and Secrets whose keys become variables; later entries win, and env wins over all. Written by the client.
+   */
   'envFrom'?: (_berth_core_v1_EnvFromSource__Input)[];
+  /**
+   * "File" (the default) or "FallbackToLogsOnError": the end of the log when the file is empty. Written by the client.
+   */
   'terminationMessagePolicy'?: (string);
+  /**
+   * Where raw block devices of the pod appear in the container. Written by the client.
+   */
   'volumeDevices'?: (_berth_core_v1_VolumeDevice__Input)[];
+  /**
+   * A check that holds back the two others until it succeeds once. Written by the client.
+   */
   'startupProbe'?: (_berth_core_v1_Probe__Input | null);
+  /**
+   * Whether a changed resource restarts the container, by resource. Written by the client.
+   */
   'resizePolicy'?: (_berth_core_v1_ContainerResizePolicy__Input)[];
+  /**
+   * A restart policy of this container alone; "Always" makes an init container a sidecar. Written by the client.
+   */
   'restartPolicy'?: (string);
+  /**
+   * What to do after certain exit codes; the first rule that fits wins over restartPolicy. Written by the client.
+   */
   'restartPolicyRules'?: (_berth_core_v1_ContainerRestartRule__Input)[];
   '_image'?: "image";
   '_workingDir'?: "workingDir";
@@ -50,30 +128,108 @@ export interface Container__Input {
   '_tty'?: "tty";
 }
 
+/**
+ * One container of a pod.
+ */
 export interface Container {
+  /**
+   * A DNS label, once in the pod, fixed for good. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The image, as its registry names it. Written by the client.
+   */
   'image'?: (string);
+  /**
+   * The program and its first arguments instead of the image's entry point; $(NAME) stands for a variable. Written by the client.
+   */
   'command'?: (string)[];
+  /**
+   * Arguments instead of those of the image; $(NAME) stands for a variable. Written by the client.
+   */
   'args'?: (string)[];
+  /**
+   * The folder that the program starts in; absent: the image's. Written by the client.
+   */
   'workingDir'?: (string);
+  /**
+   * Ports that something in the container listens on; a port that is not listed can be reached too. Written by the client.
+   */
   'ports'?: (_berth_core_v1_ContainerPort)[];
+  /**
+   * Variables of the container, by name. Written by the client.
+   */
   'env'?: (_berth_core_v1_EnvVar)[];
+  /**
+   * What the container needs at least and may use at most. Written by the client.
+   */
   'resources'?: (_berth_core_v1_ResourceRequirements);
+  /**
+   * Where volumes of the pod appear in the container. Written by the client.
+   */
   'volumeMounts'?: (_berth_core_v1_VolumeMount)[];
+  /**
+   * A check that restarts the container when it fails. Written by the client.
+   */
   'livenessProbe'?: (_berth_core_v1_Probe);
+  /**
+   * A check that decides whether the container counts as ready. Written by the client.
+   */
   'readinessProbe'?: (_berth_core_v1_Probe);
+  /**
+   * What to run right after the start and right before the stop. Written by the client.
+   */
   'lifecycle'?: (_berth_core_v1_Lifecycle);
+  /**
+   * The file whose text becomes the message of an ended container; "/dev/termination-log" when absent. Written by the client.
+   */
   'terminationMessagePath'?: (string);
+  /**
+   * "Always", "IfNotPresent" or "Never"; absent: Always for the tag latest, else IfNotPresent. Written by the client.
+   */
   'imagePullPolicy'?: (string);
+  /**
+   * User, privileges and profiles of this container; wins over that of the pod. Written by the client.
+   */
   'securityContext'?: (_berth_core_v1_SecurityContext);
+  /**
+   * Whether standard input stays open for clients that attach; otherwise it reads as empty. Written by the client.
+   */
   'stdin'?: (boolean);
+  /**
+   * Whether standard input closes for good after the first client leaves. Written by the client.
+   */
   'stdinOnce'?: (boolean);
+  /**
+   * Whether the container has a terminal; needs stdin for input. Written by the client.
+   */
   'tty'?: (boolean);
+  /**
+   * ConfigMaps and Secrets whose keys become variables; later entries win, and env wins over all. Written by the client.
+   */
   'envFrom'?: (_berth_core_v1_EnvFromSource)[];
+  /**
+   * "File" (the default) or "FallbackToLogsOnError": the end of the log when the file is empty. Written by the client.
+   */
   'terminationMessagePolicy'?: (string);
+  /**
+   * Where raw block devices of the pod appear in the container. Written by the client.
+   */
   'volumeDevices'?: (_berth_core_v1_VolumeDevice)[];
+  /**
+   * A check that holds back the two others until it succeeds once. Written by the client.
+   */
   'startupProbe'?: (_berth_core_v1_Probe);
+  /**
+   * Whether a changed resource restarts the container, by resource. Written by the client.
+   */
   'resizePolicy'?: (_berth_core_v1_ContainerResizePolicy)[];
+  /**
+   * A restart policy of this container alone; "Always" makes an init container a sidecar. Written by the client.
+   */
   'restartPolicy'?: (string);
+  /**
+   * What to do after certain exit codes; the first rule that fits wins over restartPolicy. Written by the client.
+   */
   'restartPolicyRules'?: (_berth_core_v1_ContainerRestartRule)[];
 }

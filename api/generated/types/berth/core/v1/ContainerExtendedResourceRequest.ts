@@ -2,14 +2,38 @@
 // Original file: proto/berth/core/v1/container.proto
 
 
+/**
+ * Which request of a claim serves an extended resource of a container.
+ */
 export interface ContainerExtendedResourceRequest__Input {
+  /**
+   * The container's name. Written by the scheduler.
+   */
   'containerName'?: (string);
+  /**
+   * The extended resource, e.g. "example.com/gpu". Written by the scheduler.
+   */
   'resourceName'?: (string);
+  /**
+   * The request within the claim. Written by the scheduler.
+   */
   'requestName'?: (string);
 }
 
+/**
+ * Which request of a claim serves an extended resource of a container.
+ */
 export interface ContainerExtendedResourceRequest {
+  /**
+   * The container's name. Written by the scheduler.
+   */
   'containerName'?: (string);
+  /**
+   * The extended resource, e.g. "example.com/gpu". Written by the scheduler.
+   */
   'resourceName'?: (string);
+  /**
+   * The request within the claim. Written by the scheduler.
+   */
   'requestName'?: (string);
 }

@@ -3,13 +3,31 @@
 
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * An image on a node.
+ */
 export interface ContainerImage__Input {
+  /**
+   * All names of the image, tags and digests. Written by the agent.
+   */
   'names'?: (string)[];
+  /**
+   * Its size on disk in bytes. Written by the agent.
+   */
   'sizeBytes'?: (number | string | Long);
   '_sizeBytes'?: "sizeBytes";
 }
 
+/**
+ * An image on a node.
+ */
 export interface ContainerImage {
+  /**
+   * All names of the image, tags and digests. Written by the agent.
+   */
   'names'?: (string)[];
+  /**
+   * Its size on disk in bytes. Written by the agent.
+   */
   'sizeBytes'?: (number);
 }

@@ -2,11 +2,29 @@
 // Original file: proto/berth/core/v1/container.proto
 
 
+/**
+ * A port of a container.
+ */
 export interface ContainerPort__Input {
+  /**
+   * A name for the port, once in the pod, at most 15 characters. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The same port opened on the node, 1 to 65535; 0 or absent opens none. Written by the client.
+   */
   'hostPort'?: (number);
+  /**
+   * The port in the container, 1 to 65535. Written by the client.
+   */
   'containerPort'?: (number);
+  /**
+   * "TCP" (the default), "UDP" or "SCTP". Written by the client.
+   */
   'protocol'?: (string);
+  /**
+   * The node's address that hostPort is opened on; absent: all of them. Written by the client.
+   */
   'hostIP'?: (string);
   '_name'?: "name";
   '_hostPort'?: "hostPort";
@@ -14,10 +32,28 @@ export interface ContainerPort__Input {
   '_hostIP'?: "hostIP";
 }
 
+/**
+ * A port of a container.
+ */
 export interface ContainerPort {
+  /**
+   * A name for the port, once in the pod, at most 15 characters. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The same port opened on the node, 1 to 65535; 0 or absent opens none. Written by the client.
+   */
   'hostPort'?: (number);
+  /**
+   * The port in the container, 1 to 65535. Written by the client.
+   */
   'containerPort'?: (number);
+  /**
+   * "TCP" (the default), "UDP" or "SCTP". Written by the client.
+   */
   'protocol'?: (string);
+  /**
+   * The node's address that hostPort is opened on; absent: all of them. Written by the client.
+   */
   'hostIP'?: (string);
 }

@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/container.proto
 
 
+/**
+ * Whether a change of one resource restarts the container.
+ */
 export interface ContainerResizePolicy__Input {
+  /**
+   * "cpu" or "memory". Written by the client.
+   */
   'resourceName'?: (string);
+  /**
+   * "NotRequired" or "RestartContainer". Written by the client.
+   */
   'restartPolicy'?: (string);
 }
 
+/**
+ * Whether a change of one resource restarts the container.
+ */
 export interface ContainerResizePolicy {
+  /**
+   * "cpu" or "memory". Written by the client.
+   */
   'resourceName'?: (string);
+  /**
+   * "NotRequired" or "RestartContainer". Written by the client.
+   */
   'restartPolicy'?: (string);
 }

@@ -3,12 +3,30 @@
 
 import type { ContainerRestartRuleOnExitCodes__Input as _berth_core_v1_ContainerRestartRuleOnExitCodes__Input, ContainerRestartRuleOnExitCodes as _berth_core_v1_ContainerRestartRuleOnExitCodes } from '../../../berth/core/v1/ContainerRestartRuleOnExitCodes.ts';
 
+/**
+ * What to do when a container ended in a certain way.
+ */
 export interface ContainerRestartRule__Input {
+  /**
+   * What to do: "Restart" or "RestartAllContainers". Written by the client.
+   */
   'action'?: (string);
+  /**
+   * The exit codes that the rule is about. Written by the client.
+   */
   'exitCodes'?: (_berth_core_v1_ContainerRestartRuleOnExitCodes__Input | null);
 }
 
+/**
+ * What to do when a container ended in a certain way.
+ */
 export interface ContainerRestartRule {
+  /**
+   * What to do: "Restart" or "RestartAllContainers". Written by the client.
+   */
   'action'?: (string);
+  /**
+   * The exit codes that the rule is about. Written by the client.
+   */
   'exitCodes'?: (_berth_core_v1_ContainerRestartRuleOnExitCodes);
 }

@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/container.proto
 
 
+/**
+ * A set of exit codes.
+ */
 export interface ContainerRestartRuleOnExitCodes__Input {
+  /**
+   * "In" or "NotIn": whether the code is one of values. Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * The codes, at most 255 of them. Written by the client.
+   */
   'values'?: (number)[];
 }
 
+/**
+ * A set of exit codes.
+ */
 export interface ContainerRestartRuleOnExitCodes {
+  /**
+   * "In" or "NotIn": whether the code is one of values. Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * The codes, at most 255 of them. Written by the client.
+   */
   'values'?: (number)[];
 }

@@ -2,10 +2,22 @@
 // Original file: proto/berth/core/v1/node.proto
 
 
+/**
+ * A port that a daemon listens on.
+ */
 export interface DaemonEndpoint__Input {
+  /**
+   * The port's number. Written by the agent.
+   */
   'Port'?: (number);
 }
 
+/**
+ * A port that a daemon listens on.
+ */
 export interface DaemonEndpoint {
+  /**
+   * The port's number. Written by the agent.
+   */
   'Port'?: (number);
 }

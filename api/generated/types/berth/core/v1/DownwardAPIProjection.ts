@@ -3,10 +3,22 @@
 
 import type { DownwardAPIVolumeFile__Input as _berth_core_v1_DownwardAPIVolumeFile__Input, DownwardAPIVolumeFile as _berth_core_v1_DownwardAPIVolumeFile } from '../../../berth/core/v1/DownwardAPIVolumeFile.ts';
 
+/**
+ * Fields of the pod as files of a projected volume.
+ */
 export interface DownwardAPIProjection__Input {
+  /**
+   * The files. Written by the client.
+   */
   'items'?: (_berth_core_v1_DownwardAPIVolumeFile__Input)[];
 }
 
+/**
+ * Fields of the pod as files of a projected volume.
+ */
 export interface DownwardAPIProjection {
+  /**
+   * The files. Written by the client.
+   */
   'items'?: (_berth_core_v1_DownwardAPIVolumeFile)[];
 }

@@ -4,17 +4,47 @@
 import type { ObjectFieldSelector__Input as _berth_core_v1_ObjectFieldSelector__Input, ObjectFieldSelector as _berth_core_v1_ObjectFieldSelector } from '../../../berth/core/v1/ObjectFieldSelector.ts';
 import type { ResourceFieldSelector__Input as _berth_core_v1_ResourceFieldSelector__Input, ResourceFieldSelector as _berth_core_v1_ResourceFieldSelector } from '../../../berth/core/v1/ResourceFieldSelector.ts';
 
+/**
+ * A file with a field of the pod; one of fieldRef and resourceFieldRef is set.
+ */
 export interface DownwardAPIVolumeFile__Input {
+  /**
+   * The file's path in the volume, relative and without "..". Written by the client.
+   */
   'path'?: (string);
+  /**
+   * The field whose value is written. Written by the client.
+   */
   'fieldRef'?: (_berth_core_v1_ObjectFieldSelector__Input | null);
+  /**
+   * The request or limit whose value is written. Written by the client.
+   */
   'resourceFieldRef'?: (_berth_core_v1_ResourceFieldSelector__Input | null);
+  /**
+   * Permission bits of the file, 0 to 0777; absent: the volume's default. Written by the client.
+   */
   'mode'?: (number);
   '_mode'?: "mode";
 }
 
+/**
+ * A file with a field of the pod; one of fieldRef and resourceFieldRef is set.
+ */
 export interface DownwardAPIVolumeFile {
+  /**
+   * The file's path in the volume, relative and without "..". Written by the client.
+   */
   'path'?: (string);
+  /**
+   * The field whose value is written. Written by the client.
+   */
   'fieldRef'?: (_berth_core_v1_ObjectFieldSelector);
+  /**
+   * The request or limit whose value is written. Written by the client.
+   */
   'resourceFieldRef'?: (_berth_core_v1_ResourceFieldSelector);
+  /**
+   * Permission bits of the file, 0 to 0777; absent: the volume's default. Written by the client.
+   */
   'mode'?: (number);
 }

@@ -3,13 +3,31 @@
 
 import type { DownwardAPIVolumeFile__Input as _berth_core_v1_DownwardAPIVolumeFile__Input, DownwardAPIVolumeFile as _berth_core_v1_DownwardAPIVolumeFile } from '../../../berth/core/v1/DownwardAPIVolumeFile.ts';
 
+/**
+ * Fields of the pod as files.
+ */
 export interface DownwardAPIVolumeSource__Input {
+  /**
+   * The files. Written by the client.
+   */
   'items'?: (_berth_core_v1_DownwardAPIVolumeFile__Input)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
   '_defaultMode'?: "defaultMode";
 }
 
+/**
+ * Fields of the pod as files.
+ */
 export interface DownwardAPIVolumeSource {
+  /**
+   * The files. Written by the client.
+   */
   'items'?: (_berth_core_v1_DownwardAPIVolumeFile)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
 }

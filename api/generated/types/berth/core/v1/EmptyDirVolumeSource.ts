@@ -3,13 +3,31 @@
 
 import type { Quantity__Input as _berth_meta_v1_Quantity__Input, Quantity as _berth_meta_v1_Quantity } from '../../../berth/meta/v1/Quantity.ts';
 
+/**
+ * A folder that starts empty and is deleted with the pod.
+ */
 export interface EmptyDirVolumeSource__Input {
+  /**
+   * "" (the node's disk) or "Memory" (a tmpfs, which counts as memory of the containers). Written by the client.
+   */
   'medium'?: (string);
+  /**
+   * The most it may hold, in bytes; absent: no limit of its own. Written by the client.
+   */
   'sizeLimit'?: (_berth_meta_v1_Quantity__Input | null);
   '_medium'?: "medium";
 }
 
+/**
+ * A folder that starts empty and is deleted with the pod.
+ */
 export interface EmptyDirVolumeSource {
+  /**
+   * "" (the node's disk) or "Memory" (a tmpfs, which counts as memory of the containers). Written by the client.
+   */
   'medium'?: (string);
+  /**
+   * The most it may hold, in bytes; absent: no limit of its own. Written by the client.
+   */
   'sizeLimit'?: (_berth_meta_v1_Quantity);
 }

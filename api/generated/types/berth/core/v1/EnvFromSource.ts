@@ -4,15 +4,39 @@
 import type { ConfigMapEnvSource__Input as _berth_core_v1_ConfigMapEnvSource__Input, ConfigMapEnvSource as _berth_core_v1_ConfigMapEnvSource } from '../../../berth/core/v1/ConfigMapEnvSource.ts';
 import type { SecretEnvSource__Input as _berth_core_v1_SecretEnvSource__Input, SecretEnvSource as _berth_core_v1_SecretEnvSource } from '../../../berth/core/v1/SecretEnvSource.ts';
 
+/**
+ * A set of variables from the keys of a ConfigMap or Secret; one of the two is set.
+ */
 export interface EnvFromSource__Input {
+  /**
+   * Put before each key to make the name of the variable. Written by the client.
+   */
   'prefix'?: (string);
+  /**
+   * The ConfigMap. Written by the client.
+   */
   'configMapRef'?: (_berth_core_v1_ConfigMapEnvSource__Input | null);
+  /**
+   * The Secret. Written by the client.
+   */
   'secretRef'?: (_berth_core_v1_SecretEnvSource__Input | null);
   '_prefix'?: "prefix";
 }
 
+/**
+ * A set of variables from the keys of a ConfigMap or Secret; one of the two is set.
+ */
 export interface EnvFromSource {
+  /**
+   * Put before each key to make the name of the variable. Written by the client.
+   */
   'prefix'?: (string);
+  /**
+   * The ConfigMap. Written by the client.
+   */
   'configMapRef'?: (_berth_core_v1_ConfigMapEnvSource);
+  /**
+   * The Secret. Written by the client.
+   */
   'secretRef'?: (_berth_core_v1_SecretEnvSource);
 }

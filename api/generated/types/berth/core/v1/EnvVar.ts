@@ -3,15 +3,39 @@
 
 import type { EnvVarSource__Input as _berth_core_v1_EnvVarSource__Input, EnvVarSource as _berth_core_v1_EnvVarSource } from '../../../berth/core/v1/EnvVarSource.ts';
 
+/**
+ * One variable of a container.
+ */
 export interface EnvVar__Input {
+  /**
+   * The name of the variable. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Its value, in which $(NAME) stands for an earlier variable and $$ for $. Not together with valueFrom. Written by the client.
+   */
   'value'?: (string);
+  /**
+   * Where the value comes from, read when the container starts. Not together with value. Written by the client.
+   */
   'valueFrom'?: (_berth_core_v1_EnvVarSource__Input | null);
   '_value'?: "value";
 }
 
+/**
+ * One variable of a container.
+ */
 export interface EnvVar {
+  /**
+   * The name of the variable. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Its value, in which $(NAME) stands for an earlier variable and $$ for $. Not together with valueFrom. Written by the client.
+   */
   'value'?: (string);
+  /**
+   * Where the value comes from, read when the container starts. Not together with value. Written by the client.
+   */
   'valueFrom'?: (_berth_core_v1_EnvVarSource);
 }

@@ -7,18 +7,54 @@ import type { ConfigMapKeySelector__Input as _berth_core_v1_ConfigMapKeySelector
 import type { SecretKeySelector__Input as _berth_core_v1_SecretKeySelector__Input, SecretKeySelector as _berth_core_v1_SecretKeySelector } from '../../../berth/core/v1/SecretKeySelector.ts';
 import type { FileKeySelector__Input as _berth_core_v1_FileKeySelector__Input, FileKeySelector as _berth_core_v1_FileKeySelector } from '../../../berth/core/v1/FileKeySelector.ts';
 
+/**
+ * Where the value of a variable comes from; exactly one is set.
+ */
 export interface EnvVarSource__Input {
+  /**
+   * A field of the pod itself. Written by the client.
+   */
   'fieldRef'?: (_berth_core_v1_ObjectFieldSelector__Input | null);
+  /**
+   * A request or limit of a container. Written by the client.
+   */
   'resourceFieldRef'?: (_berth_core_v1_ResourceFieldSelector__Input | null);
+  /**
+   * A key of a ConfigMap. Written by the client.
+   */
   'configMapKeyRef'?: (_berth_core_v1_ConfigMapKeySelector__Input | null);
+  /**
+   * A key of a Secret. Written by the client.
+   */
   'secretKeyRef'?: (_berth_core_v1_SecretKeySelector__Input | null);
+  /**
+   * A line of a file in one of the pod's volumes. Written by the client.
+   */
   'fileKeyRef'?: (_berth_core_v1_FileKeySelector__Input | null);
 }
 
+/**
+ * Where the value of a variable comes from; exactly one is set.
+ */
 export interface EnvVarSource {
+  /**
+   * A field of the pod itself. Written by the client.
+   */
   'fieldRef'?: (_berth_core_v1_ObjectFieldSelector);
+  /**
+   * A request or limit of a container. Written by the client.
+   */
   'resourceFieldRef'?: (_berth_core_v1_ResourceFieldSelector);
+  /**
+   * A key of a ConfigMap. Written by the client.
+   */
   'configMapKeyRef'?: (_berth_core_v1_ConfigMapKeySelector);
+  /**
+   * A key of a Secret. Written by the client.
+   */
   'secretKeyRef'?: (_berth_core_v1_SecretKeySelector);
+  /**
+   * A line of a file in one of the pod's volumes. Written by the client.
+   */
   'fileKeyRef'?: (_berth_core_v1_FileKeySelector);
 }

@@ -3,13 +3,31 @@
 
 import type { EphemeralContainerCommon__Input as _berth_core_v1_EphemeralContainerCommon__Input, EphemeralContainerCommon as _berth_core_v1_EphemeralContainerCommon } from '../../../berth/core/v1/EphemeralContainerCommon.ts';
 
+/**
+ * A container added to a running pod to look into it.
+ */
 export interface EphemeralContainer__Input {
+  /**
+   * Everything that it has in common with other containers. Written by the client.
+   */
   'ephemeralContainerCommon'?: (_berth_core_v1_EphemeralContainerCommon__Input | null);
+  /**
+   * The container whose processes it shall see; absent: those of the pod as it is. Written by the client.
+   */
   'targetContainerName'?: (string);
   '_targetContainerName'?: "targetContainerName";
 }
 
+/**
+ * A container added to a running pod to look into it.
+ */
 export interface EphemeralContainer {
+  /**
+   * Everything that it has in common with other containers. Written by the client.
+   */
   'ephemeralContainerCommon'?: (_berth_core_v1_EphemeralContainerCommon);
+  /**
+   * The container whose processes it shall see; absent: those of the pod as it is. Written by the client.
+   */
   'targetContainerName'?: (string);
 }

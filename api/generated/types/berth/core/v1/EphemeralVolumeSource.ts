@@ -3,10 +3,22 @@
 
 import type { PersistentVolumeClaimTemplate__Input as _berth_core_v1_PersistentVolumeClaimTemplate__Input, PersistentVolumeClaimTemplate as _berth_core_v1_PersistentVolumeClaimTemplate } from '../../../berth/core/v1/PersistentVolumeClaimTemplate.ts';
 
+/**
+ * A persistent volume claim that is made for the pod and deleted with it.
+ */
 export interface EphemeralVolumeSource__Input {
+  /**
+   * The claim; its name will be POD-VOLUME. Written by the client.
+   */
   'volumeClaimTemplate'?: (_berth_core_v1_PersistentVolumeClaimTemplate__Input | null);
 }
 
+/**
+ * A persistent volume claim that is made for the pod and deleted with it.
+ */
 export interface EphemeralVolumeSource {
+  /**
+   * The claim; its name will be POD-VOLUME. Written by the client.
+   */
   'volumeClaimTemplate'?: (_berth_core_v1_PersistentVolumeClaimTemplate);
 }

@@ -7,21 +7,69 @@ import type { EventSource__Input as _berth_core_v1_EventSource__Input, EventSour
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 import type { EventSeries__Input as _berth_core_v1_EventSeries__Input, EventSeries as _berth_core_v1_EventSeries } from '../../../berth/core/v1/EventSeries.ts';
 
+/**
+ * Something that happened to an object. Written by the component that saw it; expires after a while, and may be lost.
+ */
 export interface Event__Input {
+  /**
+   * Name and namespace; the namespace is that of the object. Written by who reports.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * The object that it happened to. Written by who reports.
+   */
   'involvedObject'?: (_berth_core_v1_ObjectReference__Input | null);
+  /**
+   * What happened, as one word in CamelCase for programs. Written by who reports.
+   */
   'reason'?: (string);
+  /**
+   * What happened, as a sentence for people. Written by who reports.
+   */
   'message'?: (string);
+  /**
+   * The component and the machine that saw it. Written by who reports.
+   */
   'source'?: (_berth_core_v1_EventSource__Input | null);
+  /**
+   * When it happened first. Written by who reports.
+   */
   'firstTimestamp'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * When it happened last. Written by who reports.
+   */
   'lastTimestamp'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * How often it happened. Written by who reports.
+   */
   'count'?: (number);
+  /**
+   * "Normal" or "Warning". Written by who reports.
+   */
   'type'?: (string);
+  /**
+   * When it happened, to the microsecond; the newer form of firstTimestamp. Written by who reports.
+   */
   'eventTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * How it went on, in the newer form of count and lastTimestamp. Written by who reports.
+   */
   'series'?: (_berth_core_v1_EventSeries__Input | null);
+  /**
+   * What was done or tried, as one word. Written by who reports.
+   */
   'action'?: (string);
+  /**
+   * A second object that plays a part, e.g. what was created. Written by who reports.
+   */
   'related'?: (_berth_core_v1_ObjectReference__Input | null);
+  /**
+   * The component that reports, e.g. "berth/scheduler"; the newer form of source.component. Written by who reports.
+   */
   'reportingComponent'?: (string);
+  /**
+   * Which instance of it reports, e.g. the node's name. Written by who reports.
+   */
   'reportingInstance'?: (string);
   '_reason'?: "reason";
   '_message'?: "message";
@@ -32,20 +80,68 @@ export interface Event__Input {
   '_reportingInstance'?: "reportingInstance";
 }
 
+/**
+ * Something that happened to an object. Written by the component that saw it; expires after a while, and may be lost.
+ */
 export interface Event {
+  /**
+   * Name and namespace; the namespace is that of the object. Written by who reports.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * The object that it happened to. Written by who reports.
+   */
   'involvedObject'?: (_berth_core_v1_ObjectReference);
+  /**
+   * What happened, as one word in CamelCase for programs. Written by who reports.
+   */
   'reason'?: (string);
+  /**
+   * What happened, as a sentence for people. Written by who reports.
+   */
   'message'?: (string);
+  /**
+   * The component and the machine that saw it. Written by who reports.
+   */
   'source'?: (_berth_core_v1_EventSource);
+  /**
+   * When it happened first. Written by who reports.
+   */
   'firstTimestamp'?: (_google_protobuf_Timestamp);
+  /**
+   * When it happened last. Written by who reports.
+   */
   'lastTimestamp'?: (_google_protobuf_Timestamp);
+  /**
+   * How often it happened. Written by who reports.
+   */
   'count'?: (number);
+  /**
+   * "Normal" or "Warning". Written by who reports.
+   */
   'type'?: (string);
+  /**
+   * When it happened, to the microsecond; the newer form of firstTimestamp. Written by who reports.
+   */
   'eventTime'?: (_google_protobuf_Timestamp);
+  /**
+   * How it went on, in the newer form of count and lastTimestamp. Written by who reports.
+   */
   'series'?: (_berth_core_v1_EventSeries);
+  /**
+   * What was done or tried, as one word. Written by who reports.
+   */
   'action'?: (string);
+  /**
+   * A second object that plays a part, e.g. what was created. Written by who reports.
+   */
   'related'?: (_berth_core_v1_ObjectReference);
+  /**
+   * The component that reports, e.g. "berth/scheduler"; the newer form of source.component. Written by who reports.
+   */
   'reportingComponent'?: (string);
+  /**
+   * Which instance of it reports, e.g. the node's name. Written by who reports.
+   */
   'reportingInstance'?: (string);
 }

@@ -4,12 +4,30 @@
 import type { ListMeta__Input as _berth_meta_v1_ListMeta__Input, ListMeta as _berth_meta_v1_ListMeta } from '../../../berth/meta/v1/ListMeta.ts';
 import type { Event__Input as _berth_core_v1_Event__Input, Event as _berth_core_v1_Event } from '../../../berth/core/v1/Event.ts';
 
+/**
+ * A page of events.
+ */
 export interface EventList__Input {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta__Input | null);
+  /**
+   * The events, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Event__Input)[];
 }
 
+/**
+ * A page of events.
+ */
 export interface EventList {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta);
+  /**
+   * The events, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Event)[];
 }

@@ -3,12 +3,30 @@
 
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
+/**
+ * How often something went on happening.
+ */
 export interface EventSeries__Input {
+  /**
+   * How often it has happened by now. Written by who reports.
+   */
   'count'?: (number);
+  /**
+   * When it happened last, to the microsecond. Written by who reports.
+   */
   'lastObservedTime'?: (_google_protobuf_Timestamp__Input | null);
 }
 
+/**
+ * How often something went on happening.
+ */
 export interface EventSeries {
+  /**
+   * How often it has happened by now. Written by who reports.
+   */
   'count'?: (number);
+  /**
+   * When it happened last, to the microsecond. Written by who reports.
+   */
   'lastObservedTime'?: (_google_protobuf_Timestamp);
 }

@@ -2,14 +2,32 @@
 // Original file: proto/berth/core/v1/event.proto
 
 
+/**
+ * Who saw an event.
+ */
 export interface EventSource__Input {
+  /**
+   * The component, e.g. "scheduler". Written by who reports.
+   */
   'component'?: (string);
+  /**
+   * The machine that it runs on. Written by who reports.
+   */
   'host'?: (string);
   '_component'?: "component";
   '_host'?: "host";
 }
 
+/**
+ * Who saw an event.
+ */
 export interface EventSource {
+  /**
+   * The component, e.g. "scheduler". Written by who reports.
+   */
   'component'?: (string);
+  /**
+   * The machine that it runs on. Written by who reports.
+   */
   'host'?: (string);
 }

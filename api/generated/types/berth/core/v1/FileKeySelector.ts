@@ -2,17 +2,47 @@
 // Original file: proto/berth/core/v1/reference.proto
 
 
+/**
+ * One variable in a file of a volume.
+ */
 export interface FileKeySelector__Input {
+  /**
+   * The volume of the pod that holds the file. Written by the client.
+   */
   'volumeName'?: (string);
+  /**
+   * The file's path in the volume, relative and without "..". Written by the client.
+   */
   'path'?: (string);
+  /**
+   * The name of the variable in the file. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * Whether the container starts when the file or the key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
   '_optional'?: "optional";
 }
 
+/**
+ * One variable in a file of a volume.
+ */
 export interface FileKeySelector {
+  /**
+   * The volume of the pod that holds the file. Written by the client.
+   */
   'volumeName'?: (string);
+  /**
+   * The file's path in the volume, relative and without "..". Written by the client.
+   */
   'path'?: (string);
+  /**
+   * The name of the variable in the file. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * Whether the container starts when the file or the key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
 }

@@ -2,16 +2,40 @@
 // Original file: proto/berth/core/v1/volume.proto
 
 
+/**
+ * A folder with a clone of a git repository; Kubernetes gave it up.
+ */
 export interface GitRepoVolumeSource__Input {
+  /**
+   * The repository's address. Written by the client.
+   */
   'repository'?: (string);
+  /**
+   * The commit to check out. Written by the client.
+   */
   'revision'?: (string);
+  /**
+   * The folder to clone into; "." for the volume itself. Written by the client.
+   */
   'directory'?: (string);
   '_revision'?: "revision";
   '_directory'?: "directory";
 }
 
+/**
+ * A folder with a clone of a git repository; Kubernetes gave it up.
+ */
 export interface GitRepoVolumeSource {
+  /**
+   * The repository's address. Written by the client.
+   */
   'repository'?: (string);
+  /**
+   * The commit to check out. Written by the client.
+   */
   'revision'?: (string);
+  /**
+   * The folder to clone into; "." for the volume itself. Written by the client.
+   */
   'directory'?: (string);
 }

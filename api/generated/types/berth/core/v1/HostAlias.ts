@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * One extra line of a pod's /etc/hosts.
+ */
 export interface HostAlias__Input {
+  /**
+   * The address at the start of the line. Written by the client.
+   */
   'ip'?: (string);
+  /**
+   * The names that lead to the address. Written by the client.
+   */
   'hostnames'?: (string)[];
 }
 
+/**
+ * One extra line of a pod's /etc/hosts.
+ */
 export interface HostAlias {
+  /**
+   * The address at the start of the line. Written by the client.
+   */
   'ip'?: (string);
+  /**
+   * The names that lead to the address. Written by the client.
+   */
   'hostnames'?: (string)[];
 }

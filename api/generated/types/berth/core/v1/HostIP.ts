@@ -2,10 +2,22 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * An address of the node that runs a pod.
+ */
 export interface HostIP__Input {
+  /**
+   * The address, IPv4 or IPv6. Written by the agent.
+   */
   'ip'?: (string);
 }
 
+/**
+ * An address of the node that runs a pod.
+ */
 export interface HostIP {
+  /**
+   * The address, IPv4 or IPv6. Written by the agent.
+   */
   'ip'?: (string);
 }

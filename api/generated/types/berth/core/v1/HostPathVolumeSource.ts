@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/volume.proto
 
 
+/**
+ * A file or folder of the node itself.
+ */
 export interface HostPathVolumeSource__Input {
+  /**
+   * The absolute path on the node. Written by the client.
+   */
   'path'?: (string);
+  /**
+   * What to expect: "", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket" or a device. Written by the client.
+   */
   'type'?: (string);
   '_type'?: "type";
 }
 
+/**
+ * A file or folder of the node itself.
+ */
 export interface HostPathVolumeSource {
+  /**
+   * The absolute path on the node. Written by the client.
+   */
   'path'?: (string);
+  /**
+   * What to expect: "", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket" or a device. Written by the client.
+   */
   'type'?: (string);
 }

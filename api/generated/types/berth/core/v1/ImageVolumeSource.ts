@@ -2,14 +2,32 @@
 // Original file: proto/berth/core/v1/volume.proto
 
 
+/**
+ * The files of an image as a read-only volume.
+ */
 export interface ImageVolumeSource__Input {
+  /**
+   * The image, as its registry names it. Written by the client.
+   */
   'reference'?: (string);
+  /**
+   * "Always", "IfNotPresent" or "Never"; absent: Always for the tag latest, else IfNotPresent. Written by the client.
+   */
   'pullPolicy'?: (string);
   '_reference'?: "reference";
   '_pullPolicy'?: "pullPolicy";
 }
 
+/**
+ * The files of an image as a read-only volume.
+ */
 export interface ImageVolumeSource {
+  /**
+   * The image, as its registry names it. Written by the client.
+   */
   'reference'?: (string);
+  /**
+   * "Always", "IfNotPresent" or "Never"; absent: Always for the tag latest, else IfNotPresent. Written by the client.
+   */
   'pullPolicy'?: (string);
 }

@@ -2,15 +2,39 @@
 // Original file: proto/berth/core/v1/volume.proto
 
 
+/**
+ * One key of a ConfigMap or Secret as a file.
+ */
 export interface KeyToPath__Input {
+  /**
+   * The key. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * The file's path in the volume, relative and without "..". Written by the client.
+   */
   'path'?: (string);
+  /**
+   * Permission bits of the file, 0 to 0777; absent: the volume's default. Written by the client.
+   */
   'mode'?: (number);
   '_mode'?: "mode";
 }
 
+/**
+ * One key of a ConfigMap or Secret as a file.
+ */
 export interface KeyToPath {
+  /**
+   * The key. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * The file's path in the volume, relative and without "..". Written by the client.
+   */
   'path'?: (string);
+  /**
+   * Permission bits of the file, 0 to 0777; absent: the volume's default. Written by the client.
+   */
   'mode'?: (number);
 }

@@ -2,11 +2,23 @@
 // Original file: proto/berth/core/v1/reference.proto
 
 
+/**
+ * Names an object in the same namespace.
+ */
 export interface LocalObjectReference__Input {
+  /**
+   * The object's name. Written by the client.
+   */
   'name'?: (string);
   '_name'?: "name";
 }
 
+/**
+ * Names an object in the same namespace.
+ */
 export interface LocalObjectReference {
+  /**
+   * The object's name. Written by the client.
+   */
   'name'?: (string);
 }

@@ -5,14 +5,38 @@ import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta 
 import type { NamespaceSpec__Input as _berth_core_v1_NamespaceSpec__Input, NamespaceSpec as _berth_core_v1_NamespaceSpec } from '../../../berth/core/v1/NamespaceSpec.ts';
 import type { NamespaceStatus__Input as _berth_core_v1_NamespaceStatus__Input, NamespaceStatus as _berth_core_v1_NamespaceStatus } from '../../../berth/core/v1/NamespaceStatus.ts';
 
+/**
+ * A room for names: objects of different namespaces may have the same name.
+ */
 export interface Namespace__Input {
+  /**
+   * Name and labels. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * What holds back its deletion. Written by the API server.
+   */
   'spec'?: (_berth_core_v1_NamespaceSpec__Input | null);
+  /**
+   * Whether it is being deleted. Written by the API server.
+   */
   'status'?: (_berth_core_v1_NamespaceStatus__Input | null);
 }
 
+/**
+ * A room for names: objects of different namespaces may have the same name.
+ */
 export interface Namespace {
+  /**
+   * Name and labels. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * What holds back its deletion. Written by the API server.
+   */
   'spec'?: (_berth_core_v1_NamespaceSpec);
+  /**
+   * Whether it is being deleted. Written by the API server.
+   */
   'status'?: (_berth_core_v1_NamespaceStatus);
 }

@@ -3,20 +3,56 @@
 
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
+/**
+ * One thing that is true, false or unknown of a namespace that is being deleted.
+ */
 export interface NamespaceCondition__Input {
+  /**
+   * What it is about, e.g. NamespaceContentRemaining; one of each. Written by the namespace controller.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the namespace controller.
+   */
   'status'?: (string);
+  /**
+   * When status last changed. Written by the namespace controller.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * Why, as one word in CamelCase for programs. Written by the namespace controller.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by the namespace controller.
+   */
   'message'?: (string);
   '_reason'?: "reason";
   '_message'?: "message";
 }
 
+/**
+ * One thing that is true, false or unknown of a namespace that is being deleted.
+ */
 export interface NamespaceCondition {
+  /**
+   * What it is about, e.g. NamespaceContentRemaining; one of each. Written by the namespace controller.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the namespace controller.
+   */
   'status'?: (string);
+  /**
+   * When status last changed. Written by the namespace controller.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp);
+  /**
+   * Why, as one word in CamelCase for programs. Written by the namespace controller.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by the namespace controller.
+   */
   'message'?: (string);
 }

@@ -4,12 +4,30 @@
 import type { ListMeta__Input as _berth_meta_v1_ListMeta__Input, ListMeta as _berth_meta_v1_ListMeta } from '../../../berth/meta/v1/ListMeta.ts';
 import type { Namespace__Input as _berth_core_v1_Namespace__Input, Namespace as _berth_core_v1_Namespace } from '../../../berth/core/v1/Namespace.ts';
 
+/**
+ * A page of namespaces.
+ */
 export interface NamespaceList__Input {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta__Input | null);
+  /**
+   * The namespaces, ordered by name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Namespace__Input)[];
 }
 
+/**
+ * A page of namespaces.
+ */
 export interface NamespaceList {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta);
+  /**
+   * The namespaces, ordered by name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Namespace)[];
 }

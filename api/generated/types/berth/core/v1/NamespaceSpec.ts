@@ -2,10 +2,22 @@
 // Original file: proto/berth/core/v1/namespace.proto
 
 
+/**
+ * What holds back the deletion of a namespace.
+ */
 export interface NamespaceSpec__Input {
+  /**
+   * Names of those who must clean up first; "kubernetes" is the API server's own. Written by the API server.
+   */
   'finalizers'?: (string)[];
 }
 
+/**
+ * What holds back the deletion of a namespace.
+ */
 export interface NamespaceSpec {
+  /**
+   * Names of those who must clean up first; "kubernetes" is the API server's own. Written by the API server.
+   */
   'finalizers'?: (string)[];
 }

@@ -3,13 +3,31 @@
 
 import type { NamespaceCondition__Input as _berth_core_v1_NamespaceCondition__Input, NamespaceCondition as _berth_core_v1_NamespaceCondition } from '../../../berth/core/v1/NamespaceCondition.ts';
 
+/**
+ * Whether a namespace is being deleted.
+ */
 export interface NamespaceStatus__Input {
+  /**
+   * "Active", or "Terminating" when it is being deleted; nothing new is created in it then. Written by the API server.
+   */
   'phase'?: (string);
+  /**
+   * What holds its deletion up, one entry for each type. Written by the namespace controller.
+   */
   'conditions'?: (_berth_core_v1_NamespaceCondition__Input)[];
   '_phase'?: "phase";
 }
 
+/**
+ * Whether a namespace is being deleted.
+ */
 export interface NamespaceStatus {
+  /**
+   * "Active", or "Terminating" when it is being deleted; nothing new is created in it then. Written by the API server.
+   */
   'phase'?: (string);
+  /**
+   * What holds its deletion up, one entry for each type. Written by the namespace controller.
+   */
   'conditions'?: (_berth_core_v1_NamespaceCondition)[];
 }

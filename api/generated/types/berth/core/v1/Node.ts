@@ -5,14 +5,38 @@ import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta 
 import type { NodeSpec__Input as _berth_core_v1_NodeSpec__Input, NodeSpec as _berth_core_v1_NodeSpec } from '../../../berth/core/v1/NodeSpec.ts';
 import type { NodeStatus__Input as _berth_core_v1_NodeStatus__Input, NodeStatus as _berth_core_v1_NodeStatus } from '../../../berth/core/v1/NodeStatus.ts';
 
+/**
+ * A machine that runs pods.
+ */
 export interface Node__Input {
+  /**
+   * Name and labels of the machine. Written by its agent and by clients.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * What an operator decides about the node. Written by the client.
+   */
   'spec'?: (_berth_core_v1_NodeSpec__Input | null);
+  /**
+   * What the machine is, has and uses. Written by its agent.
+   */
   'status'?: (_berth_core_v1_NodeStatus__Input | null);
 }
 
+/**
+ * A machine that runs pods.
+ */
 export interface Node {
+  /**
+   * Name and labels of the machine. Written by its agent and by clients.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * What an operator decides about the node. Written by the client.
+   */
   'spec'?: (_berth_core_v1_NodeSpec);
+  /**
+   * What the machine is, has and uses. Written by its agent.
+   */
   'status'?: (_berth_core_v1_NodeStatus);
 }

@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/node.proto
 
 
+/**
+ * An address of a node.
+ */
 export interface NodeAddress__Input {
+  /**
+   * "Hostname", "InternalIP", "ExternalIP", "InternalDNS" or "ExternalDNS". Written by the agent.
+   */
   'type'?: (string);
+  /**
+   * The address or name. Written by the agent.
+   */
   'address'?: (string);
 }
 
+/**
+ * An address of a node.
+ */
 export interface NodeAddress {
+  /**
+   * "Hostname", "InternalIP", "ExternalIP", "InternalDNS" or "ExternalDNS". Written by the agent.
+   */
   'type'?: (string);
+  /**
+   * The address or name. Written by the agent.
+   */
   'address'?: (string);
 }

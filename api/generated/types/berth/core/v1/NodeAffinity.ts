@@ -4,12 +4,30 @@
 import type { NodeSelector__Input as _berth_core_v1_NodeSelector__Input, NodeSelector as _berth_core_v1_NodeSelector } from '../../../berth/core/v1/NodeSelector.ts';
 import type { PreferredSchedulingTerm__Input as _berth_core_v1_PreferredSchedulingTerm__Input, PreferredSchedulingTerm as _berth_core_v1_PreferredSchedulingTerm } from '../../../berth/core/v1/PreferredSchedulingTerm.ts';
 
+/**
+ * Rules on the labels and fields of nodes; looked at when the pod is scheduled, not later.
+ */
 export interface NodeAffinity__Input {
+  /**
+   * What a node must have; without one that has it, the pod waits. Written by the client.
+   */
   'requiredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_NodeSelector__Input | null);
+  /**
+   * What a node should have; the weights of what fits add up. Written by the client.
+   */
   'preferredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_PreferredSchedulingTerm__Input)[];
 }
 
+/**
+ * Rules on the labels and fields of nodes; looked at when the pod is scheduled, not later.
+ */
 export interface NodeAffinity {
+  /**
+   * What a node must have; without one that has it, the pod waits. Written by the client.
+   */
   'requiredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_NodeSelector);
+  /**
+   * What a node should have; the weights of what fits add up. Written by the client.
+   */
   'preferredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_PreferredSchedulingTerm)[];
 }

@@ -3,14 +3,38 @@
 
 import type { Quantity__Input as _berth_meta_v1_Quantity__Input, Quantity as _berth_meta_v1_Quantity } from '../../../berth/meta/v1/Quantity.ts';
 
+/**
+ * A claim whose devices count against a node's allocatable.
+ */
 export interface NodeAllocatableResourceClaimStatus__Input {
+  /**
+   * The claim, in the pod's namespace. Written by the scheduler.
+   */
   'resourceClaimName'?: (string);
+  /**
+   * The containers of the pod that use it. Written by the scheduler.
+   */
   'containers'?: (string)[];
+  /**
+   * What it takes of the node, by resource name. Written by the scheduler.
+   */
   'resources'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
 }
 
+/**
+ * A claim whose devices count against a node's allocatable.
+ */
 export interface NodeAllocatableResourceClaimStatus {
+  /**
+   * The claim, in the pod's namespace. Written by the scheduler.
+   */
   'resourceClaimName'?: (string);
+  /**
+   * The containers of the pod that use it. Written by the scheduler.
+   */
   'containers'?: (string)[];
+  /**
+   * What it takes of the node, by resource name. Written by the scheduler.
+   */
   'resources'?: ({[key: string]: _berth_meta_v1_Quantity});
 }

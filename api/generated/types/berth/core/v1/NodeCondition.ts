@@ -3,22 +3,64 @@
 
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
+/**
+ * One thing that is true, false or unknown of a node.
+ */
 export interface NodeCondition__Input {
+  /**
+   * What it is about: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable; one of each. Written by the agent.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the agent; by the node controller when the agent is silent.
+   */
   'status'?: (string);
+  /**
+   * When the agent last confirmed it. Written by the agent.
+   */
   'lastHeartbeatTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * When status last changed. Written by who writes the condition.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * Why, as one word in CamelCase for programs. Written by who writes the condition.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by who writes the condition.
+   */
   'message'?: (string);
   '_reason'?: "reason";
   '_message'?: "message";
 }
 
+/**
+ * One thing that is true, false or unknown of a node.
+ */
 export interface NodeCondition {
+  /**
+   * What it is about: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable; one of each. Written by the agent.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the agent; by the node controller when the agent is silent.
+   */
   'status'?: (string);
+  /**
+   * When the agent last confirmed it. Written by the agent.
+   */
   'lastHeartbeatTime'?: (_google_protobuf_Timestamp);
+  /**
+   * When status last changed. Written by who writes the condition.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp);
+  /**
+   * Why, as one word in CamelCase for programs. Written by who writes the condition.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by who writes the condition.
+   */
   'message'?: (string);
 }

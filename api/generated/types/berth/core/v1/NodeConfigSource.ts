@@ -3,10 +3,22 @@
 
 import type { ConfigMapNodeConfigSource__Input as _berth_core_v1_ConfigMapNodeConfigSource__Input, ConfigMapNodeConfigSource as _berth_core_v1_ConfigMapNodeConfigSource } from '../../../berth/core/v1/ConfigMapNodeConfigSource.ts';
 
+/**
+ * Where an agent would take its settings from; Kubernetes gave this up and Berth refuses it.
+ */
 export interface NodeConfigSource__Input {
+  /**
+   * A ConfigMap with the settings. Written by the client.
+   */
   'configMap'?: (_berth_core_v1_ConfigMapNodeConfigSource__Input | null);
 }
 
+/**
+ * Where an agent would take its settings from; Kubernetes gave this up and Berth refuses it.
+ */
 export interface NodeConfigSource {
+  /**
+   * A ConfigMap with the settings. Written by the client.
+   */
   'configMap'?: (_berth_core_v1_ConfigMapNodeConfigSource);
 }

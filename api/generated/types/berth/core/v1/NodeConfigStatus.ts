@@ -3,17 +3,47 @@
 
 import type { NodeConfigSource__Input as _berth_core_v1_NodeConfigSource__Input, NodeConfigSource as _berth_core_v1_NodeConfigSource } from '../../../berth/core/v1/NodeConfigSource.ts';
 
+/**
+ * Which settings an agent uses; nobody writes it any more.
+ */
 export interface NodeConfigStatus__Input {
+  /**
+   * The settings that spec.configSource asks for. Written by the agent.
+   */
   'assigned'?: (_berth_core_v1_NodeConfigSource__Input | null);
+  /**
+   * The settings in use. Written by the agent.
+   */
   'active'?: (_berth_core_v1_NodeConfigSource__Input | null);
+  /**
+   * The settings to fall back to. Written by the agent.
+   */
   'lastKnownGood'?: (_berth_core_v1_NodeConfigSource__Input | null);
+  /**
+   * What is wrong with the assigned settings. Written by the agent.
+   */
   'error'?: (string);
   '_error'?: "error";
 }
 
+/**
+ * Which settings an agent uses; nobody writes it any more.
+ */
 export interface NodeConfigStatus {
+  /**
+   * The settings that spec.configSource asks for. Written by the agent.
+   */
   'assigned'?: (_berth_core_v1_NodeConfigSource);
+  /**
+   * The settings in use. Written by the agent.
+   */
   'active'?: (_berth_core_v1_NodeConfigSource);
+  /**
+   * The settings to fall back to. Written by the agent.
+   */
   'lastKnownGood'?: (_berth_core_v1_NodeConfigSource);
+  /**
+   * What is wrong with the assigned settings. Written by the agent.
+   */
   'error'?: (string);
 }

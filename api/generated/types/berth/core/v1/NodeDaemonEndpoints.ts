@@ -3,10 +3,22 @@
 
 import type { DaemonEndpoint__Input as _berth_core_v1_DaemonEndpoint__Input, DaemonEndpoint as _berth_core_v1_DaemonEndpoint } from '../../../berth/core/v1/DaemonEndpoint.ts';
 
+/**
+ * Where daemons of a node listen; Berth's agents dial out, so nothing is set.
+ */
 export interface NodeDaemonEndpoints__Input {
+  /**
+   * The port of the agent. Written by the agent.
+   */
   'kubeletEndpoint'?: (_berth_core_v1_DaemonEndpoint__Input | null);
 }
 
+/**
+ * Where daemons of a node listen; Berth's agents dial out, so nothing is set.
+ */
 export interface NodeDaemonEndpoints {
+  /**
+   * The port of the agent. Written by the agent.
+   */
   'kubeletEndpoint'?: (_berth_core_v1_DaemonEndpoint);
 }

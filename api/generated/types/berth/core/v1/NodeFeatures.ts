@@ -2,11 +2,23 @@
 // Original file: proto/berth/core/v1/node.proto
 
 
+/**
+ * What the container engine of a node can do.
+ */
 export interface NodeFeatures__Input {
+  /**
+   * Whether supplementalGroupsPolicy of a pod can be honoured. Written by the agent.
+   */
   'supplementalGroupsPolicy'?: (boolean);
   '_supplementalGroupsPolicy'?: "supplementalGroupsPolicy";
 }
 
+/**
+ * What the container engine of a node can do.
+ */
 export interface NodeFeatures {
+  /**
+   * Whether supplementalGroupsPolicy of a pod can be honoured. Written by the agent.
+   */
   'supplementalGroupsPolicy'?: (boolean);
 }

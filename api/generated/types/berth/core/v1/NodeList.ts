@@ -4,12 +4,30 @@
 import type { ListMeta__Input as _berth_meta_v1_ListMeta__Input, ListMeta as _berth_meta_v1_ListMeta } from '../../../berth/meta/v1/ListMeta.ts';
 import type { Node__Input as _berth_core_v1_Node__Input, Node as _berth_core_v1_Node } from '../../../berth/core/v1/Node.ts';
 
+/**
+ * A page of nodes.
+ */
 export interface NodeList__Input {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta__Input | null);
+  /**
+   * The nodes, ordered by name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Node__Input)[];
 }
 
+/**
+ * A page of nodes.
+ */
 export interface NodeList {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta);
+  /**
+   * The nodes, ordered by name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Node)[];
 }

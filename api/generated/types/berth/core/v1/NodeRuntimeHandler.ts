@@ -3,13 +3,31 @@
 
 import type { NodeRuntimeHandlerFeatures__Input as _berth_core_v1_NodeRuntimeHandlerFeatures__Input, NodeRuntimeHandlerFeatures as _berth_core_v1_NodeRuntimeHandlerFeatures } from '../../../berth/core/v1/NodeRuntimeHandlerFeatures.ts';
 
+/**
+ * A way in which a node can run containers.
+ */
 export interface NodeRuntimeHandler__Input {
+  /**
+   * The handler's name; empty for the default one. Written by the agent.
+   */
   'name'?: (string);
+  /**
+   * What the handler can do. Written by the agent.
+   */
   'features'?: (_berth_core_v1_NodeRuntimeHandlerFeatures__Input | null);
   '_name'?: "name";
 }
 
+/**
+ * A way in which a node can run containers.
+ */
 export interface NodeRuntimeHandler {
+  /**
+   * The handler's name; empty for the default one. Written by the agent.
+   */
   'name'?: (string);
+  /**
+   * What the handler can do. Written by the agent.
+   */
   'features'?: (_berth_core_v1_NodeRuntimeHandlerFeatures);
 }

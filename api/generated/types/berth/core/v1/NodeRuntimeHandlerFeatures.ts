@@ -2,14 +2,32 @@
 // Original file: proto/berth/core/v1/node.proto
 
 
+/**
+ * What a runtime handler can do.
+ */
 export interface NodeRuntimeHandlerFeatures__Input {
+  /**
+   * Whether mounts below a read-only one can be read-only too. Written by the agent.
+   */
   'recursiveReadOnlyMounts'?: (boolean);
+  /**
+   * Whether pods can have a user namespace of their own. Written by the agent.
+   */
   'userNamespaces'?: (boolean);
   '_recursiveReadOnlyMounts'?: "recursiveReadOnlyMounts";
   '_userNamespaces'?: "userNamespaces";
 }
 
+/**
+ * What a runtime handler can do.
+ */
 export interface NodeRuntimeHandlerFeatures {
+  /**
+   * Whether mounts below a read-only one can be read-only too. Written by the agent.
+   */
   'recursiveReadOnlyMounts'?: (boolean);
+  /**
+   * Whether pods can have a user namespace of their own. Written by the agent.
+   */
   'userNamespaces'?: (boolean);
 }

@@ -3,10 +3,22 @@
 
 import type { NodeSelectorTerm__Input as _berth_core_v1_NodeSelectorTerm__Input, NodeSelectorTerm as _berth_core_v1_NodeSelectorTerm } from '../../../berth/core/v1/NodeSelectorTerm.ts';
 
+/**
+ * Terms of which at least one must fit a node.
+ */
 export interface NodeSelector__Input {
+  /**
+   * The terms; at least one. Written by the client.
+   */
   'nodeSelectorTerms'?: (_berth_core_v1_NodeSelectorTerm__Input)[];
 }
 
+/**
+ * Terms of which at least one must fit a node.
+ */
 export interface NodeSelector {
+  /**
+   * The terms; at least one. Written by the client.
+   */
   'nodeSelectorTerms'?: (_berth_core_v1_NodeSelectorTerm)[];
 }

@@ -2,14 +2,38 @@
 // Original file: proto/berth/core/v1/scheduling.proto
 
 
+/**
+ * One rule on a label or field of a node.
+ */
 export interface NodeSelectorRequirement__Input {
+  /**
+   * The label or field. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * "In", "NotIn", "Exists", "DoesNotExist", "Gt" or "Lt". Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * What to compare with: none for Exists and DoesNotExist, one integer for Gt and Lt. Written by the client.
+   */
   'values'?: (string)[];
 }
 
+/**
+ * One rule on a label or field of a node.
+ */
 export interface NodeSelectorRequirement {
+  /**
+   * The label or field. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * "In", "NotIn", "Exists", "DoesNotExist", "Gt" or "Lt". Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * What to compare with: none for Exists and DoesNotExist, one integer for Gt and Lt. Written by the client.
+   */
   'values'?: (string)[];
 }

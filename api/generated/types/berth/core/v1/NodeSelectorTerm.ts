@@ -3,12 +3,30 @@
 
 import type { NodeSelectorRequirement__Input as _berth_core_v1_NodeSelectorRequirement__Input, NodeSelectorRequirement as _berth_core_v1_NodeSelectorRequirement } from '../../../berth/core/v1/NodeSelectorRequirement.ts';
 
+/**
+ * Rules that must all fit; a term without any fits no node.
+ */
 export interface NodeSelectorTerm__Input {
+  /**
+   * Rules on labels. Written by the client.
+   */
   'matchExpressions'?: (_berth_core_v1_NodeSelectorRequirement__Input)[];
+  /**
+   * Rules on fields; only metadata.name is known. Written by the client.
+   */
   'matchFields'?: (_berth_core_v1_NodeSelectorRequirement__Input)[];
 }
 
+/**
+ * Rules that must all fit; a term without any fits no node.
+ */
 export interface NodeSelectorTerm {
+  /**
+   * Rules on labels. Written by the client.
+   */
   'matchExpressions'?: (_berth_core_v1_NodeSelectorRequirement)[];
+  /**
+   * Rules on fields; only metadata.name is known. Written by the client.
+   */
   'matchFields'?: (_berth_core_v1_NodeSelectorRequirement)[];
 }

@@ -4,13 +4,37 @@
 import type { Taint__Input as _berth_core_v1_Taint__Input, Taint as _berth_core_v1_Taint } from '../../../berth/core/v1/Taint.ts';
 import type { NodeConfigSource__Input as _berth_core_v1_NodeConfigSource__Input, NodeConfigSource as _berth_core_v1_NodeConfigSource } from '../../../berth/core/v1/NodeConfigSource.ts';
 
+/**
+ * What an operator decides about a node.
+ */
 export interface NodeSpec__Input {
+  /**
+   * The first address range for pods of this node. Written by the client.
+   */
   'podCIDR'?: (string);
+  /**
+   * An older identifier that nothing reads. Written by the client.
+   */
   'externalID'?: (string);
+  /**
+   * The machine's identifier at a cloud provider, as PROVIDER://ID. Written by the client.
+   */
   'providerID'?: (string);
+  /**
+   * Whether new pods are kept away; running ones stay. Written by the client.
+   */
   'unschedulable'?: (boolean);
+  /**
+   * What keeps pods away that do not tolerate it. Written by the client.
+   */
   'taints'?: (_berth_core_v1_Taint__Input)[];
+  /**
+   * Where the agent would take its settings from; refused. Written by the client.
+   */
   'configSource'?: (_berth_core_v1_NodeConfigSource__Input | null);
+  /**
+   * All address ranges for pods of this node, podCIDR first, at most one of each family. Written by the client.
+   */
   'podCIDRs'?: (string)[];
   '_podCIDR'?: "podCIDR";
   '_providerID'?: "providerID";
@@ -18,12 +42,36 @@ export interface NodeSpec__Input {
   '_externalID'?: "externalID";
 }
 
+/**
+ * What an operator decides about a node.
+ */
 export interface NodeSpec {
+  /**
+   * The first address range for pods of this node. Written by the client.
+   */
   'podCIDR'?: (string);
+  /**
+   * An older identifier that nothing reads. Written by the client.
+   */
   'externalID'?: (string);
+  /**
+   * The machine's identifier at a cloud provider, as PROVIDER://ID. Written by the client.
+   */
   'providerID'?: (string);
+  /**
+   * Whether new pods are kept away; running ones stay. Written by the client.
+   */
   'unschedulable'?: (boolean);
+  /**
+   * What keeps pods away that do not tolerate it. Written by the client.
+   */
   'taints'?: (_berth_core_v1_Taint)[];
+  /**
+   * Where the agent would take its settings from; refused. Written by the client.
+   */
   'configSource'?: (_berth_core_v1_NodeConfigSource);
+  /**
+   * All address ranges for pods of this node, podCIDR first, at most one of each family. Written by the client.
+   */
   'podCIDRs'?: (string)[];
 }

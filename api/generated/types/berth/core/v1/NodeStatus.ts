@@ -13,20 +13,65 @@ import type { NodeRuntimeHandler__Input as _berth_core_v1_NodeRuntimeHandler__In
 import type { NodeFeatures__Input as _berth_core_v1_NodeFeatures__Input, NodeFeatures as _berth_core_v1_NodeFeatures } from '../../../berth/core/v1/NodeFeatures.ts';
 import type { NodeUsage__Input as _berth_core_v1_NodeUsage__Input, NodeUsage as _berth_core_v1_NodeUsage } from '../../../berth/core/v1/NodeUsage.ts';
 
+/**
+ * What a machine is, has and uses.
+ */
 export interface NodeStatus__Input {
+  /**
+   * All that the machine has, by resource name: "cpu" in cores, "memory" in bytes, "pods" as a number. Written by the agent.
+   */
   'capacity'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
+  /**
+   * What of it pods may request; the rest is for the system. Written by the agent.
+   */
   'allocatable'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
+  /**
+   * An older word for the state of the node; conditions replace it. Written by the agent.
+   */
   'phase'?: (string);
+  /**
+   * What is true of the node, one entry for each type. Written by the agent and the node controller.
+   */
   'conditions'?: (_berth_core_v1_NodeCondition__Input)[];
+  /**
+   * How the machine is reached and named. Written by the agent.
+   */
   'addresses'?: (_berth_core_v1_NodeAddress__Input)[];
+  /**
+   * Where daemons of the node listen. Written by the agent.
+   */
   'daemonEndpoints'?: (_berth_core_v1_NodeDaemonEndpoints__Input | null);
+  /**
+   * What the machine and its software are. Written by the agent.
+   */
   'nodeInfo'?: (_berth_core_v1_NodeSystemInfo__Input | null);
+  /**
+   * Images on the node, the largest first; a bounded list. Written by the agent.
+   */
   'images'?: (_berth_core_v1_ContainerImage__Input)[];
+  /**
+   * Attachable volumes that pods of the node use. Written by the agent.
+   */
   'volumesInUse'?: (string)[];
+  /**
+   * Volumes that are attached to the node. Written by the volume controller.
+   */
   'volumesAttached'?: (_berth_core_v1_AttachedVolume__Input)[];
+  /**
+   * Which settings the agent uses; nobody writes it any more. Written by the agent.
+   */
   'config'?: (_berth_core_v1_NodeConfigStatus__Input | null);
+  /**
+   * The ways in which the node can run containers. Written by the agent.
+   */
   'runtimeHandlers'?: (_berth_core_v1_NodeRuntimeHandler__Input)[];
+  /**
+   * What the container engine can do. Written by the agent.
+   */
   'features'?: (_berth_core_v1_NodeFeatures__Input | null);
+  /**
+   * Names of features that the agent says it has, sorted. Written by the agent.
+   */
   'declaredFeatures'?: (string)[];
   /**
    * What the machine uses now. Berth's own field. Written by the agent when a figure changed by more than 5 %, and every 60 s.
@@ -35,20 +80,65 @@ export interface NodeStatus__Input {
   '_phase'?: "phase";
 }
 
+/**
+ * What a machine is, has and uses.
+ */
 export interface NodeStatus {
+  /**
+   * All that the machine has, by resource name: "cpu" in cores, "memory" in bytes, "pods" as a number. Written by the agent.
+   */
   'capacity'?: ({[key: string]: _berth_meta_v1_Quantity});
+  /**
+   * What of it pods may request; the rest is for the system. Written by the agent.
+   */
   'allocatable'?: ({[key: string]: _berth_meta_v1_Quantity});
+  /**
+   * An older word for the state of the node; conditions replace it. Written by the agent.
+   */
   'phase'?: (string);
+  /**
+   * What is true of the node, one entry for each type. Written by the agent and the node controller.
+   */
   'conditions'?: (_berth_core_v1_NodeCondition)[];
+  /**
+   * How the machine is reached and named. Written by the agent.
+   */
   'addresses'?: (_berth_core_v1_NodeAddress)[];
+  /**
+   * Where daemons of the node listen. Written by the agent.
+   */
   'daemonEndpoints'?: (_berth_core_v1_NodeDaemonEndpoints);
+  /**
+   * What the machine and its software are. Written by the agent.
+   */
   'nodeInfo'?: (_berth_core_v1_NodeSystemInfo);
+  /**
+   * Images on the node, the largest first; a bounded list. Written by the agent.
+   */
   'images'?: (_berth_core_v1_ContainerImage)[];
+  /**
+   * Attachable volumes that pods of the node use. Written by the agent.
+   */
   'volumesInUse'?: (string)[];
+  /**
+   * Volumes that are attached to the node. Written by the volume controller.
+   */
   'volumesAttached'?: (_berth_core_v1_AttachedVolume)[];
+  /**
+   * Which settings the agent uses; nobody writes it any more. Written by the agent.
+   */
   'config'?: (_berth_core_v1_NodeConfigStatus);
+  /**
+   * The ways in which the node can run containers. Written by the agent.
+   */
   'runtimeHandlers'?: (_berth_core_v1_NodeRuntimeHandler)[];
+  /**
+   * What the container engine can do. Written by the agent.
+   */
   'features'?: (_berth_core_v1_NodeFeatures);
+  /**
+   * Names of features that the agent says it has, sorted. Written by the agent.
+   */
   'declaredFeatures'?: (string)[];
   /**
    * What the machine uses now. Berth's own field. Written by the agent when a figure changed by more than 5 %, and every 60 s.

@@ -3,11 +3,23 @@
 
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * The swap space of a machine.
+ */
 export interface NodeSwapStatus__Input {
+  /**
+   * Its size in bytes. Written by the agent.
+   */
   'capacity'?: (number | string | Long);
   '_capacity'?: "capacity";
 }
 
+/**
+ * The swap space of a machine.
+ */
 export interface NodeSwapStatus {
+  /**
+   * Its size in bytes. Written by the agent.
+   */
   'capacity'?: (number);
 }

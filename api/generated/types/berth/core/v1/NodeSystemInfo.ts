@@ -3,30 +3,102 @@
 
 import type { NodeSwapStatus__Input as _berth_core_v1_NodeSwapStatus__Input, NodeSwapStatus as _berth_core_v1_NodeSwapStatus } from '../../../berth/core/v1/NodeSwapStatus.ts';
 
+/**
+ * What a machine and its software are; read when the agent starts.
+ */
 export interface NodeSystemInfo__Input {
+  /**
+   * The identifier in /etc/machine-id. Written by the agent.
+   */
   'machineID'?: (string);
+  /**
+   * The identifier that the firmware gives. Written by the agent.
+   */
   'systemUUID'?: (string);
+  /**
+   * An identifier that is new after every boot. Written by the agent.
+   */
   'bootID'?: (string);
+  /**
+   * The kernel's release, as uname -r says it. Written by the agent.
+   */
   'kernelVersion'?: (string);
+  /**
+   * The distribution, from /etc/os-release. Written by the agent.
+   */
   'osImage'?: (string);
+  /**
+   * The container engine, as "docker://VERSION". Written by the agent.
+   */
   'containerRuntimeVersion'?: (string);
+  /**
+   * The version of the agent. Written by the agent.
+   */
   'kubeletVersion'?: (string);
+  /**
+   * Empty: no proxy runs on a node. An older field of Kubernetes. Written by the agent.
+   */
   'kubeProxyVersion'?: (string);
+  /**
+   * "linux". Written by the agent.
+   */
   'operatingSystem'?: (string);
+  /**
+   * The architecture as Go names it: "amd64", "arm64". Written by the agent.
+   */
   'architecture'?: (string);
+  /**
+   * The swap space, when there is any. Written by the agent.
+   */
   'swap'?: (_berth_core_v1_NodeSwapStatus__Input | null);
 }
 
+/**
+ * What a machine and its software are; read when the agent starts.
+ */
 export interface NodeSystemInfo {
+  /**
+   * The identifier in /etc/machine-id. Written by the agent.
+   */
   'machineID'?: (string);
+  /**
+   * The identifier that the firmware gives. Written by the agent.
+   */
   'systemUUID'?: (string);
+  /**
+   * An identifier that is new after every boot. Written by the agent.
+   */
   'bootID'?: (string);
+  /**
+   * The kernel's release, as uname -r says it. Written by the agent.
+   */
   'kernelVersion'?: (string);
+  /**
+   * The distribution, from /etc/os-release. Written by the agent.
+   */
   'osImage'?: (string);
+  /**
+   * The container engine, as "docker://VERSION". Written by the agent.
+   */
   'containerRuntimeVersion'?: (string);
+  /**
+   * The version of the agent. Written by the agent.
+   */
   'kubeletVersion'?: (string);
+  /**
+   * Empty: no proxy runs on a node. An older field of Kubernetes. Written by the agent.
+   */
   'kubeProxyVersion'?: (string);
+  /**
+   * "linux". Written by the agent.
+   */
   'operatingSystem'?: (string);
+  /**
+   * The architecture as Go names it: "amd64", "arm64". Written by the agent.
+   */
   'architecture'?: (string);
+  /**
+   * The swap space, when there is any. Written by the agent.
+   */
   'swap'?: (_berth_core_v1_NodeSwapStatus);
 }

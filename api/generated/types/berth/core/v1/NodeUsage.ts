@@ -5,7 +5,7 @@ import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp a
 import type { Quantity__Input as _berth_meta_v1_Quantity__Input, Quantity as _berth_meta_v1_Quantity } from '../../../berth/meta/v1/Quantity.ts';
 
 /**
- * What a machine uses, read from the machine itself.
+ * What a machine uses, read from the machine itself. Written by the agent.
  */
 export interface NodeUsage__Input {
   /**
@@ -55,7 +55,7 @@ export interface NodeUsage__Input {
 }
 
 /**
- * What a machine uses, read from the machine itself.
+ * What a machine uses, read from the machine itself. Written by the agent.
  */
 export interface NodeUsage {
   /**

@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/reference.proto
 
 
+/**
+ * One field of the pod.
+ */
 export interface ObjectFieldSelector__Input {
+  /**
+   * The version of the path; "v1" when absent. Written by the client.
+   */
   'apiVersion'?: (string);
+  /**
+   * The field: metadata.name, metadata.labels['KEY'], spec.nodeName, status.podIP and the like. Written by the client.
+   */
   'fieldPath'?: (string);
   '_apiVersion'?: "apiVersion";
 }
 
+/**
+ * One field of the pod.
+ */
 export interface ObjectFieldSelector {
+  /**
+   * The version of the path; "v1" when absent. Written by the client.
+   */
   'apiVersion'?: (string);
+  /**
+   * The field: metadata.name, metadata.labels['KEY'], spec.nodeName, status.podIP and the like. Written by the client.
+   */
   'fieldPath'?: (string);
 }

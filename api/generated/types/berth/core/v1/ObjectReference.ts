@@ -2,13 +2,37 @@
 // Original file: proto/berth/core/v1/reference.proto
 
 
+/**
+ * Names an object, or a part of one. Written by whoever refers to it.
+ */
 export interface ObjectReference__Input {
+  /**
+   * The object's kind. Written with the reference.
+   */
   'kind'?: (string);
+  /**
+   * The object's namespace. Written with the reference.
+   */
   'namespace'?: (string);
+  /**
+   * The object's name. Written with the reference.
+   */
   'name'?: (string);
+  /**
+   * The object's uid, so that a later object of the same name is not meant. Written with the reference.
+   */
   'uid'?: (string);
+  /**
+   * The group and version of the kind. Written with the reference.
+   */
   'apiVersion'?: (string);
+  /**
+   * The object's version when it was referred to. Written with the reference.
+   */
   'resourceVersion'?: (string);
+  /**
+   * A part of the object, e.g. spec.containers{web}. Written with the reference.
+   */
   'fieldPath'?: (string);
   '_kind'?: "kind";
   '_namespace'?: "namespace";
@@ -19,12 +43,36 @@ export interface ObjectReference__Input {
   '_fieldPath'?: "fieldPath";
 }
 
+/**
+ * Names an object, or a part of one. Written by whoever refers to it.
+ */
 export interface ObjectReference {
+  /**
+   * The object's kind. Written with the reference.
+   */
   'kind'?: (string);
+  /**
+   * The object's namespace. Written with the reference.
+   */
   'namespace'?: (string);
+  /**
+   * The object's name. Written with the reference.
+   */
   'name'?: (string);
+  /**
+   * The object's uid, so that a later object of the same name is not meant. Written with the reference.
+   */
   'uid'?: (string);
+  /**
+   * The group and version of the kind. Written with the reference.
+   */
   'apiVersion'?: (string);
+  /**
+   * The object's version when it was referred to. Written with the reference.
+   */
   'resourceVersion'?: (string);
+  /**
+   * A part of the object, e.g. spec.containers{web}. Written with the reference.
+   */
   'fieldPath'?: (string);
 }

@@ -6,15 +6,45 @@ import type { LabelSelector__Input as _berth_meta_v1_LabelSelector__Input, Label
 import type { TypedLocalObjectReference__Input as _berth_core_v1_TypedLocalObjectReference__Input, TypedLocalObjectReference as _berth_core_v1_TypedLocalObjectReference } from '../../../berth/core/v1/TypedLocalObjectReference.ts';
 import type { TypedObjectReference__Input as _berth_core_v1_TypedObjectReference__Input, TypedObjectReference as _berth_core_v1_TypedObjectReference } from '../../../berth/core/v1/TypedObjectReference.ts';
 
+/**
+ * What a claim on persistent storage asks for.
+ */
 export interface PersistentVolumeClaimSpec__Input {
+  /**
+   * "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod": how it must be usable. Written by the client.
+   */
   'accessModes'?: (string)[];
+  /**
+   * The size: requests["storage"], in bytes. Written by the client.
+   */
   'resources'?: (_berth_core_v1_VolumeResourceRequirements__Input | null);
+  /**
+   * The volume that is bound. Written by the volume controller, or by a client that picks one.
+   */
   'volumeName'?: (string);
+  /**
+   * Which volumes may be bound, by label. Written by the client.
+   */
   'selector'?: (_berth_meta_v1_LabelSelector__Input | null);
+  /**
+   * The class that makes the volume; "" for none, absent: the default class. Written by the client.
+   */
   'storageClassName'?: (string);
+  /**
+   * "Filesystem" (the default) or "Block". Written by the client.
+   */
   'volumeMode'?: (string);
+  /**
+   * A snapshot or claim whose content the volume starts with. Written by the client.
+   */
   'dataSource'?: (_berth_core_v1_TypedLocalObjectReference__Input | null);
+  /**
+   * Like dataSource, of any kind and from any namespace. Written by the client.
+   */
   'dataSourceRef'?: (_berth_core_v1_TypedObjectReference__Input | null);
+  /**
+   * A class of settings that may change while the volume lives. Written by the client.
+   */
   'volumeAttributesClassName'?: (string);
   '_volumeName'?: "volumeName";
   '_storageClassName'?: "storageClassName";
@@ -22,14 +52,44 @@ export interface PersistentVolumeClaimSpec__Input {
   '_volumeAttributesClassName'?: "volumeAttributesClassName";
 }
 
+/**
+ * What a claim on persistent storage asks for.
+ */
 export interface PersistentVolumeClaimSpec {
+  /**
+   * "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod": how it must be usable. Written by the client.
+   */
   'accessModes'?: (string)[];
+  /**
+   * The size: requests["storage"], in bytes. Written by the client.
+   */
   'resources'?: (_berth_core_v1_VolumeResourceRequirements);
+  /**
+   * The volume that is bound. Written by the volume controller, or by a client that picks one.
+   */
   'volumeName'?: (string);
+  /**
+   * Which volumes may be bound, by label. Written by the client.
+   */
   'selector'?: (_berth_meta_v1_LabelSelector);
+  /**
+   * The class that makes the volume; "" for none, absent: the default class. Written by the client.
+   */
   'storageClassName'?: (string);
+  /**
+   * "Filesystem" (the default) or "Block". Written by the client.
+   */
   'volumeMode'?: (string);
+  /**
+   * A snapshot or claim whose content the volume starts with. Written by the client.
+   */
   'dataSource'?: (_berth_core_v1_TypedLocalObjectReference);
+  /**
+   * Like dataSource, of any kind and from any namespace. Written by the client.
+   */
   'dataSourceRef'?: (_berth_core_v1_TypedObjectReference);
+  /**
+   * A class of settings that may change while the volume lives. Written by the client.
+   */
   'volumeAttributesClassName'?: (string);
 }

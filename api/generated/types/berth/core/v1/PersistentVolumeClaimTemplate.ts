@@ -4,12 +4,30 @@
 import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta as _berth_meta_v1_ObjectMeta } from '../../../berth/meta/v1/ObjectMeta.ts';
 import type { PersistentVolumeClaimSpec__Input as _berth_core_v1_PersistentVolumeClaimSpec__Input, PersistentVolumeClaimSpec as _berth_core_v1_PersistentVolumeClaimSpec } from '../../../berth/core/v1/PersistentVolumeClaimSpec.ts';
 
+/**
+ * A claim to be made for one pod.
+ */
 export interface PersistentVolumeClaimTemplate__Input {
+  /**
+   * Labels and annotations of the claim. Written by the client.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * What the claim asks for. Written by the client.
+   */
   'spec'?: (_berth_core_v1_PersistentVolumeClaimSpec__Input | null);
 }
 
+/**
+ * A claim to be made for one pod.
+ */
 export interface PersistentVolumeClaimTemplate {
+  /**
+   * Labels and annotations of the claim. Written by the client.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * What the claim asks for. Written by the client.
+   */
   'spec'?: (_berth_core_v1_PersistentVolumeClaimSpec);
 }

@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/volume.proto
 
 
+/**
+ * The volume that a claim is bound to.
+ */
 export interface PersistentVolumeClaimVolumeSource__Input {
+  /**
+   * The claim, in the pod's namespace. Written by the client.
+   */
   'claimName'?: (string);
+  /**
+   * Whether the pod may only read; false when absent. Written by the client.
+   */
   'readOnly'?: (boolean);
   '_readOnly'?: "readOnly";
 }
 
+/**
+ * The volume that a claim is bound to.
+ */
 export interface PersistentVolumeClaimVolumeSource {
+  /**
+   * The claim, in the pod's namespace. Written by the client.
+   */
   'claimName'?: (string);
+  /**
+   * Whether the pod may only read; false when absent. Written by the client.
+   */
   'readOnly'?: (boolean);
 }

@@ -5,14 +5,38 @@ import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta 
 import type { PodSpec__Input as _berth_core_v1_PodSpec__Input, PodSpec as _berth_core_v1_PodSpec } from '../../../berth/core/v1/PodSpec.ts';
 import type { PodStatus__Input as _berth_core_v1_PodStatus__Input, PodStatus as _berth_core_v1_PodStatus } from '../../../berth/core/v1/PodStatus.ts';
 
+/**
+ * A group of containers that share a network, volumes and a life on one node.
+ */
 export interface Pod__Input {
+  /**
+   * Name, namespace, labels and what the API server adds to every object. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * What should run, and how. Written by the client; nodeName by the scheduler.
+   */
   'spec'?: (_berth_core_v1_PodSpec__Input | null);
+  /**
+   * What was seen to run. Written by the agent; the condition PodScheduled by the scheduler.
+   */
   'status'?: (_berth_core_v1_PodStatus__Input | null);
 }
 
+/**
+ * A group of containers that share a network, volumes and a life on one node.
+ */
 export interface Pod {
+  /**
+   * Name, namespace, labels and what the API server adds to every object. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * What should run, and how. Written by the client; nodeName by the scheduler.
+   */
   'spec'?: (_berth_core_v1_PodSpec);
+  /**
+   * What was seen to run. Written by the agent; the condition PodScheduled by the scheduler.
+   */
   'status'?: (_berth_core_v1_PodStatus);
 }

@@ -4,12 +4,30 @@
 import type { PodAffinityTerm__Input as _berth_core_v1_PodAffinityTerm__Input, PodAffinityTerm as _berth_core_v1_PodAffinityTerm } from '../../../berth/core/v1/PodAffinityTerm.ts';
 import type { WeightedPodAffinityTerm__Input as _berth_core_v1_WeightedPodAffinityTerm__Input, WeightedPodAffinityTerm as _berth_core_v1_WeightedPodAffinityTerm } from '../../../berth/core/v1/WeightedPodAffinityTerm.ts';
 
+/**
+ * Pods to run beside; looked at when the pod is scheduled, not later.
+ */
 export interface PodAffinity__Input {
+  /**
+   * Terms that must all hold where the pod runs. Written by the client.
+   */
   'requiredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_PodAffinityTerm__Input)[];
+  /**
+   * Terms that should hold; the weights of those that do add up. Written by the client.
+   */
   'preferredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_WeightedPodAffinityTerm__Input)[];
 }
 
+/**
+ * Pods to run beside; looked at when the pod is scheduled, not later.
+ */
 export interface PodAffinity {
+  /**
+   * Terms that must all hold where the pod runs. Written by the client.
+   */
   'requiredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_PodAffinityTerm)[];
+  /**
+   * Terms that should hold; the weights of those that do add up. Written by the client.
+   */
   'preferredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_WeightedPodAffinityTerm)[];
 }

@@ -3,20 +3,62 @@
 
 import type { LabelSelector__Input as _berth_meta_v1_LabelSelector__Input, LabelSelector as _berth_meta_v1_LabelSelector } from '../../../berth/meta/v1/LabelSelector.ts';
 
+/**
+ * Some pods, and how near is near.
+ */
 export interface PodAffinityTerm__Input {
+  /**
+   * Which pods; absent: none. Written by the client.
+   */
   'labelSelector'?: (_berth_meta_v1_LabelSelector__Input | null);
+  /**
+   * Their namespaces, together with those of namespaceSelector; neither: the pod's own. Written by the client.
+   */
   'namespaces'?: (string)[];
+  /**
+   * The node label whose equal value makes two nodes near. Written by the client.
+   */
   'topologyKey'?: (string);
+  /**
+   * Chooses namespaces by label; present and empty: all. Written by the client.
+   */
   'namespaceSelector'?: (_berth_meta_v1_LabelSelector__Input | null);
+  /**
+   * Labels whose values on the pod itself are added to labelSelector as required. Written by the client.
+   */
   'matchLabelKeys'?: (string)[];
+  /**
+   * Labels whose values on the pod itself are added to labelSelector as excluded. Written by the client.
+   */
   'mismatchLabelKeys'?: (string)[];
 }
 
+/**
+ * Some pods, and how near is near.
+ */
 export interface PodAffinityTerm {
+  /**
+   * Which pods; absent: none. Written by the client.
+   */
   'labelSelector'?: (_berth_meta_v1_LabelSelector);
+  /**
+   * Their namespaces, together with those of namespaceSelector; neither: the pod's own. Written by the client.
+   */
   'namespaces'?: (string)[];
+  /**
+   * The node label whose equal value makes two nodes near. Written by the client.
+   */
   'topologyKey'?: (string);
+  /**
+   * Chooses namespaces by label; present and empty: all. Written by the client.
+   */
   'namespaceSelector'?: (_berth_meta_v1_LabelSelector);
+  /**
+   * Labels whose values on the pod itself are added to labelSelector as required. Written by the client.
+   */
   'matchLabelKeys'?: (string)[];
+  /**
+   * Labels whose values on the pod itself are added to labelSelector as excluded. Written by the client.
+   */
   'mismatchLabelKeys'?: (string)[];
 }

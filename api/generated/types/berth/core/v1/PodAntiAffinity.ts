@@ -4,12 +4,30 @@
 import type { PodAffinityTerm__Input as _berth_core_v1_PodAffinityTerm__Input, PodAffinityTerm as _berth_core_v1_PodAffinityTerm } from '../../../berth/core/v1/PodAffinityTerm.ts';
 import type { WeightedPodAffinityTerm__Input as _berth_core_v1_WeightedPodAffinityTerm__Input, WeightedPodAffinityTerm as _berth_core_v1_WeightedPodAffinityTerm } from '../../../berth/core/v1/WeightedPodAffinityTerm.ts';
 
+/**
+ * Pods not to run beside; looked at when the pod is scheduled, not later.
+ */
 export interface PodAntiAffinity__Input {
+  /**
+   * Terms none of which may hold where the pod runs. Written by the client.
+   */
   'requiredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_PodAffinityTerm__Input)[];
+  /**
+   * Terms that should not hold; the weights of those that do are subtracted. Written by the client.
+   */
   'preferredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_WeightedPodAffinityTerm__Input)[];
 }
 
+/**
+ * Pods not to run beside; looked at when the pod is scheduled, not later.
+ */
 export interface PodAntiAffinity {
+  /**
+   * Terms none of which may hold where the pod runs. Written by the client.
+   */
   'requiredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_PodAffinityTerm)[];
+  /**
+   * Terms that should not hold; the weights of those that do are subtracted. Written by the client.
+   */
   'preferredDuringSchedulingIgnoredDuringExecution'?: (_berth_core_v1_WeightedPodAffinityTerm)[];
 }

@@ -2,13 +2,37 @@
 // Original file: proto/berth/core/v1/volume.proto
 
 
+/**
+ * A private key and a certificate for it, made for the pod and renewed, as files.
+ */
 export interface PodCertificateProjection__Input {
+  /**
+   * Who signs the certificate. Written by the client.
+   */
   'signerName'?: (string);
+  /**
+   * The sort of key: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521" or "ED25519". Written by the client.
+   */
   'keyType'?: (string);
+  /**
+   * How long a certificate may be good for, in seconds, at least 3600; one day when absent. Written by the client.
+   */
   'maxExpirationSeconds'?: (number);
+  /**
+   * The file for key and certificates together. Written by the client.
+   */
   'credentialBundlePath'?: (string);
+  /**
+   * The file for the key alone. Written by the client.
+   */
   'keyPath'?: (string);
+  /**
+   * The file for the certificates alone. Written by the client.
+   */
   'certificateChainPath'?: (string);
+  /**
+   * More that the signer is told. Written by the client.
+   */
   'userAnnotations'?: ({[key: string]: string});
   '_maxExpirationSeconds'?: "maxExpirationSeconds";
   '_credentialBundlePath'?: "credentialBundlePath";
@@ -16,12 +40,36 @@ export interface PodCertificateProjection__Input {
   '_certificateChainPath'?: "certificateChainPath";
 }
 
+/**
+ * A private key and a certificate for it, made for the pod and renewed, as files.
+ */
 export interface PodCertificateProjection {
+  /**
+   * Who signs the certificate. Written by the client.
+   */
   'signerName'?: (string);
+  /**
+   * The sort of key: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521" or "ED25519". Written by the client.
+   */
   'keyType'?: (string);
+  /**
+   * How long a certificate may be good for, in seconds, at least 3600; one day when absent. Written by the client.
+   */
   'maxExpirationSeconds'?: (number);
+  /**
+   * The file for key and certificates together. Written by the client.
+   */
   'credentialBundlePath'?: (string);
+  /**
+   * The file for the key alone. Written by the client.
+   */
   'keyPath'?: (string);
+  /**
+   * The file for the certificates alone. Written by the client.
+   */
   'certificateChainPath'?: (string);
+  /**
+   * More that the signer is told. Written by the client.
+   */
   'userAnnotations'?: ({[key: string]: string});
 }

@@ -4,25 +4,73 @@
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * One thing that is true, false or unknown of a pod.
+ */
 export interface PodCondition__Input {
+  /**
+   * PodScheduled, Initialized, ContainersReady, Ready or a name of somebody's own; one of each. Written by the agent.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the agent; of PodScheduled by the scheduler.
+   */
   'status'?: (string);
+  /**
+   * When it was last looked at. Written by the agent.
+   */
   'lastProbeTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * When status last changed. Written by who writes the condition.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * Why, as one word in CamelCase for programs. Written by who writes the condition.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by who writes the condition.
+   */
   'message'?: (string);
+  /**
+   * The metadata.generation of the pod that was looked at. Written by who writes the condition.
+   */
   'observedGeneration'?: (number | string | Long);
   '_observedGeneration'?: "observedGeneration";
   '_reason'?: "reason";
   '_message'?: "message";
 }
 
+/**
+ * One thing that is true, false or unknown of a pod.
+ */
 export interface PodCondition {
+  /**
+   * PodScheduled, Initialized, ContainersReady, Ready or a name of somebody's own; one of each. Written by the agent.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the agent; of PodScheduled by the scheduler.
+   */
   'status'?: (string);
+  /**
+   * When it was last looked at. Written by the agent.
+   */
   'lastProbeTime'?: (_google_protobuf_Timestamp);
+  /**
+   * When status last changed. Written by who writes the condition.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp);
+  /**
+   * Why, as one word in CamelCase for programs. Written by who writes the condition.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by who writes the condition.
+   */
   'message'?: (string);
+  /**
+   * The metadata.generation of the pod that was looked at. Written by who writes the condition.
+   */
   'observedGeneration'?: (number);
 }

@@ -3,14 +3,38 @@
 
 import type { PodDNSConfigOption__Input as _berth_core_v1_PodDNSConfigOption__Input, PodDNSConfigOption as _berth_core_v1_PodDNSConfigOption } from '../../../berth/core/v1/PodDNSConfigOption.ts';
 
+/**
+ * Settings of the resolver in a pod, on top of those of its dnsPolicy.
+ */
 export interface PodDNSConfig__Input {
+  /**
+   * Addresses of name servers, tried in order; they follow those of the policy. Written by the client.
+   */
   'nameservers'?: (string)[];
+  /**
+   * Domains in which short names are looked up; they follow those of the policy. Written by the client.
+   */
   'searches'?: (string)[];
+  /**
+   * Options of the resolver; they replace options of the same name. Written by the client.
+   */
   'options'?: (_berth_core_v1_PodDNSConfigOption__Input)[];
 }
 
+/**
+ * Settings of the resolver in a pod, on top of those of its dnsPolicy.
+ */
 export interface PodDNSConfig {
+  /**
+   * Addresses of name servers, tried in order; they follow those of the policy. Written by the client.
+   */
   'nameservers'?: (string)[];
+  /**
+   * Domains in which short names are looked up; they follow those of the policy. Written by the client.
+   */
   'searches'?: (string)[];
+  /**
+   * Options of the resolver; they replace options of the same name. Written by the client.
+   */
   'options'?: (_berth_core_v1_PodDNSConfigOption)[];
 }

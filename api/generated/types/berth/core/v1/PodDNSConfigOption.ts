@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * One option of the resolver, e.g. ndots.
+ */
 export interface PodDNSConfigOption__Input {
+  /**
+   * The option, as resolv.conf names it. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Its value; absent for options that have none. Written by the client.
+   */
   'value'?: (string);
   '_value'?: "value";
 }
 
+/**
+ * One option of the resolver, e.g. ndots.
+ */
 export interface PodDNSConfigOption {
+  /**
+   * The option, as resolv.conf names it. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Its value; absent for options that have none. Written by the client.
+   */
   'value'?: (string);
 }

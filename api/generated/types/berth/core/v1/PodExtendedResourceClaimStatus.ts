@@ -3,12 +3,30 @@
 
 import type { ContainerExtendedResourceRequest__Input as _berth_core_v1_ContainerExtendedResourceRequest__Input, ContainerExtendedResourceRequest as _berth_core_v1_ContainerExtendedResourceRequest } from '../../../berth/core/v1/ContainerExtendedResourceRequest.ts';
 
+/**
+ * The resource claim that stands for the extended resources a pod requests.
+ */
 export interface PodExtendedResourceClaimStatus__Input {
+  /**
+   * Which request of the claim serves which resource of which container. Written by the scheduler.
+   */
   'requestMappings'?: (_berth_core_v1_ContainerExtendedResourceRequest__Input)[];
+  /**
+   * The name of the claim, in the pod's namespace. Written by the scheduler.
+   */
   'resourceClaimName'?: (string);
 }
 
+/**
+ * The resource claim that stands for the extended resources a pod requests.
+ */
 export interface PodExtendedResourceClaimStatus {
+  /**
+   * Which request of the claim serves which resource of which container. Written by the scheduler.
+   */
   'requestMappings'?: (_berth_core_v1_ContainerExtendedResourceRequest)[];
+  /**
+   * The name of the claim, in the pod's namespace. Written by the scheduler.
+   */
   'resourceClaimName'?: (string);
 }

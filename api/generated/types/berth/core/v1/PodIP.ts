@@ -2,10 +2,22 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * An address of a pod.
+ */
 export interface PodIP__Input {
+  /**
+   * The address, IPv4 or IPv6, as other pods reach it. Written by the agent.
+   */
   'ip'?: (string);
 }
 
+/**
+ * An address of a pod.
+ */
 export interface PodIP {
+  /**
+   * The address, IPv4 or IPv6, as other pods reach it. Written by the agent.
+   */
   'ip'?: (string);
 }

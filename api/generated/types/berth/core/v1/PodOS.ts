@@ -2,10 +2,22 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * The operating system that a pod is made for.
+ */
 export interface PodOS__Input {
+  /**
+   * "linux" or "windows". Written by the client.
+   */
   'name'?: (string);
 }
 
+/**
+ * The operating system that a pod is made for.
+ */
 export interface PodOS {
+  /**
+   * "linux" or "windows". Written by the client.
+   */
   'name'?: (string);
 }

@@ -2,10 +2,22 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * A condition that must be true before a pod counts as ready.
+ */
 export interface PodReadinessGate__Input {
+  /**
+   * The type of the condition, which a program of the client's own keeps in status.conditions. Written by the client.
+   */
   'conditionType'?: (string);
 }
 
+/**
+ * A condition that must be true before a pod counts as ready.
+ */
 export interface PodReadinessGate {
+  /**
+   * The type of the condition, which a program of the client's own keeps in status.conditions. Written by the client.
+   */
   'conditionType'?: (string);
 }

@@ -2,14 +2,38 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * A claim on devices that containers of a pod may use.
+ */
 export interface PodResourceClaim__Input {
+  /**
+   * The name that containers use for it; a DNS label, once in a pod. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * A claim that exists in the pod's namespace. Not together with resourceClaimTemplateName. Written by the client.
+   */
   'resourceClaimName'?: (string);
+  /**
+   * A template from which a claim is made for this pod alone. Not together with resourceClaimName. Written by the client.
+   */
   'resourceClaimTemplateName'?: (string);
 }
 
+/**
+ * A claim on devices that containers of a pod may use.
+ */
 export interface PodResourceClaim {
+  /**
+   * The name that containers use for it; a DNS label, once in a pod. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * A claim that exists in the pod's namespace. Not together with resourceClaimTemplateName. Written by the client.
+   */
   'resourceClaimName'?: (string);
+  /**
+   * A template from which a claim is made for this pod alone. Not together with resourceClaimName. Written by the client.
+   */
   'resourceClaimTemplateName'?: (string);
 }

@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/pod.proto
 
 
+/**
+ * Which claim was made or found for an entry of spec.resourceClaims.
+ */
 export interface PodResourceClaimStatus__Input {
+  /**
+   * The name of the entry. Written by the API server.
+   */
   'name'?: (string);
+  /**
+   * The claim in the pod's namespace; absent when none was needed. Written by the API server.
+   */
   'resourceClaimName'?: (string);
   '_resourceClaimName'?: "resourceClaimName";
 }
 
+/**
+ * Which claim was made or found for an entry of spec.resourceClaims.
+ */
 export interface PodResourceClaimStatus {
+  /**
+   * The name of the entry. Written by the API server.
+   */
   'name'?: (string);
+  /**
+   * The claim in the pod's namespace; absent when none was needed. Written by the API server.
+   */
   'resourceClaimName'?: (string);
 }

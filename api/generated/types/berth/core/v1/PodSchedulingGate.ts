@@ -2,10 +2,22 @@
 // Original file: proto/berth/core/v1/scheduling.proto
 
 
+/**
+ * Keeps a pod from being scheduled.
+ */
 export interface PodSchedulingGate__Input {
+  /**
+   * Who holds the gate, as a qualified name; once in the pod. Written by the client.
+   */
   'name'?: (string);
 }
 
+/**
+ * Keeps a pod from being scheduled.
+ */
 export interface PodSchedulingGate {
+  /**
+   * Who holds the gate, as a qualified name; once in the pod. Written by the client.
+   */
   'name'?: (string);
 }

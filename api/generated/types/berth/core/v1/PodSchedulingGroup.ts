@@ -2,11 +2,23 @@
 // Original file: proto/berth/core/v1/scheduling.proto
 
 
+/**
+ * The group that a pod is scheduled with.
+ */
 export interface PodSchedulingGroup__Input {
+  /**
+   * The PodGroup's name, in the pod's namespace. Written by the client.
+   */
   'podGroupName'?: (string);
   '_podGroupName'?: "podGroupName";
 }
 
+/**
+ * The group that a pod is scheduled with.
+ */
 export interface PodSchedulingGroup {
+  /**
+   * The PodGroup's name, in the pod's namespace. Written by the client.
+   */
   'podGroupName'?: (string);
 }

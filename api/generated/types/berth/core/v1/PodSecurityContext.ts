@@ -8,19 +8,61 @@ import type { SeccompProfile__Input as _berth_core_v1_SeccompProfile__Input, Sec
 import type { AppArmorProfile__Input as _berth_core_v1_AppArmorProfile__Input, AppArmorProfile as _berth_core_v1_AppArmorProfile } from '../../../berth/core/v1/AppArmorProfile.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * Users, groups and profiles for all containers of a pod.
+ */
 export interface PodSecurityContext__Input {
+  /**
+   * The SELinux context of the containers. Written by the client.
+   */
   'seLinuxOptions'?: (_berth_core_v1_SELinuxOptions__Input | null);
+  /**
+   * The numeric user of the first process; absent: the image's. Written by the client.
+   */
   'runAsUser'?: (number | string | Long);
+  /**
+   * Whether a container that would run as user 0 is refused. Written by the client.
+   */
   'runAsNonRoot'?: (boolean);
+  /**
+   * Further numeric groups of the first process. Written by the client.
+   */
   'supplementalGroups'?: (number | string | Long)[];
+  /**
+   * A numeric group that owns the files of volumes which can be changed so. Written by the client.
+   */
   'fsGroup'?: (number | string | Long);
+  /**
+   * The numeric primary group of the first process; absent: the engine's choice. Written by the client.
+   */
   'runAsGroup'?: (number | string | Long);
+  /**
+   * Kernel parameters of the pod's namespaces. Written by the client.
+   */
   'sysctls'?: (_berth_core_v1_Sysctl__Input)[];
+  /**
+   * Settings of Windows only. Written by the client.
+   */
   'windowsOptions'?: (_berth_core_v1_WindowsSecurityContextOptions__Input | null);
+  /**
+   * "OnRootMismatch" or "Always" (the default): when the owner of files is changed. Written by the client.
+   */
   'fsGroupChangePolicy'?: (string);
+  /**
+   * Which system calls the containers may make. Written by the client.
+   */
   'seccompProfile'?: (_berth_core_v1_SeccompProfile__Input | null);
+  /**
+   * Which AppArmor profile confines the containers. Written by the client.
+   */
   'appArmorProfile'?: (_berth_core_v1_AppArmorProfile__Input | null);
+  /**
+   * "Merge" (the default: with those of the image) or "Strict": which further groups there are. Written by the client.
+   */
   'supplementalGroupsPolicy'?: (string);
+  /**
+   * "MountOption" or "Recursive": how volumes get the SELinux label. Written by the client.
+   */
   'seLinuxChangePolicy'?: (string);
   '_runAsUser'?: "runAsUser";
   '_runAsGroup'?: "runAsGroup";
@@ -31,18 +73,60 @@ export interface PodSecurityContext__Input {
   '_seLinuxChangePolicy'?: "seLinuxChangePolicy";
 }
 
+/**
+ * Users, groups and profiles for all containers of a pod.
+ */
 export interface PodSecurityContext {
+  /**
+   * The SELinux context of the containers. Written by the client.
+   */
   'seLinuxOptions'?: (_berth_core_v1_SELinuxOptions);
+  /**
+   * The numeric user of the first process; absent: the image's. Written by the client.
+   */
   'runAsUser'?: (number);
+  /**
+   * Whether a container that would run as user 0 is refused. Written by the client.
+   */
   'runAsNonRoot'?: (boolean);
+  /**
+   * Further numeric groups of the first process. Written by the client.
+   */
   'supplementalGroups'?: (number)[];
+  /**
+   * A numeric group that owns the files of volumes which can be changed so. Written by the client.
+   */
   'fsGroup'?: (number);
+  /**
+   * The numeric primary group of the first process; absent: the engine's choice. Written by the client.
+   */
   'runAsGroup'?: (number);
+  /**
+   * Kernel parameters of the pod's namespaces. Written by the client.
+   */
   'sysctls'?: (_berth_core_v1_Sysctl)[];
+  /**
+   * Settings of Windows only. Written by the client.
+   */
   'windowsOptions'?: (_berth_core_v1_WindowsSecurityContextOptions);
+  /**
+   * "OnRootMismatch" or "Always" (the default): when the owner of files is changed. Written by the client.
+   */
   'fsGroupChangePolicy'?: (string);
+  /**
+   * Which system calls the containers may make. Written by the client.
+   */
   'seccompProfile'?: (_berth_core_v1_SeccompProfile);
+  /**
+   * Which AppArmor profile confines the containers. Written by the client.
+   */
   'appArmorProfile'?: (_berth_core_v1_AppArmorProfile);
+  /**
+   * "Merge" (the default: with those of the image) or "Strict": which further groups there are. Written by the client.
+   */
   'supplementalGroupsPolicy'?: (string);
+  /**
+   * "MountOption" or "Recursive": how volumes get the SELinux label. Written by the client.
+   */
   'seLinuxChangePolicy'?: (string);
 }

@@ -20,48 +20,177 @@ import type { ResourceRequirements__Input as _berth_core_v1_ResourceRequirements
 import type { PodSchedulingGroup__Input as _berth_core_v1_PodSchedulingGroup__Input, PodSchedulingGroup as _berth_core_v1_PodSchedulingGroup } from '../../../berth/core/v1/PodSchedulingGroup.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * What should run in a pod, and how.
+ */
 export interface PodSpec__Input {
+  /**
+   * Folders that the containers may mount; gone with the pod unless their source outlives it. Written by the client.
+   */
   'volumes'?: (_berth_core_v1_Volume__Input)[];
+  /**
+   * The containers, all started together; at least one, and the list never changes. Written by the client.
+   */
   'containers'?: (_berth_core_v1_Container__Input)[];
+  /**
+   * "Always" (the default), "OnFailure" or "Never": whether ended containers start again. Written by the client.
+   */
   'restartPolicy'?: (string);
+  /**
+   * Seconds between the polite signal and the kill when the pod is stopped; 30 when absent. Written by the client.
+   */
   'terminationGracePeriodSeconds'?: (number | string | Long);
+  /**
+   * The pod fails this many seconds after status.startTime, running or not. Written by the client.
+   */
   'activeDeadlineSeconds'?: (number | string | Long);
+  /**
+   * "ClusterFirst" (the default), "ClusterFirstWithHostNet", "Default" (the node's) or "None" (dnsConfig). Written by the client.
+   */
   'dnsPolicy'?: (string);
+  /**
+   * Labels that a node must have, each with this value. Written by the client.
+   */
   'nodeSelector'?: ({[key: string]: string});
+  /**
+   * The service account that the pod acts as; "default" when absent. Written by the client.
+   */
   'serviceAccountName'?: (string);
+  /**
+   * An older name of serviceAccountName; kept equal to it. Written by the client and the API server.
+   */
   'serviceAccount'?: (string);
+  /**
+   * The node that runs the pod; set once. Written by the scheduler through Pods.Bind, or by a client that picks the node.
+   */
   'nodeName'?: (string);
+  /**
+   * Whether the pod uses the node's own network, ports and address. Written by the client.
+   */
   'hostNetwork'?: (boolean);
+  /**
+   * Whether the containers see the processes of the node. Written by the client.
+   */
   'hostPID'?: (boolean);
+  /**
+   * Whether the containers share the node's System V IPC. Written by the client.
+   */
   'hostIPC'?: (boolean);
+  /**
+   * Users, groups and profiles for all containers, which may override them. Written by the client.
+   */
   'securityContext'?: (_berth_core_v1_PodSecurityContext__Input | null);
+  /**
+   * Secrets of the same namespace with credentials for image registries. Written by the client.
+   */
   'imagePullSecrets'?: (_berth_core_v1_LocalObjectReference__Input)[];
+  /**
+   * The host name in the containers; the pod's name when absent. Written by the client.
+   */
   'hostname'?: (string);
+  /**
+   * The domain under which the pod is found as HOSTNAME.SUBDOMAIN.NAMESPACE. Written by the client.
+   */
   'subdomain'?: (string);
+  /**
+   * Rules on which nodes, and beside which pods, it may or should run. Written by the client.
+   */
   'affinity'?: (_berth_core_v1_Affinity__Input | null);
+  /**
+   * Which scheduler places the pod; "default-scheduler" when absent. Written by the client.
+   */
   'schedulerName'?: (string);
+  /**
+   * Containers that run one after the other, each to success, before the others start. Written by the client.
+   */
   'initContainers'?: (_berth_core_v1_Container__Input)[];
+  /**
+   * Whether the account's token is mounted into the containers; true when absent. Written by the client.
+   */
   'automountServiceAccountToken'?: (boolean);
+  /**
+   * Taints of nodes that do not keep the pod away. Written by the client.
+   */
   'tolerations'?: (_berth_core_v1_Toleration__Input)[];
+  /**
+   * Extra lines of /etc/hosts in the containers. Written by the client.
+   */
   'hostAliases'?: (_berth_core_v1_HostAlias__Input)[];
+  /**
+   * The class that priority is taken from; "" means the default class. Written by the client.
+   */
   'priorityClassName'?: (string);
+  /**
+   * Higher values are scheduled first and may push out lower ones; filled in from the class. Written by the API server.
+   */
   'priority'?: (number);
+  /**
+   * Settings of the resolver, on top of those of dnsPolicy. Written by the client.
+   */
   'dnsConfig'?: (_berth_core_v1_PodDNSConfig__Input | null);
+  /**
+   * Whether the containers see each other's processes. Not together with hostPID. Written by the client.
+   */
   'shareProcessNamespace'?: (boolean);
+  /**
+   * Conditions beyond its containers that must be true before the pod is ready. Written by the client.
+   */
   'readinessGates'?: (_berth_core_v1_PodReadinessGate__Input)[];
+  /**
+   * The runtime class whose handler runs the containers; absent: the node's default. Written by the client.
+   */
   'runtimeClassName'?: (string);
+  /**
+   * Whether variables name the services of the namespace; true when absent. Written by the client.
+   */
   'enableServiceLinks'?: (boolean);
+  /**
+   * "PreemptLowerPriority" (the default) or "Never": whether the pod may push others out. Written by the client.
+   */
   'preemptionPolicy'?: (string);
+  /**
+   * What the sandbox itself needs, by resource name; counted on top of the containers. Written by the API server.
+   */
   'overhead'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
+  /**
+   * How evenly pods like this one must lie over zones, nodes and the like. Written by the client.
+   */
   'topologySpreadConstraints'?: (_berth_core_v1_TopologySpreadConstraint__Input)[];
+  /**
+   * Containers added to a running pod to look into it; never restarted. Written by the client.
+   */
   'ephemeralContainers'?: (_berth_core_v1_EphemeralContainer__Input)[];
+  /**
+   * Whether the host name is the full domain name instead of its first part. Written by the client.
+   */
   'setHostnameAsFQDN'?: (boolean);
+  /**
+   * The operating system that the pod is made for; nodes with another refuse it. Written by the client.
+   */
   'os'?: (_berth_core_v1_PodOS__Input | null);
+  /**
+   * Whether the pod uses the node's user namespace; true when absent. Written by the client.
+   */
   'hostUsers'?: (boolean);
+  /**
+   * Names that keep the pod from being scheduled until all are removed. Written by the client.
+   */
   'schedulingGates'?: (_berth_core_v1_PodSchedulingGate__Input)[];
+  /**
+   * Claims on devices, for containers to name in resources.claims. Written by the client.
+   */
   'resourceClaims'?: (_berth_core_v1_PodResourceClaim__Input)[];
+  /**
+   * Requests and limits of the pod as a whole, over all its containers. Written by the client.
+   */
   'resources'?: (_berth_core_v1_ResourceRequirements__Input | null);
+  /**
+   * The host name exactly as it shall be in the containers, before hostname and subdomain. Written by the client.
+   */
   'hostnameOverride'?: (string);
+  /**
+   * The group of pods that this one is scheduled together with. Written by the client.
+   */
   'schedulingGroup'?: (_berth_core_v1_PodSchedulingGroup__Input | null);
   '_restartPolicy'?: "restartPolicy";
   '_terminationGracePeriodSeconds'?: "terminationGracePeriodSeconds";
@@ -88,47 +217,176 @@ export interface PodSpec__Input {
   '_hostnameOverride'?: "hostnameOverride";
 }
 
+/**
+ * What should run in a pod, and how.
+ */
 export interface PodSpec {
+  /**
+   * Folders that the containers may mount; gone with the pod unless their source outlives it. Written by the client.
+   */
   'volumes'?: (_berth_core_v1_Volume)[];
+  /**
+   * The containers, all started together; at least one, and the list never changes. Written by the client.
+   */
   'containers'?: (_berth_core_v1_Container)[];
+  /**
+   * "Always" (the default), "OnFailure" or "Never": whether ended containers start again. Written by the client.
+   */
   'restartPolicy'?: (string);
+  /**
+   * Seconds between the polite signal and the kill when the pod is stopped; 30 when absent. Written by the client.
+   */
   'terminationGracePeriodSeconds'?: (number);
+  /**
+   * The pod fails this many seconds after status.startTime, running or not. Written by the client.
+   */
   'activeDeadlineSeconds'?: (number);
+  /**
+   * "ClusterFirst" (the default), "ClusterFirstWithHostNet", "Default" (the node's) or "None" (dnsConfig). Written by the client.
+   */
   'dnsPolicy'?: (string);
+  /**
+   * Labels that a node must have, each with this value. Written by the client.
+   */
   'nodeSelector'?: ({[key: string]: string});
+  /**
+   * The service account that the pod acts as; "default" when absent. Written by the client.
+   */
   'serviceAccountName'?: (string);
+  /**
+   * An older name of serviceAccountName; kept equal to it. Written by the client and the API server.
+   */
   'serviceAccount'?: (string);
+  /**
+   * The node that runs the pod; set once. Written by the scheduler through Pods.Bind, or by a client that picks the node.
+   */
   'nodeName'?: (string);
+  /**
+   * Whether the pod uses the node's own network, ports and address. Written by the client.
+   */
   'hostNetwork'?: (boolean);
+  /**
+   * Whether the containers see the processes of the node. Written by the client.
+   */
   'hostPID'?: (boolean);
+  /**
+   * Whether the containers share the node's System V IPC. Written by the client.
+   */
   'hostIPC'?: (boolean);
+  /**
+   * Users, groups and profiles for all containers, which may override them. Written by the client.
+   */
   'securityContext'?: (_berth_core_v1_PodSecurityContext);
+  /**
+   * Secrets of the same namespace with credentials for image registries. Written by the client.
+   */
   'imagePullSecrets'?: (_berth_core_v1_LocalObjectReference)[];
+  /**
+   * The host name in the containers; the pod's name when absent. Written by the client.
+   */
   'hostname'?: (string);
+  /**
+   * The domain under which the pod is found as HOSTNAME.SUBDOMAIN.NAMESPACE. Written by the client.
+   */
   'subdomain'?: (string);
+  /**
+   * Rules on which nodes, and beside which pods, it may or should run. Written by the client.
+   */
   'affinity'?: (_berth_core_v1_Affinity);
+  /**
+   * Which scheduler places the pod; "default-scheduler" when absent. Written by the client.
+   */
   'schedulerName'?: (string);
+  /**
+   * Containers that run one after the other, each to success, before the others start. Written by the client.
+   */
   'initContainers'?: (_berth_core_v1_Container)[];
+  /**
+   * Whether the account's token is mounted into the containers; true when absent. Written by the client.
+   */
   'automountServiceAccountToken'?: (boolean);
+  /**
+   * Taints of nodes that do not keep the pod away. Written by the client.
+   */
   'tolerations'?: (_berth_core_v1_Toleration)[];
+  /**
+   * Extra lines of /etc/hosts in the containers. Written by the client.
+   */
   'hostAliases'?: (_berth_core_v1_HostAlias)[];
+  /**
+   * The class that priority is taken from; "" means the default class. Written by the client.
+   */
   'priorityClassName'?: (string);
+  /**
+   * Higher values are scheduled first and may push out lower ones; filled in from the class. Written by the API server.
+   */
   'priority'?: (number);
+  /**
+   * Settings of the resolver, on top of those of dnsPolicy. Written by the client.
+   */
   'dnsConfig'?: (_berth_core_v1_PodDNSConfig);
+  /**
+   * Whether the containers see each other's processes. Not together with hostPID. Written by the client.
+   */
   'shareProcessNamespace'?: (boolean);
+  /**
+   * Conditions beyond its containers that must be true before the pod is ready. Written by the client.
+   */
   'readinessGates'?: (_berth_core_v1_PodReadinessGate)[];
+  /**
+   * The runtime class whose handler runs the containers; absent: the node's default. Written by the client.
+   */
   'runtimeClassName'?: (string);
+  /**
+   * Whether variables name the services of the namespace; true when absent. Written by the client.
+   */
   'enableServiceLinks'?: (boolean);
+  /**
+   * "PreemptLowerPriority" (the default) or "Never": whether the pod may push others out. Written by the client.
+   */
   'preemptionPolicy'?: (string);
+  /**
+   * What the sandbox itself needs, by resource name; counted on top of the containers. Written by the API server.
+   */
   'overhead'?: ({[key: string]: _berth_meta_v1_Quantity});
+  /**
+   * How evenly pods like this one must lie over zones, nodes and the like. Written by the client.
+   */
   'topologySpreadConstraints'?: (_berth_core_v1_TopologySpreadConstraint)[];
+  /**
+   * Containers added to a running pod to look into it; never restarted. Written by the client.
+   */
   'ephemeralContainers'?: (_berth_core_v1_EphemeralContainer)[];
+  /**
+   * Whether the host name is the full domain name instead of its first part. Written by the client.
+   */
   'setHostnameAsFQDN'?: (boolean);
+  /**
+   * The operating system that the pod is made for; nodes with another refuse it. Written by the client.
+   */
   'os'?: (_berth_core_v1_PodOS);
+  /**
+   * Whether the pod uses the node's user namespace; true when absent. Written by the client.
+   */
   'hostUsers'?: (boolean);
+  /**
+   * Names that keep the pod from being scheduled until all are removed. Written by the client.
+   */
   'schedulingGates'?: (_berth_core_v1_PodSchedulingGate)[];
+  /**
+   * Claims on devices, for containers to name in resources.claims. Written by the client.
+   */
   'resourceClaims'?: (_berth_core_v1_PodResourceClaim)[];
+  /**
+   * Requests and limits of the pod as a whole, over all its containers. Written by the client.
+   */
   'resources'?: (_berth_core_v1_ResourceRequirements);
+  /**
+   * The host name exactly as it shall be in the containers, before hostname and subdomain. Written by the client.
+   */
   'hostnameOverride'?: (string);
+  /**
+   * The group of pods that this one is scheduled together with. Written by the client.
+   */
   'schedulingGroup'?: (_berth_core_v1_PodSchedulingGroup);
 }

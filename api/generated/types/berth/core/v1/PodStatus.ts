@@ -13,27 +13,93 @@ import type { ResourceRequirements__Input as _berth_core_v1_ResourceRequirements
 import type { NodeAllocatableResourceClaimStatus__Input as _berth_core_v1_NodeAllocatableResourceClaimStatus__Input, NodeAllocatableResourceClaimStatus as _berth_core_v1_NodeAllocatableResourceClaimStatus } from '../../../berth/core/v1/NodeAllocatableResourceClaimStatus.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * What was seen of a pod.
+ */
 export interface PodStatus__Input {
+  /**
+   * "Pending", "Running", "Succeeded", "Failed" or "Unknown": how far the pod has come. Written by the agent.
+   */
   'phase'?: (string);
+  /**
+   * What is true of the pod, one entry for each type. Written by the agent, each scheduler and controllers, each its types.
+   */
   'conditions'?: (_berth_core_v1_PodCondition__Input)[];
+  /**
+   * Why the pod is in this phase, as a sentence for people. Written by the agent.
+   */
   'message'?: (string);
+  /**
+   * Why the pod is in this phase, as one word for programs, e.g. "Evicted". Written by the agent.
+   */
   'reason'?: (string);
+  /**
+   * The first address of the node that runs the pod. Written by the agent.
+   */
   'hostIP'?: (string);
+  /**
+   * The first address of the pod; absent until its sandbox runs. Written by the agent.
+   */
   'podIP'?: (string);
+  /**
+   * When the agent took the pod up, before any image was pulled. Written by the agent.
+   */
   'startTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * How each of spec.containers fares. Written by the agent.
+   */
   'containerStatuses'?: (_berth_core_v1_ContainerStatus__Input)[];
+  /**
+   * "Guaranteed", "Burstable" or "BestEffort", from requests and limits; never changes. Written by the API server.
+   */
   'qosClass'?: (string);
+  /**
+   * How each of spec.initContainers fares. Written by the agent.
+   */
   'initContainerStatuses'?: (_berth_core_v1_ContainerStatus__Input)[];
+  /**
+   * A node where room is being made for the pod. Written by the scheduler.
+   */
   'nominatedNodeName'?: (string);
+  /**
+   * All addresses of the pod, at most one of each family, podIP first. Written by the agent.
+   */
   'podIPs'?: (_berth_core_v1_PodIP__Input)[];
+  /**
+   * How each of spec.ephemeralContainers fares. Written by the agent.
+   */
   'ephemeralContainerStatuses'?: (_berth_core_v1_ContainerStatus__Input)[];
+  /**
+   * "Proposed", "InProgress", "Deferred" or "Infeasible": a change of resources; older than conditions. Written by the agent.
+   */
   'resize'?: (string);
+  /**
+   * Which claims stand for the entries of spec.resourceClaims. Written by the API server.
+   */
   'resourceClaimStatuses'?: (_berth_core_v1_PodResourceClaimStatus__Input)[];
+  /**
+   * All addresses of that node, hostIP first. Written by the agent.
+   */
   'hostIPs'?: (_berth_core_v1_HostIP__Input)[];
+  /**
+   * The metadata.generation of the pod that this status speaks of. Written by the agent.
+   */
   'observedGeneration'?: (number | string | Long);
+  /**
+   * The claim that serves extended resources through a device driver. Written by the scheduler.
+   */
   'extendedResourceClaimStatus'?: (_berth_core_v1_PodExtendedResourceClaimStatus__Input | null);
+  /**
+   * What the node has set aside for the pod as a whole, by resource name. Written by the agent.
+   */
   'allocatedResources'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
+  /**
+   * The requests and limits of the pod as a whole that are in force now. Written by the agent.
+   */
   'resources'?: (_berth_core_v1_ResourceRequirements__Input | null);
+  /**
+   * Claims whose devices count against the node's allocatable. Written by the scheduler.
+   */
   'nodeAllocatableResourceClaimStatuses'?: (_berth_core_v1_NodeAllocatableResourceClaimStatus__Input)[];
   '_observedGeneration'?: "observedGeneration";
   '_phase'?: "phase";
@@ -46,26 +112,92 @@ export interface PodStatus__Input {
   '_resize'?: "resize";
 }
 
+/**
+ * What was seen of a pod.
+ */
 export interface PodStatus {
+  /**
+   * "Pending", "Running", "Succeeded", "Failed" or "Unknown": how far the pod has come. Written by the agent.
+   */
   'phase'?: (string);
+  /**
+   * What is true of the pod, one entry for each type. Written by the agent, each scheduler and controllers, each its types.
+   */
   'conditions'?: (_berth_core_v1_PodCondition)[];
+  /**
+   * Why the pod is in this phase, as a sentence for people. Written by the agent.
+   */
   'message'?: (string);
+  /**
+   * Why the pod is in this phase, as one word for programs, e.g. "Evicted". Written by the agent.
+   */
   'reason'?: (string);
+  /**
+   * The first address of the node that runs the pod. Written by the agent.
+   */
   'hostIP'?: (string);
+  /**
+   * The first address of the pod; absent until its sandbox runs. Written by the agent.
+   */
   'podIP'?: (string);
+  /**
+   * When the agent took the pod up, before any image was pulled. Written by the agent.
+   */
   'startTime'?: (_google_protobuf_Timestamp);
+  /**
+   * How each of spec.containers fares. Written by the agent.
+   */
   'containerStatuses'?: (_berth_core_v1_ContainerStatus)[];
+  /**
+   * "Guaranteed", "Burstable" or "BestEffort", from requests and limits; never changes. Written by the API server.
+   */
   'qosClass'?: (string);
+  /**
+   * How each of spec.initContainers fares. Written by the agent.
+   */
   'initContainerStatuses'?: (_berth_core_v1_ContainerStatus)[];
+  /**
+   * A node where room is being made for the pod. Written by the scheduler.
+   */
   'nominatedNodeName'?: (string);
+  /**
+   * All addresses of the pod, at most one of each family, podIP first. Written by the agent.
+   */
   'podIPs'?: (_berth_core_v1_PodIP)[];
+  /**
+   * How each of spec.ephemeralContainers fares. Written by the agent.
+   */
   'ephemeralContainerStatuses'?: (_berth_core_v1_ContainerStatus)[];
+  /**
+   * "Proposed", "InProgress", "Deferred" or "Infeasible": a change of resources; older than conditions. Written by the agent.
+   */
   'resize'?: (string);
+  /**
+   * Which claims stand for the entries of spec.resourceClaims. Written by the API server.
+   */
   'resourceClaimStatuses'?: (_berth_core_v1_PodResourceClaimStatus)[];
+  /**
+   * All addresses of that node, hostIP first. Written by the agent.
+   */
   'hostIPs'?: (_berth_core_v1_HostIP)[];
+  /**
+   * The metadata.generation of the pod that this status speaks of. Written by the agent.
+   */
   'observedGeneration'?: (number);
+  /**
+   * The claim that serves extended resources through a device driver. Written by the scheduler.
+   */
   'extendedResourceClaimStatus'?: (_berth_core_v1_PodExtendedResourceClaimStatus);
+  /**
+   * What the node has set aside for the pod as a whole, by resource name. Written by the agent.
+   */
   'allocatedResources'?: ({[key: string]: _berth_meta_v1_Quantity});
+  /**
+   * The requests and limits of the pod as a whole that are in force now. Written by the agent.
+   */
   'resources'?: (_berth_core_v1_ResourceRequirements);
+  /**
+   * Claims whose devices count against the node's allocatable. Written by the scheduler.
+   */
   'nodeAllocatableResourceClaimStatuses'?: (_berth_core_v1_NodeAllocatableResourceClaimStatus)[];
 }

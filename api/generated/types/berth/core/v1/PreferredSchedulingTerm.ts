@@ -3,12 +3,30 @@
 
 import type { NodeSelectorTerm__Input as _berth_core_v1_NodeSelectorTerm__Input, NodeSelectorTerm as _berth_core_v1_NodeSelectorTerm } from '../../../berth/core/v1/NodeSelectorTerm.ts';
 
+/**
+ * A wish about nodes and how much it weighs.
+ */
 export interface PreferredSchedulingTerm__Input {
+  /**
+   * 1 to 100. Written by the client.
+   */
   'weight'?: (number);
+  /**
+   * The wish. Written by the client.
+   */
   'preference'?: (_berth_core_v1_NodeSelectorTerm__Input | null);
 }
 
+/**
+ * A wish about nodes and how much it weighs.
+ */
 export interface PreferredSchedulingTerm {
+  /**
+   * 1 to 100. Written by the client.
+   */
   'weight'?: (number);
+  /**
+   * The wish. Written by the client.
+   */
   'preference'?: (_berth_core_v1_NodeSelectorTerm);
 }

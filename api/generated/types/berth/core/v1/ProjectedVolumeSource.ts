@@ -3,13 +3,31 @@
 
 import type { VolumeProjection__Input as _berth_core_v1_VolumeProjection__Input, VolumeProjection as _berth_core_v1_VolumeProjection } from '../../../berth/core/v1/VolumeProjection.ts';
 
+/**
+ * Several sources in one folder.
+ */
 export interface ProjectedVolumeSource__Input {
+  /**
+   * The sources; no two may give a file of the same path. Written by the client.
+   */
   'sources'?: (_berth_core_v1_VolumeProjection__Input)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
   '_defaultMode'?: "defaultMode";
 }
 
+/**
+ * Several sources in one folder.
+ */
 export interface ProjectedVolumeSource {
+  /**
+   * The sources; no two may give a file of the same path. Written by the client.
+   */
   'sources'?: (_berth_core_v1_VolumeProjection)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
 }

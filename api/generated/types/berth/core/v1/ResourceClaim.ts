@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/container.proto
 
 
+/**
+ * Names a claim of the pod that a container uses.
+ */
 export interface ResourceClaim__Input {
+  /**
+   * The entry of spec.resourceClaims. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * One request of that claim; absent: everything in it. Written by the client.
+   */
   'request'?: (string);
   '_request'?: "request";
 }
 
+/**
+ * Names a claim of the pod that a container uses.
+ */
 export interface ResourceClaim {
+  /**
+   * The entry of spec.resourceClaims. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * One request of that claim; absent: everything in it. Written by the client.
+   */
   'request'?: (string);
 }

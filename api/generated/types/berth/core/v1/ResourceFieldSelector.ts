@@ -3,15 +3,39 @@
 
 import type { Quantity__Input as _berth_meta_v1_Quantity__Input, Quantity as _berth_meta_v1_Quantity } from '../../../berth/meta/v1/Quantity.ts';
 
+/**
+ * A request or limit of a container.
+ */
 export interface ResourceFieldSelector__Input {
+  /**
+   * The container; absent in a variable: its own container. Required in a volume. Written by the client.
+   */
   'containerName'?: (string);
+  /**
+   * The value: requests.cpu, limits.memory and the like. Written by the client.
+   */
   'resource'?: (string);
+  /**
+   * The unit of the result, e.g. "1Mi" or "1m"; "1" when absent. Results are rounded up. Written by the client.
+   */
   'divisor'?: (_berth_meta_v1_Quantity__Input | null);
   '_containerName'?: "containerName";
 }
 
+/**
+ * A request or limit of a container.
+ */
 export interface ResourceFieldSelector {
+  /**
+   * The container; absent in a variable: its own container. Required in a volume. Written by the client.
+   */
   'containerName'?: (string);
+  /**
+   * The value: requests.cpu, limits.memory and the like. Written by the client.
+   */
   'resource'?: (string);
+  /**
+   * The unit of the result, e.g. "1Mi" or "1m"; "1" when absent. Results are rounded up. Written by the client.
+   */
   'divisor'?: (_berth_meta_v1_Quantity);
 }

@@ -4,14 +4,38 @@
 import type { Quantity__Input as _berth_meta_v1_Quantity__Input, Quantity as _berth_meta_v1_Quantity } from '../../../berth/meta/v1/Quantity.ts';
 import type { ResourceClaim__Input as _berth_core_v1_ResourceClaim__Input, ResourceClaim as _berth_core_v1_ResourceClaim } from '../../../berth/core/v1/ResourceClaim.ts';
 
+/**
+ * What is needed at least and may be used at most; in a status written by the agent.
+ */
 export interface ResourceRequirements__Input {
+  /**
+   * The most, by resource name; CPU beyond it is throttled, memory beyond it ends the container. Written by the client.
+   */
   'limits'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
+  /**
+   * The least, by resource name, for which the scheduler keeps room; absent: as the limits. Written by the client.
+   */
   'requests'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
+  /**
+   * Claims on devices that the container uses. Written by the client.
+   */
   'claims'?: (_berth_core_v1_ResourceClaim__Input)[];
 }
 
+/**
+ * What is needed at least and may be used at most; in a status written by the agent.
+ */
 export interface ResourceRequirements {
+  /**
+   * The most, by resource name; CPU beyond it is throttled, memory beyond it ends the container. Written by the client.
+   */
   'limits'?: ({[key: string]: _berth_meta_v1_Quantity});
+  /**
+   * The least, by resource name, for which the scheduler keeps room; absent: as the limits. Written by the client.
+   */
   'requests'?: ({[key: string]: _berth_meta_v1_Quantity});
+  /**
+   * Claims on devices that the container uses. Written by the client.
+   */
   'claims'?: (_berth_core_v1_ResourceClaim)[];
 }

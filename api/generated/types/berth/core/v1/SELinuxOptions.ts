@@ -2,10 +2,25 @@
 // Original file: proto/berth/core/v1/security.proto
 
 
+/**
+ * An SELinux context; absent parts are chosen by the engine.
+ */
 export interface SELinuxOptions__Input {
+  /**
+   * The user part. Written by the client.
+   */
   'user'?: (string);
+  /**
+   * The role part. Written by the client.
+   */
   'role'?: (string);
+  /**
+   * The type part. Written by the client.
+   */
   'type'?: (string);
+  /**
+   * The level part. Written by the client.
+   */
   'level'?: (string);
   '_user'?: "user";
   '_role'?: "role";
@@ -13,9 +28,24 @@ export interface SELinuxOptions__Input {
   '_level'?: "level";
 }
 
+/**
+ * An SELinux context; absent parts are chosen by the engine.
+ */
 export interface SELinuxOptions {
+  /**
+   * The user part. Written by the client.
+   */
   'user'?: (string);
+  /**
+   * The role part. Written by the client.
+   */
   'role'?: (string);
+  /**
+   * The type part. Written by the client.
+   */
   'type'?: (string);
+  /**
+   * The level part. Written by the client.
+   */
   'level'?: (string);
 }

@@ -2,13 +2,31 @@
 // Original file: proto/berth/core/v1/security.proto
 
 
+/**
+ * Which system calls a container may make.
+ */
 export interface SeccompProfile__Input {
+  /**
+   * "RuntimeDefault" (the engine's list), "Localhost" or "Unconfined". Written by the client.
+   */
   'type'?: (string);
+  /**
+   * A file with the profile on the node; for Localhost only. Written by the client.
+   */
   'localhostProfile'?: (string);
   '_localhostProfile'?: "localhostProfile";
 }
 
+/**
+ * Which system calls a container may make.
+ */
 export interface SeccompProfile {
+  /**
+   * "RuntimeDefault" (the engine's list), "Localhost" or "Unconfined". Written by the client.
+   */
   'type'?: (string);
+  /**
+   * A file with the profile on the node; for Localhost only. Written by the client.
+   */
   'localhostProfile'?: (string);
 }

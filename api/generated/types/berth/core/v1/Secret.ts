@@ -3,20 +3,56 @@
 
 import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta as _berth_meta_v1_ObjectMeta } from '../../../berth/meta/v1/ObjectMeta.ts';
 
+/**
+ * Small confidential data; kept and sent like any object, but never printed unasked.
+ */
 export interface Secret__Input {
+  /**
+   * Name, namespace and labels. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
+  /**
+   * The content by key; base64 in JSON, at most 1 MiB together. Written by the client.
+   */
   'data'?: ({[key: string]: Buffer | Uint8Array | string});
+  /**
+   * What the content is for, e.g. "kubernetes.io/tls"; "Opaque" when absent. Never changes. Written by the client.
+   */
   'type'?: (string);
+  /**
+   * Content as plain text, for writing only: the API server moves it into data. Written by the client.
+   */
   'stringData'?: ({[key: string]: string});
+  /**
+   * Whether data can no longer be changed; once true it stays so. Written by the client.
+   */
   'immutable'?: (boolean);
   '_immutable'?: "immutable";
   '_type'?: "type";
 }
 
+/**
+ * Small confidential data; kept and sent like any object, but never printed unasked.
+ */
 export interface Secret {
+  /**
+   * Name, namespace and labels. Written by the client and the API server.
+   */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
+  /**
+   * The content by key; base64 in JSON, at most 1 MiB together. Written by the client.
+   */
   'data'?: ({[key: string]: Buffer});
+  /**
+   * What the content is for, e.g. "kubernetes.io/tls"; "Opaque" when absent. Never changes. Written by the client.
+   */
   'type'?: (string);
+  /**
+   * Content as plain text, for writing only: the API server moves it into data. Written by the client.
+   */
   'stringData'?: ({[key: string]: string});
+  /**
+   * Whether data can no longer be changed; once true it stays so. Written by the client.
+   */
   'immutable'?: (boolean);
 }

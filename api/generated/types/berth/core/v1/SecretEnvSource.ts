@@ -3,13 +3,31 @@
 
 import type { LocalObjectReference__Input as _berth_core_v1_LocalObjectReference__Input, LocalObjectReference as _berth_core_v1_LocalObjectReference } from '../../../berth/core/v1/LocalObjectReference.ts';
 
+/**
+ * A Secret whose every key becomes a variable.
+ */
 export interface SecretEnvSource__Input {
+  /**
+   * The Secret's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference__Input | null);
+  /**
+   * Whether the container starts when the Secret does not exist. Written by the client.
+   */
   'optional'?: (boolean);
   '_optional'?: "optional";
 }
 
+/**
+ * A Secret whose every key becomes a variable.
+ */
 export interface SecretEnvSource {
+  /**
+   * The Secret's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference);
+  /**
+   * Whether the container starts when the Secret does not exist. Written by the client.
+   */
   'optional'?: (boolean);
 }

@@ -4,12 +4,30 @@
 import type { ListMeta__Input as _berth_meta_v1_ListMeta__Input, ListMeta as _berth_meta_v1_ListMeta } from '../../../berth/meta/v1/ListMeta.ts';
 import type { Secret__Input as _berth_core_v1_Secret__Input, Secret as _berth_core_v1_Secret } from '../../../berth/core/v1/Secret.ts';
 
+/**
+ * A page of Secrets.
+ */
 export interface SecretList__Input {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta__Input | null);
+  /**
+   * The Secrets, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Secret__Input)[];
 }
 
+/**
+ * A page of Secrets.
+ */
 export interface SecretList {
+  /**
+   * The version of the page and where the next one starts. Written by the API server.
+   */
   'metadata'?: (_berth_meta_v1_ListMeta);
+  /**
+   * The Secrets, ordered by namespace and name. Written by the API server.
+   */
   'items'?: (_berth_core_v1_Secret)[];
 }

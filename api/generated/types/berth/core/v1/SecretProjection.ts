@@ -4,15 +4,39 @@
 import type { LocalObjectReference__Input as _berth_core_v1_LocalObjectReference__Input, LocalObjectReference as _berth_core_v1_LocalObjectReference } from '../../../berth/core/v1/LocalObjectReference.ts';
 import type { KeyToPath__Input as _berth_core_v1_KeyToPath__Input, KeyToPath as _berth_core_v1_KeyToPath } from '../../../berth/core/v1/KeyToPath.ts';
 
+/**
+ * Keys of a Secret as files of a projected volume.
+ */
 export interface SecretProjection__Input {
+  /**
+   * The Secret's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference__Input | null);
+  /**
+   * Which keys, and as which files; absent: every key as a file of its name. Written by the client.
+   */
   'items'?: (_berth_core_v1_KeyToPath__Input)[];
+  /**
+   * Whether the pod starts when the Secret or a key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
   '_optional'?: "optional";
 }
 
+/**
+ * Keys of a Secret as files of a projected volume.
+ */
 export interface SecretProjection {
+  /**
+   * The Secret's name, in the pod's namespace. Written by the client.
+   */
   'localObjectReference'?: (_berth_core_v1_LocalObjectReference);
+  /**
+   * Which keys, and as which files; absent: every key as a file of its name. Written by the client.
+   */
   'items'?: (_berth_core_v1_KeyToPath)[];
+  /**
+   * Whether the pod starts when the Secret or a key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
 }

@@ -3,19 +3,49 @@
 
 import type { KeyToPath__Input as _berth_core_v1_KeyToPath__Input, KeyToPath as _berth_core_v1_KeyToPath } from '../../../berth/core/v1/KeyToPath.ts';
 
+/**
+ * Keys of a Secret as files.
+ */
 export interface SecretVolumeSource__Input {
+  /**
+   * The Secret's name, in the pod's namespace. Written by the client.
+   */
   'secretName'?: (string);
+  /**
+   * Which keys, and as which files; absent: every key as a file of its name. Written by the client.
+   */
   'items'?: (_berth_core_v1_KeyToPath__Input)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
+  /**
+   * Whether the pod starts when the Secret or a key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
   '_secretName'?: "secretName";
   '_defaultMode'?: "defaultMode";
   '_optional'?: "optional";
 }
 
+/**
+ * Keys of a Secret as files.
+ */
 export interface SecretVolumeSource {
+  /**
+   * The Secret's name, in the pod's namespace. Written by the client.
+   */
   'secretName'?: (string);
+  /**
+   * Which keys, and as which files; absent: every key as a file of its name. Written by the client.
+   */
   'items'?: (_berth_core_v1_KeyToPath)[];
+  /**
+   * Permission bits of the files, 0 to 0777; 0644 when absent. Decimal in JSON. Written by the client.
+   */
   'defaultMode'?: (number);
+  /**
+   * Whether the pod starts when the Secret or a key does not exist. Written by the client.
+   */
   'optional'?: (boolean);
 }

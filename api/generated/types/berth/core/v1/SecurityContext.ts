@@ -8,18 +8,57 @@ import type { SeccompProfile__Input as _berth_core_v1_SeccompProfile__Input, Sec
 import type { AppArmorProfile__Input as _berth_core_v1_AppArmorProfile__Input, AppArmorProfile as _berth_core_v1_AppArmorProfile } from '../../../berth/core/v1/AppArmorProfile.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * User, privileges and profiles of one container.
+ */
 export interface SecurityContext__Input {
+  /**
+   * Linux capabilities to add and to take away. Written by the client.
+   */
   'capabilities'?: (_berth_core_v1_Capabilities__Input | null);
+  /**
+   * Whether the container may do what root on the node may; false when absent. Written by the client.
+   */
   'privileged'?: (boolean);
+  /**
+   * The SELinux context of the container. Written by the client.
+   */
   'seLinuxOptions'?: (_berth_core_v1_SELinuxOptions__Input | null);
+  /**
+   * The numeric user of the first process; absent: the pod's, else the image's. Written by the client.
+   */
   'runAsUser'?: (number | string | Long);
+  /**
+   * Whether the container is refused when it would run as user 0. Written by the client.
+   */
   'runAsNonRoot'?: (boolean);
+  /**
+   * Whether the container's own file system can only be read; volumes are not affected. Written by the client.
+   */
   'readOnlyRootFilesystem'?: (boolean);
+  /**
+   * Whether a process may gain more privileges than its parent has. Written by the client.
+   */
   'allowPrivilegeEscalation'?: (boolean);
+  /**
+   * The numeric primary group of the first process; absent: the pod's, else the engine's choice. Written by the client.
+   */
   'runAsGroup'?: (number | string | Long);
+  /**
+   * "Default" (parts of /proc are masked) or "Unmasked". Written by the client.
+   */
   'procMount'?: (string);
+  /**
+   * Settings of Windows only. Written by the client.
+   */
   'windowsOptions'?: (_berth_core_v1_WindowsSecurityContextOptions__Input | null);
+  /**
+   * Which system calls the container may make. Written by the client.
+   */
   'seccompProfile'?: (_berth_core_v1_SeccompProfile__Input | null);
+  /**
+   * Which AppArmor profile confines the container. Written by the client.
+   */
   'appArmorProfile'?: (_berth_core_v1_AppArmorProfile__Input | null);
   '_privileged'?: "privileged";
   '_runAsUser'?: "runAsUser";
@@ -30,17 +69,56 @@ export interface SecurityContext__Input {
   '_procMount'?: "procMount";
 }
 
+/**
+ * User, privileges and profiles of one container.
+ */
 export interface SecurityContext {
+  /**
+   * Linux capabilities to add and to take away. Written by the client.
+   */
   'capabilities'?: (_berth_core_v1_Capabilities);
+  /**
+   * Whether the container may do what root on the node may; false when absent. Written by the client.
+   */
   'privileged'?: (boolean);
+  /**
+   * The SELinux context of the container. Written by the client.
+   */
   'seLinuxOptions'?: (_berth_core_v1_SELinuxOptions);
+  /**
+   * The numeric user of the first process; absent: the pod's, else the image's. Written by the client.
+   */
   'runAsUser'?: (number);
+  /**
+   * Whether the container is refused when it would run as user 0. Written by the client.
+   */
   'runAsNonRoot'?: (boolean);
+  /**
+   * Whether the container's own file system can only be read; volumes are not affected. Written by the client.
+   */
   'readOnlyRootFilesystem'?: (boolean);
+  /**
+   * Whether a process may gain more privileges than its parent has. Written by the client.
+   */
   'allowPrivilegeEscalation'?: (boolean);
+  /**
+   * The numeric primary group of the first process; absent: the pod's, else the engine's choice. Written by the client.
+   */
   'runAsGroup'?: (number);
+  /**
+   * "Default" (parts of /proc are masked) or "Unmasked". Written by the client.
+   */
   'procMount'?: (string);
+  /**
+   * Settings of Windows only. Written by the client.
+   */
   'windowsOptions'?: (_berth_core_v1_WindowsSecurityContextOptions);
+  /**
+   * Which system calls the container may make. Written by the client.
+   */
   'seccompProfile'?: (_berth_core_v1_SeccompProfile);
+  /**
+   * Which AppArmor profile confines the container. Written by the client.
+   */
   'appArmorProfile'?: (_berth_core_v1_AppArmorProfile);
 }

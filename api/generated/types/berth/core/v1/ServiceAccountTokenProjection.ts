@@ -3,16 +3,40 @@
 
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * A token of the pod's service account as a file.
+ */
 export interface ServiceAccountTokenProjection__Input {
+  /**
+   * Whom the token is for; absent: the API server. Written by the client.
+   */
   'audience'?: (string);
+  /**
+   * How long it is good for, in seconds, at least 600; 3600 when absent. It is renewed before. Written by the client.
+   */
   'expirationSeconds'?: (number | string | Long);
+  /**
+   * The file's path in the volume. Written by the client.
+   */
   'path'?: (string);
   '_audience'?: "audience";
   '_expirationSeconds'?: "expirationSeconds";
 }
 
+/**
+ * A token of the pod's service account as a file.
+ */
 export interface ServiceAccountTokenProjection {
+  /**
+   * Whom the token is for; absent: the API server. Written by the client.
+   */
   'audience'?: (string);
+  /**
+   * How long it is good for, in seconds, at least 600; 3600 when absent. It is renewed before. Written by the client.
+   */
   'expirationSeconds'?: (number);
+  /**
+   * The file's path in the volume. Written by the client.
+   */
   'path'?: (string);
 }

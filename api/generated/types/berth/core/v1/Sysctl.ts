@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/security.proto
 
 
+/**
+ * A kernel parameter.
+ */
 export interface Sysctl__Input {
+  /**
+   * Its name with dots, e.g. net.core.somaxconn. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Its value. Written by the client.
+   */
   'value'?: (string);
 }
 
+/**
+ * A kernel parameter.
+ */
 export interface Sysctl {
+  /**
+   * Its name with dots, e.g. net.core.somaxconn. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Its value. Written by the client.
+   */
   'value'?: (string);
 }

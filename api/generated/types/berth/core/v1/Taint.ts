@@ -3,17 +3,47 @@
 
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
+/**
+ * Keeps pods away from a node that do not tolerate it.
+ */
 export interface Taint__Input {
+  /**
+   * The taint's name, with an optional prefix. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * Its value, which a toleration may ask for. Written by the client.
+   */
   'value'?: (string);
+  /**
+   * "NoSchedule", "PreferNoSchedule" or "NoExecute", which also drives running pods away. Written by the client.
+   */
   'effect'?: (string);
+  /**
+   * When a NoExecute taint was put on; tolerationSeconds count from here. Written by the node controller.
+   */
   'timeAdded'?: (_google_protobuf_Timestamp__Input | null);
   '_value'?: "value";
 }
 
+/**
+ * Keeps pods away from a node that do not tolerate it.
+ */
 export interface Taint {
+  /**
+   * The taint's name, with an optional prefix. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * Its value, which a toleration may ask for. Written by the client.
+   */
   'value'?: (string);
+  /**
+   * "NoSchedule", "PreferNoSchedule" or "NoExecute", which also drives running pods away. Written by the client.
+   */
   'effect'?: (string);
+  /**
+   * When a NoExecute taint was put on; tolerationSeconds count from here. Written by the node controller.
+   */
   'timeAdded'?: (_google_protobuf_Timestamp);
 }

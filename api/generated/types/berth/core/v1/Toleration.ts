@@ -3,11 +3,29 @@
 
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * Taints that do not keep a pod away.
+ */
 export interface Toleration__Input {
+  /**
+   * The taint's key; absent with Exists: every taint. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * "Equal" (the default), "Exists" (any value), "Lt" or "Gt" (integers). Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * The taint's value; none for Exists. Written by the client.
+   */
   'value'?: (string);
+  /**
+   * The taint's effect; absent: every effect. Written by the client.
+   */
   'effect'?: (string);
+  /**
+   * How many seconds the pod stays under a NoExecute taint; absent: for good. Written by the client.
+   */
   'tolerationSeconds'?: (number | string | Long);
   '_key'?: "key";
   '_operator'?: "operator";
@@ -16,10 +34,28 @@ export interface Toleration__Input {
   '_tolerationSeconds'?: "tolerationSeconds";
 }
 
+/**
+ * Taints that do not keep a pod away.
+ */
 export interface Toleration {
+  /**
+   * The taint's key; absent with Exists: every taint. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * "Equal" (the default), "Exists" (any value), "Lt" or "Gt" (integers). Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * The taint's value; none for Exists. Written by the client.
+   */
   'value'?: (string);
+  /**
+   * The taint's effect; absent: every effect. Written by the client.
+   */
   'effect'?: (string);
+  /**
+   * How many seconds the pod stays under a NoExecute taint; absent: for good. Written by the client.
+   */
   'tolerationSeconds'?: (number);
 }

@@ -3,27 +3,81 @@
 
 import type { LabelSelector__Input as _berth_meta_v1_LabelSelector__Input, LabelSelector as _berth_meta_v1_LabelSelector } from '../../../berth/meta/v1/LabelSelector.ts';
 
+/**
+ * How evenly pods must lie over topology domains.
+ */
 export interface TopologySpreadConstraint__Input {
+  /**
+   * By how many pods a domain may exceed the emptiest one; at least 1. Written by the client.
+   */
   'maxSkew'?: (number);
+  /**
+   * The node label whose values are the domains. Written by the client.
+   */
   'topologyKey'?: (string);
+  /**
+   * "DoNotSchedule" or "ScheduleAnyway", which only prefers the evener nodes. Written by the client.
+   */
   'whenUnsatisfiable'?: (string);
+  /**
+   * Which pods are counted, in the pod's namespace. Written by the client.
+   */
   'labelSelector'?: (_berth_meta_v1_LabelSelector__Input | null);
+  /**
+   * With fewer domains than this the emptiest one counts as having no pod; 1 when absent. Written by the client.
+   */
   'minDomains'?: (number);
+  /**
+   * "Honor" (the default) or "Ignore": whether nodes that affinity rules out are counted. Written by the client.
+   */
   'nodeAffinityPolicy'?: (string);
+  /**
+   * "Honor" or "Ignore" (the default): whether nodes whose taints keep the pod away are left out. Written by the client.
+   */
   'nodeTaintsPolicy'?: (string);
+  /**
+   * Labels whose values on the pod itself are added to labelSelector. Written by the client.
+   */
   'matchLabelKeys'?: (string)[];
   '_minDomains'?: "minDomains";
   '_nodeAffinityPolicy'?: "nodeAffinityPolicy";
   '_nodeTaintsPolicy'?: "nodeTaintsPolicy";
 }
 
+/**
+ * How evenly pods must lie over topology domains.
+ */
 export interface TopologySpreadConstraint {
+  /**
+   * By how many pods a domain may exceed the emptiest one; at least 1. Written by the client.
+   */
   'maxSkew'?: (number);
+  /**
+   * The node label whose values are the domains. Written by the client.
+   */
   'topologyKey'?: (string);
+  /**
+   * "DoNotSchedule" or "ScheduleAnyway", which only prefers the evener nodes. Written by the client.
+   */
   'whenUnsatisfiable'?: (string);
+  /**
+   * Which pods are counted, in the pod's namespace. Written by the client.
+   */
   'labelSelector'?: (_berth_meta_v1_LabelSelector);
+  /**
+   * With fewer domains than this the emptiest one counts as having no pod; 1 when absent. Written by the client.
+   */
   'minDomains'?: (number);
+  /**
+   * "Honor" (the default) or "Ignore": whether nodes that affinity rules out are counted. Written by the client.
+   */
   'nodeAffinityPolicy'?: (string);
+  /**
+   * "Honor" or "Ignore" (the default): whether nodes whose taints keep the pod away are left out. Written by the client.
+   */
   'nodeTaintsPolicy'?: (string);
+  /**
+   * Labels whose values on the pod itself are added to labelSelector. Written by the client.
+   */
   'matchLabelKeys'?: (string)[];
 }

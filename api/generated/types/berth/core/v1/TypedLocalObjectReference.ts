@@ -2,15 +2,39 @@
 // Original file: proto/berth/core/v1/reference.proto
 
 
+/**
+ * Names an object of any kind in the same namespace.
+ */
 export interface TypedLocalObjectReference__Input {
+  /**
+   * The group of the kind; absent: the core group. Written by the client.
+   */
   'apiGroup'?: (string);
+  /**
+   * The object's kind. Written by the client.
+   */
   'kind'?: (string);
+  /**
+   * The object's name. Written by the client.
+   */
   'name'?: (string);
   '_apiGroup'?: "apiGroup";
 }
 
+/**
+ * Names an object of any kind in the same namespace.
+ */
 export interface TypedLocalObjectReference {
+  /**
+   * The group of the kind; absent: the core group. Written by the client.
+   */
   'apiGroup'?: (string);
+  /**
+   * The object's kind. Written by the client.
+   */
   'kind'?: (string);
+  /**
+   * The object's name. Written by the client.
+   */
   'name'?: (string);
 }

@@ -2,18 +2,48 @@
 // Original file: proto/berth/core/v1/reference.proto
 
 
+/**
+ * Names an object of any kind in any namespace.
+ */
 export interface TypedObjectReference__Input {
+  /**
+   * The group of the kind; absent: the core group. Written by the client.
+   */
   'apiGroup'?: (string);
+  /**
+   * The object's kind. Written by the client.
+   */
   'kind'?: (string);
+  /**
+   * The object's name. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The object's namespace; absent: the same one. Written by the client.
+   */
   'namespace'?: (string);
   '_apiGroup'?: "apiGroup";
   '_namespace'?: "namespace";
 }
 
+/**
+ * Names an object of any kind in any namespace.
+ */
 export interface TypedObjectReference {
+  /**
+   * The group of the kind; absent: the core group. Written by the client.
+   */
   'apiGroup'?: (string);
+  /**
+   * The object's kind. Written by the client.
+   */
   'kind'?: (string);
+  /**
+   * The object's name. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The object's namespace; absent: the same one. Written by the client.
+   */
   'namespace'?: (string);
 }

@@ -3,12 +3,30 @@
 
 import type { VolumeSource__Input as _berth_core_v1_VolumeSource__Input, VolumeSource as _berth_core_v1_VolumeSource } from '../../../berth/core/v1/VolumeSource.ts';
 
+/**
+ * A folder that containers of a pod may mount.
+ */
 export interface Volume__Input {
+  /**
+   * A DNS label, once in the pod; volumeMounts refer to it. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Where its content comes from; an empty emptyDir when nothing is said. Written by the client.
+   */
   'volumeSource'?: (_berth_core_v1_VolumeSource__Input | null);
 }
 
+/**
+ * A folder that containers of a pod may mount.
+ */
 export interface Volume {
+  /**
+   * A DNS label, once in the pod; volumeMounts refer to it. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Where its content comes from; an empty emptyDir when nothing is said. Written by the client.
+   */
   'volumeSource'?: (_berth_core_v1_VolumeSource);
 }

@@ -2,12 +2,30 @@
 // Original file: proto/berth/core/v1/container.proto
 
 
+/**
+ * A raw block device in a container.
+ */
 export interface VolumeDevice__Input {
+  /**
+   * The volume of the pod, a claim with volumeMode "Block". Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The device's path in the container. Written by the client.
+   */
   'devicePath'?: (string);
 }
 
+/**
+ * A raw block device in a container.
+ */
 export interface VolumeDevice {
+  /**
+   * The volume of the pod, a claim with volumeMode "Block". Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The device's path in the container. Written by the client.
+   */
   'devicePath'?: (string);
 }

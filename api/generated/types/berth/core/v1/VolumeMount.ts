@@ -2,13 +2,37 @@
 // Original file: proto/berth/core/v1/container.proto
 
 
+/**
+ * A volume in a container.
+ */
 export interface VolumeMount__Input {
+  /**
+   * The volume of the pod. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Whether the container may only read; false when absent. Written by the client.
+   */
   'readOnly'?: (boolean);
+  /**
+   * The absolute path in the container; once in the container. Written by the client.
+   */
   'mountPath'?: (string);
+  /**
+   * A path in the volume that is mounted instead of its root. Written by the client.
+   */
   'subPath'?: (string);
+  /**
+   * "None" (the default), "HostToContainer" or "Bidirectional": which later mounts are seen where. Written by the client.
+   */
   'mountPropagation'?: (string);
+  /**
+   * Like subPath, with $(NAME) for variables of the container. Not together with subPath. Written by the client.
+   */
   'subPathExpr'?: (string);
+  /**
+   * "Disabled" (the default), "IfPossible" or "Enabled": whether mounts below are read-only too. Written by the client.
+   */
   'recursiveReadOnly'?: (string);
   '_readOnly'?: "readOnly";
   '_recursiveReadOnly'?: "recursiveReadOnly";
@@ -17,12 +41,36 @@ export interface VolumeMount__Input {
   '_subPathExpr'?: "subPathExpr";
 }
 
+/**
+ * A volume in a container.
+ */
 export interface VolumeMount {
+  /**
+   * The volume of the pod. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * Whether the container may only read; false when absent. Written by the client.
+   */
   'readOnly'?: (boolean);
+  /**
+   * The absolute path in the container; once in the container. Written by the client.
+   */
   'mountPath'?: (string);
+  /**
+   * A path in the volume that is mounted instead of its root. Written by the client.
+   */
   'subPath'?: (string);
+  /**
+   * "None" (the default), "HostToContainer" or "Bidirectional": which later mounts are seen where. Written by the client.
+   */
   'mountPropagation'?: (string);
+  /**
+   * Like subPath, with $(NAME) for variables of the container. Not together with subPath. Written by the client.
+   */
   'subPathExpr'?: (string);
+  /**
+   * "Disabled" (the default), "IfPossible" or "Enabled": whether mounts below are read-only too. Written by the client.
+   */
   'recursiveReadOnly'?: (string);
 }

@@ -8,20 +8,62 @@ import type { ServiceAccountTokenProjection__Input as _berth_core_v1_ServiceAcco
 import type { ClusterTrustBundleProjection__Input as _berth_core_v1_ClusterTrustBundleProjection__Input, ClusterTrustBundleProjection as _berth_core_v1_ClusterTrustBundleProjection } from '../../../berth/core/v1/ClusterTrustBundleProjection.ts';
 import type { PodCertificateProjection__Input as _berth_core_v1_PodCertificateProjection__Input, PodCertificateProjection as _berth_core_v1_PodCertificateProjection } from '../../../berth/core/v1/PodCertificateProjection.ts';
 
+/**
+ * One source of a projected volume; exactly one is set.
+ */
 export interface VolumeProjection__Input {
+  /**
+   * Keys of a Secret. Written by the client.
+   */
   'secret'?: (_berth_core_v1_SecretProjection__Input | null);
+  /**
+   * Fields of the pod. Written by the client.
+   */
   'downwardAPI'?: (_berth_core_v1_DownwardAPIProjection__Input | null);
+  /**
+   * Keys of a ConfigMap. Written by the client.
+   */
   'configMap'?: (_berth_core_v1_ConfigMapProjection__Input | null);
+  /**
+   * A token of the pod's service account. Written by the client.
+   */
   'serviceAccountToken'?: (_berth_core_v1_ServiceAccountTokenProjection__Input | null);
+  /**
+   * Trusted certificates. Written by the client.
+   */
   'clusterTrustBundle'?: (_berth_core_v1_ClusterTrustBundleProjection__Input | null);
+  /**
+   * A key and a certificate made for the pod. Written by the client.
+   */
   'podCertificate'?: (_berth_core_v1_PodCertificateProjection__Input | null);
 }
 
+/**
+ * One source of a projected volume; exactly one is set.
+ */
 export interface VolumeProjection {
+  /**
+   * Keys of a Secret. Written by the client.
+   */
   'secret'?: (_berth_core_v1_SecretProjection);
+  /**
+   * Fields of the pod. Written by the client.
+   */
   'downwardAPI'?: (_berth_core_v1_DownwardAPIProjection);
+  /**
+   * Keys of a ConfigMap. Written by the client.
+   */
   'configMap'?: (_berth_core_v1_ConfigMapProjection);
+  /**
+   * A token of the pod's service account. Written by the client.
+   */
   'serviceAccountToken'?: (_berth_core_v1_ServiceAccountTokenProjection);
+  /**
+   * Trusted certificates. Written by the client.
+   */
   'clusterTrustBundle'?: (_berth_core_v1_ClusterTrustBundleProjection);
+  /**
+   * A key and a certificate made for the pod. Written by the client.
+   */
   'podCertificate'?: (_berth_core_v1_PodCertificateProjection);
 }

@@ -3,12 +3,30 @@
 
 import type { Quantity__Input as _berth_meta_v1_Quantity__Input, Quantity as _berth_meta_v1_Quantity } from '../../../berth/meta/v1/Quantity.ts';
 
+/**
+ * The size of a volume.
+ */
 export interface VolumeResourceRequirements__Input {
+  /**
+   * The most, by resource name. Written by the client.
+   */
   'limits'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
+  /**
+   * The least, by resource name: "storage" in bytes. Written by the client.
+   */
   'requests'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
 }
 
+/**
+ * The size of a volume.
+ */
 export interface VolumeResourceRequirements {
+  /**
+   * The most, by resource name. Written by the client.
+   */
   'limits'?: ({[key: string]: _berth_meta_v1_Quantity});
+  /**
+   * The least, by resource name: "storage" in bytes. Written by the client.
+   */
   'requests'?: ({[key: string]: _berth_meta_v1_Quantity});
 }

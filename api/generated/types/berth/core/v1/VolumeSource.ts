@@ -32,68 +32,254 @@ import type { CSIVolumeSource__Input as _berth_core_v1_CSIVolumeSource__Input, C
 import type { EphemeralVolumeSource__Input as _berth_core_v1_EphemeralVolumeSource__Input, EphemeralVolumeSource as _berth_core_v1_EphemeralVolumeSource } from '../../../berth/core/v1/EphemeralVolumeSource.ts';
 import type { ImageVolumeSource__Input as _berth_core_v1_ImageVolumeSource__Input, ImageVolumeSource as _berth_core_v1_ImageVolumeSource } from '../../../berth/core/v1/ImageVolumeSource.ts';
 
+/**
+ * Where the content of a volume comes from; exactly one is set.
+ */
 export interface VolumeSource__Input {
+  /**
+   * A file or folder of the node. Written by the client.
+   */
   'hostPath'?: (_berth_core_v1_HostPathVolumeSource__Input | null);
+  /**
+   * A folder that lives as long as the pod. Written by the client.
+   */
   'emptyDir'?: (_berth_core_v1_EmptyDirVolumeSource__Input | null);
+  /**
+   * A disk of Google Compute Engine. Written by the client.
+   */
   'gcePersistentDisk'?: (_berth_core_v1_GCEPersistentDiskVolumeSource__Input | null);
+  /**
+   * A disk of Amazon EBS. Written by the client.
+   */
   'awsElasticBlockStore'?: (_berth_core_v1_AWSElasticBlockStoreVolumeSource__Input | null);
+  /**
+   * A clone of a git repository. Written by the client.
+   */
   'gitRepo'?: (_berth_core_v1_GitRepoVolumeSource__Input | null);
+  /**
+   * Keys of a Secret. Written by the client.
+   */
   'secret'?: (_berth_core_v1_SecretVolumeSource__Input | null);
+  /**
+   * A folder of an NFS server. Written by the client.
+   */
   'nfs'?: (_berth_core_v1_NFSVolumeSource__Input | null);
+  /**
+   * A disk over iSCSI. Written by the client.
+   */
   'iscsi'?: (_berth_core_v1_ISCSIVolumeSource__Input | null);
+  /**
+   * A volume of GlusterFS. Written by the client.
+   */
   'glusterfs'?: (_berth_core_v1_GlusterfsVolumeSource__Input | null);
+  /**
+   * A claim on persistent storage. Written by the client.
+   */
   'persistentVolumeClaim'?: (_berth_core_v1_PersistentVolumeClaimVolumeSource__Input | null);
+  /**
+   * A block image of Ceph. Written by the client.
+   */
   'rbd'?: (_berth_core_v1_RBDVolumeSource__Input | null);
+  /**
+   * A volume of a driver program on the node. Written by the client.
+   */
   'flexVolume'?: (_berth_core_v1_FlexVolumeSource__Input | null);
+  /**
+   * A disk of OpenStack. Written by the client.
+   */
   'cinder'?: (_berth_core_v1_CinderVolumeSource__Input | null);
+  /**
+   * A folder of CephFS. Written by the client.
+   */
   'cephfs'?: (_berth_core_v1_CephFSVolumeSource__Input | null);
+  /**
+   * A dataset of Flocker. Written by the client.
+   */
   'flocker'?: (_berth_core_v1_FlockerVolumeSource__Input | null);
+  /**
+   * Fields of the pod. Written by the client.
+   */
   'downwardAPI'?: (_berth_core_v1_DownwardAPIVolumeSource__Input | null);
+  /**
+   * A disk over Fibre Channel. Written by the client.
+   */
   'fc'?: (_berth_core_v1_FCVolumeSource__Input | null);
+  /**
+   * A file share of Azure. Written by the client.
+   */
   'azureFile'?: (_berth_core_v1_AzureFileVolumeSource__Input | null);
+  /**
+   * Keys of a ConfigMap. Written by the client.
+   */
   'configMap'?: (_berth_core_v1_ConfigMapVolumeSource__Input | null);
+  /**
+   * A disk of vSphere. Written by the client.
+   */
   'vsphereVolume'?: (_berth_core_v1_VsphereVirtualDiskVolumeSource__Input | null);
+  /**
+   * A volume of Quobyte. Written by the client.
+   */
   'quobyte'?: (_berth_core_v1_QuobyteVolumeSource__Input | null);
+  /**
+   * A data disk of Azure. Written by the client.
+   */
   'azureDisk'?: (_berth_core_v1_AzureDiskVolumeSource__Input | null);
+  /**
+   * A disk of the Photon Controller. Written by the client.
+   */
   'photonPersistentDisk'?: (_berth_core_v1_PhotonPersistentDiskVolumeSource__Input | null);
+  /**
+   * A volume of Portworx. Written by the client.
+   */
   'portworxVolume'?: (_berth_core_v1_PortworxVolumeSource__Input | null);
+  /**
+   * A volume of ScaleIO. Written by the client.
+   */
   'scaleIO'?: (_berth_core_v1_ScaleIOVolumeSource__Input | null);
+  /**
+   * Several sources in one folder. Written by the client.
+   */
   'projected'?: (_berth_core_v1_ProjectedVolumeSource__Input | null);
+  /**
+   * A volume of StorageOS. Written by the client.
+   */
   'storageos'?: (_berth_core_v1_StorageOSVolumeSource__Input | null);
+  /**
+   * A volume of a CSI driver that lives as long as the pod. Written by the client.
+   */
   'csi'?: (_berth_core_v1_CSIVolumeSource__Input | null);
+  /**
+   * A claim that is made for the pod and deleted with it. Written by the client.
+   */
   'ephemeral'?: (_berth_core_v1_EphemeralVolumeSource__Input | null);
+  /**
+   * The files of an image. Written by the client.
+   */
   'image'?: (_berth_core_v1_ImageVolumeSource__Input | null);
 }
 
+/**
+ * Where the content of a volume comes from; exactly one is set.
+ */
 export interface VolumeSource {
+  /**
+   * A file or folder of the node. Written by the client.
+   */
   'hostPath'?: (_berth_core_v1_HostPathVolumeSource);
+  /**
+   * A folder that lives as long as the pod. Written by the client.
+   */
   'emptyDir'?: (_berth_core_v1_EmptyDirVolumeSource);
+  /**
+   * A disk of Google Compute Engine. Written by the client.
+   */
   'gcePersistentDisk'?: (_berth_core_v1_GCEPersistentDiskVolumeSource);
+  /**
+   * A disk of Amazon EBS. Written by the client.
+   */
   'awsElasticBlockStore'?: (_berth_core_v1_AWSElasticBlockStoreVolumeSource);
+  /**
+   * A clone of a git repository. Written by the client.
+   */
   'gitRepo'?: (_berth_core_v1_GitRepoVolumeSource);
+  /**
+   * Keys of a Secret. Written by the client.
+   */
   'secret'?: (_berth_core_v1_SecretVolumeSource);
+  /**
+   * A folder of an NFS server. Written by the client.
+   */
   'nfs'?: (_berth_core_v1_NFSVolumeSource);
+  /**
+   * A disk over iSCSI. Written by the client.
+   */
   'iscsi'?: (_berth_core_v1_ISCSIVolumeSource);
+  /**
+   * A volume of GlusterFS. Written by the client.
+   */
   'glusterfs'?: (_berth_core_v1_GlusterfsVolumeSource);
+  /**
+   * A claim on persistent storage. Written by the client.
+   */
   'persistentVolumeClaim'?: (_berth_core_v1_PersistentVolumeClaimVolumeSource);
+  /**
+   * A block image of Ceph. Written by the client.
+   */
   'rbd'?: (_berth_core_v1_RBDVolumeSource);
+  /**
+   * A volume of a driver program on the node. Written by the client.
+   */
   'flexVolume'?: (_berth_core_v1_FlexVolumeSource);
+  /**
+   * A disk of OpenStack. Written by the client.
+   */
   'cinder'?: (_berth_core_v1_CinderVolumeSource);
+  /**
+   * A folder of CephFS. Written by the client.
+   */
   'cephfs'?: (_berth_core_v1_CephFSVolumeSource);
+  /**
+   * A dataset of Flocker. Written by the client.
+   */
   'flocker'?: (_berth_core_v1_FlockerVolumeSource);
+  /**
+   * Fields of the pod. Written by the client.
+   */
   'downwardAPI'?: (_berth_core_v1_DownwardAPIVolumeSource);
+  /**
+   * A disk over Fibre Channel. Written by the client.
+   */
   'fc'?: (_berth_core_v1_FCVolumeSource);
+  /**
+   * A file share of Azure. Written by the client.
+   */
   'azureFile'?: (_berth_core_v1_AzureFileVolumeSource);
+  /**
+   * Keys of a ConfigMap. Written by the client.
+   */
   'configMap'?: (_berth_core_v1_ConfigMapVolumeSource);
+  /**
+   * A disk of vSphere. Written by the client.
+   */
   'vsphereVolume'?: (_berth_core_v1_VsphereVirtualDiskVolumeSource);
+  /**
+   * A volume of Quobyte. Written by the client.
+   */
   'quobyte'?: (_berth_core_v1_QuobyteVolumeSource);
+  /**
+   * A data disk of Azure. Written by the client.
+   */
   'azureDisk'?: (_berth_core_v1_AzureDiskVolumeSource);
+  /**
+   * A disk of the Photon Controller. Written by the client.
+   */
   'photonPersistentDisk'?: (_berth_core_v1_PhotonPersistentDiskVolumeSource);
+  /**
+   * A volume of Portworx. Written by the client.
+   */
   'portworxVolume'?: (_berth_core_v1_PortworxVolumeSource);
+  /**
+   * A volume of ScaleIO. Written by the client.
+   */
   'scaleIO'?: (_berth_core_v1_ScaleIOVolumeSource);
+  /**
+   * Several sources in one folder. Written by the client.
+   */
   'projected'?: (_berth_core_v1_ProjectedVolumeSource);
+  /**
+   * A volume of StorageOS. Written by the client.
+   */
   'storageos'?: (_berth_core_v1_StorageOSVolumeSource);
+  /**
+   * A volume of a CSI driver that lives as long as the pod. Written by the client.
+   */
   'csi'?: (_berth_core_v1_CSIVolumeSource);
+  /**
+   * A claim that is made for the pod and deleted with it. Written by the client.
+   */
   'ephemeral'?: (_berth_core_v1_EphemeralVolumeSource);
+  /**
+   * The files of an image. Written by the client.
+   */
   'image'?: (_berth_core_v1_ImageVolumeSource);
 }

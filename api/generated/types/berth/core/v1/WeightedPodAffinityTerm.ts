@@ -3,12 +3,30 @@
 
 import type { PodAffinityTerm__Input as _berth_core_v1_PodAffinityTerm__Input, PodAffinityTerm as _berth_core_v1_PodAffinityTerm } from '../../../berth/core/v1/PodAffinityTerm.ts';
 
+/**
+ * A wish about other pods and how much it weighs.
+ */
 export interface WeightedPodAffinityTerm__Input {
+  /**
+   * 1 to 100. Written by the client.
+   */
   'weight'?: (number);
+  /**
+   * The wish. Written by the client.
+   */
   'podAffinityTerm'?: (_berth_core_v1_PodAffinityTerm__Input | null);
 }
 
+/**
+ * A wish about other pods and how much it weighs.
+ */
 export interface WeightedPodAffinityTerm {
+  /**
+   * 1 to 100. Written by the client.
+   */
   'weight'?: (number);
+  /**
+   * The wish. Written by the client.
+   */
   'podAffinityTerm'?: (_berth_core_v1_PodAffinityTerm);
 }

@@ -2,10 +2,25 @@
 // Original file: proto/berth/core/v1/security.proto
 
 
+/**
+ * Settings of Windows containers, which Berth does not run.
+ */
 export interface WindowsSecurityContextOptions__Input {
+  /**
+   * The name of a managed service account's credential specification. Written by the client.
+   */
   'gmsaCredentialSpecName'?: (string);
+  /**
+   * That specification itself. Written by the client.
+   */
   'gmsaCredentialSpec'?: (string);
+  /**
+   * The Windows user of the first process. Written by the client.
+   */
   'runAsUserName'?: (string);
+  /**
+   * Whether the container runs as a process of the host. Written by the client.
+   */
   'hostProcess'?: (boolean);
   '_gmsaCredentialSpecName'?: "gmsaCredentialSpecName";
   '_gmsaCredentialSpec'?: "gmsaCredentialSpec";
@@ -13,9 +28,24 @@ export interface WindowsSecurityContextOptions__Input {
   '_hostProcess'?: "hostProcess";
 }
 
+/**
+ * Settings of Windows containers, which Berth does not run.
+ */
 export interface WindowsSecurityContextOptions {
+  /**
+   * The name of a managed service account's credential specification. Written by the client.
+   */
   'gmsaCredentialSpecName'?: (string);
+  /**
+   * That specification itself. Written by the client.
+   */
   'gmsaCredentialSpec'?: (string);
+  /**
+   * The Windows user of the first process. Written by the client.
+   */
   'runAsUserName'?: (string);
+  /**
+   * Whether the container runs as a process of the host. Written by the client.
+   */
   'hostProcess'?: (boolean);
 }

@@ -4,21 +4,63 @@
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * One thing that is true, false or unknown of an object.
+ */
 export interface Condition__Input {
+  /**
+   * What it is about, in CamelCase; one of each on an object. Written by the component that observes it.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the component that observes it.
+   */
   'status'?: (string);
+  /**
+   * The metadata.generation that was looked at. Written by the component that observes it.
+   */
   'observedGeneration'?: (number | string | Long);
+  /**
+   * When status last changed. Written by the component that observes it.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * Why, as one word in CamelCase for programs. Written by the component that observes it.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by the component that observes it.
+   */
   'message'?: (string);
   '_observedGeneration'?: "observedGeneration";
 }
 
+/**
+ * One thing that is true, false or unknown of an object.
+ */
 export interface Condition {
+  /**
+   * What it is about, in CamelCase; one of each on an object. Written by the component that observes it.
+   */
   'type'?: (string);
+  /**
+   * "True", "False" or "Unknown". Written by the component that observes it.
+   */
   'status'?: (string);
+  /**
+   * The metadata.generation that was looked at. Written by the component that observes it.
+   */
   'observedGeneration'?: (number);
+  /**
+   * When status last changed. Written by the component that observes it.
+   */
   'lastTransitionTime'?: (_google_protobuf_Timestamp);
+  /**
+   * Why, as one word in CamelCase for programs. Written by the component that observes it.
+   */
   'reason'?: (string);
+  /**
+   * Why, as a sentence for people. Written by the component that observes it.
+   */
   'message'?: (string);
 }

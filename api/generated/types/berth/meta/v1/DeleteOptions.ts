@@ -4,12 +4,33 @@
 import type { Preconditions__Input as _berth_meta_v1_Preconditions__Input, Preconditions as _berth_meta_v1_Preconditions } from '../../../berth/meta/v1/Preconditions.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * How an object is deleted.
+ */
 export interface DeleteOptions__Input {
+  /**
+   * Seconds that the object gets to stop; 0: at once; absent: the object's own. Written by the client.
+   */
   'gracePeriodSeconds'?: (number | string | Long);
+  /**
+   * What must be true of the object, or else nothing is deleted. Written by the client.
+   */
   'preconditions'?: (_berth_meta_v1_Preconditions__Input | null);
+  /**
+   * Older form of propagationPolicy: true is "Orphan". Not together with it. Written by the client.
+   */
   'orphanDependents'?: (boolean);
+  /**
+   * "Background", "Foreground" or "Orphan": what becomes of the objects that it owns. Written by the client.
+   */
   'propagationPolicy'?: (string);
+  /**
+   * "All" runs every step but deletes nothing. Written by the client.
+   */
   'dryRun'?: (string)[];
+  /**
+   * Whether an object that can no longer be read is deleted all the same. Written by the client.
+   */
   'ignoreStoreReadErrorWithClusterBreakingPotential'?: (boolean);
   '_gracePeriodSeconds'?: "gracePeriodSeconds";
   '_orphanDependents'?: "orphanDependents";
@@ -17,11 +38,32 @@ export interface DeleteOptions__Input {
   '_ignoreStoreReadErrorWithClusterBreakingPotential'?: "ignoreStoreReadErrorWithClusterBreakingPotential";
 }
 
+/**
+ * How an object is deleted.
+ */
 export interface DeleteOptions {
+  /**
+   * Seconds that the object gets to stop; 0: at once; absent: the object's own. Written by the client.
+   */
   'gracePeriodSeconds'?: (number);
+  /**
+   * What must be true of the object, or else nothing is deleted. Written by the client.
+   */
   'preconditions'?: (_berth_meta_v1_Preconditions);
+  /**
+   * Older form of propagationPolicy: true is "Orphan". Not together with it. Written by the client.
+   */
   'orphanDependents'?: (boolean);
+  /**
+   * "Background", "Foreground" or "Orphan": what becomes of the objects that it owns. Written by the client.
+   */
   'propagationPolicy'?: (string);
+  /**
+   * "All" runs every step but deletes nothing. Written by the client.
+   */
   'dryRun'?: (string)[];
+  /**
+   * Whether an object that can no longer be read is deleted all the same. Written by the client.
+   */
   'ignoreStoreReadErrorWithClusterBreakingPotential'?: (boolean);
 }

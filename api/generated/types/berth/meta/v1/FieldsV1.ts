@@ -2,10 +2,22 @@
 // Original file: proto/berth/meta/v1/object_meta.proto
 
 
+/**
+ * A set of fields, as server-side apply writes it down.
+ */
 export interface FieldsV1__Input {
+  /**
+   * The set as a JSON document. Written by the API server.
+   */
   'Raw'?: (Buffer | Uint8Array | string);
 }
 
+/**
+ * A set of fields, as server-side apply writes it down.
+ */
 export interface FieldsV1 {
+  /**
+   * The set as a JSON document. Written by the API server.
+   */
   'Raw'?: (Buffer);
 }

@@ -3,14 +3,38 @@
 
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * A number or a text, e.g. a port by number or by name.
+ */
 export interface IntOrString__Input {
+  /**
+   * 0: intVal is meant; 1: strVal is meant. Written by who writes the field.
+   */
   'type'?: (number | string | Long);
+  /**
+   * The number. Written by who writes the field.
+   */
   'intVal'?: (number);
+  /**
+   * The text. Written by who writes the field.
+   */
   'strVal'?: (string);
 }
 
+/**
+ * A number or a text, e.g. a port by number or by name.
+ */
 export interface IntOrString {
+  /**
+   * 0: intVal is meant; 1: strVal is meant. Written by who writes the field.
+   */
   'type'?: (number);
+  /**
+   * The number. Written by who writes the field.
+   */
   'intVal'?: (number);
+  /**
+   * The text. Written by who writes the field.
+   */
   'strVal'?: (string);
 }

@@ -3,12 +3,30 @@
 
 import type { LabelSelectorRequirement__Input as _berth_meta_v1_LabelSelectorRequirement__Input, LabelSelectorRequirement as _berth_meta_v1_LabelSelectorRequirement } from '../../../berth/meta/v1/LabelSelectorRequirement.ts';
 
+/**
+ * Chooses objects by their labels; all rules must fit, and no rule at all chooses everything.
+ */
 export interface LabelSelector__Input {
+  /**
+   * Labels that must be there, each with this value. Written by the client.
+   */
   'matchLabels'?: ({[key: string]: string});
+  /**
+   * Further rules. Written by the client.
+   */
   'matchExpressions'?: (_berth_meta_v1_LabelSelectorRequirement__Input)[];
 }
 
+/**
+ * Chooses objects by their labels; all rules must fit, and no rule at all chooses everything.
+ */
 export interface LabelSelector {
+  /**
+   * Labels that must be there, each with this value. Written by the client.
+   */
   'matchLabels'?: ({[key: string]: string});
+  /**
+   * Further rules. Written by the client.
+   */
   'matchExpressions'?: (_berth_meta_v1_LabelSelectorRequirement)[];
 }

@@ -2,14 +2,38 @@
 // Original file: proto/berth/meta/v1/object_meta.proto
 
 
+/**
+ * One rule on a label.
+ */
 export interface LabelSelectorRequirement__Input {
+  /**
+   * The label. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * "In", "NotIn", "Exists" or "DoesNotExist". Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * What to compare with; none for Exists and DoesNotExist. Written by the client.
+   */
   'values'?: (string)[];
 }
 
+/**
+ * One rule on a label.
+ */
 export interface LabelSelectorRequirement {
+  /**
+   * The label. Written by the client.
+   */
   'key'?: (string);
+  /**
+   * "In", "NotIn", "Exists" or "DoesNotExist". Written by the client.
+   */
   'operator'?: (string);
+  /**
+   * What to compare with; none for Exists and DoesNotExist. Written by the client.
+   */
   'values'?: (string)[];
 }

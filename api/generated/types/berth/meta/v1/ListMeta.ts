@@ -4,21 +4,57 @@
 import type { ShardInfo__Input as _berth_meta_v1_ShardInfo__Input, ShardInfo as _berth_meta_v1_ShardInfo } from '../../../berth/meta/v1/ShardInfo.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * What is known of a page of objects.
+ */
 export interface ListMeta__Input {
+  /**
+   * Empty; an older field of Kubernetes. Written by the API server.
+   */
   'selfLink'?: (string);
+  /**
+   * The version that the page shows; a watch from here misses nothing. Written by the API server.
+   */
   'resourceVersion'?: (string);
+  /**
+   * Where the next page starts; empty on the last one. Written by the API server.
+   */
   'continue'?: (string);
+  /**
+   * How many objects follow after this page, when that is known. Written by the API server.
+   */
   'remainingItemCount'?: (number | string | Long);
+  /**
+   * Which part of the objects the page belongs to; absent: it is not one of several. Written by the API server.
+   */
   'shardInfo'?: (_berth_meta_v1_ShardInfo__Input | null);
   '_selfLink'?: "selfLink";
   '_resourceVersion'?: "resourceVersion";
   '_remainingItemCount'?: "remainingItemCount";
 }
 
+/**
+ * What is known of a page of objects.
+ */
 export interface ListMeta {
+  /**
+   * Empty; an older field of Kubernetes. Written by the API server.
+   */
   'selfLink'?: (string);
+  /**
+   * The version that the page shows; a watch from here misses nothing. Written by the API server.
+   */
   'resourceVersion'?: (string);
+  /**
+   * Where the next page starts; empty on the last one. Written by the API server.
+   */
   'continue'?: (string);
+  /**
+   * How many objects follow after this page, when that is known. Written by the API server.
+   */
   'remainingItemCount'?: (number);
+  /**
+   * Which part of the objects the page belongs to; absent: it is not one of several. Written by the API server.
+   */
   'shardInfo'?: (_berth_meta_v1_ShardInfo);
 }

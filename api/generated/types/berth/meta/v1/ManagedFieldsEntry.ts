@@ -4,22 +4,70 @@
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 import type { FieldsV1__Input as _berth_meta_v1_FieldsV1__Input, FieldsV1 as _berth_meta_v1_FieldsV1 } from '../../../berth/meta/v1/FieldsV1.ts';
 
+/**
+ * The fields of an object that one manager owns.
+ */
 export interface ManagedFieldsEntry__Input {
+  /**
+   * The manager's name, as it gave it with its writes. Written by the API server.
+   */
   'manager'?: (string);
+  /**
+   * "Apply" or "Update": how it wrote them. Written by the API server.
+   */
   'operation'?: (string);
+  /**
+   * The version that the set of fields is in. Written by the API server.
+   */
   'apiVersion'?: (string);
+  /**
+   * When the set last changed. Written by the API server.
+   */
   'time'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * The form of the set: "FieldsV1". Written by the API server.
+   */
   'fieldsType'?: (string);
+  /**
+   * The set. Written by the API server.
+   */
   'fieldsV1'?: (_berth_meta_v1_FieldsV1__Input | null);
+  /**
+   * The subresource that was written, e.g. "status"; empty for the object itself. Written by the API server.
+   */
   'subresource'?: (string);
 }
 
+/**
+ * The fields of an object that one manager owns.
+ */
 export interface ManagedFieldsEntry {
+  /**
+   * The manager's name, as it gave it with its writes. Written by the API server.
+   */
   'manager'?: (string);
+  /**
+   * "Apply" or "Update": how it wrote them. Written by the API server.
+   */
   'operation'?: (string);
+  /**
+   * The version that the set of fields is in. Written by the API server.
+   */
   'apiVersion'?: (string);
+  /**
+   * When the set last changed. Written by the API server.
+   */
   'time'?: (_google_protobuf_Timestamp);
+  /**
+   * The form of the set: "FieldsV1". Written by the API server.
+   */
   'fieldsType'?: (string);
+  /**
+   * The set. Written by the API server.
+   */
   'fieldsV1'?: (_berth_meta_v1_FieldsV1);
+  /**
+   * The subresource that was written, e.g. "status"; empty for the object itself. Written by the API server.
+   */
   'subresource'?: (string);
 }

@@ -6,21 +6,69 @@ import type { OwnerReference__Input as _berth_meta_v1_OwnerReference__Input, Own
 import type { ManagedFieldsEntry__Input as _berth_meta_v1_ManagedFieldsEntry__Input, ManagedFieldsEntry as _berth_meta_v1_ManagedFieldsEntry } from '../../../berth/meta/v1/ManagedFieldsEntry.ts';
 import type { Long } from '@grpc/proto-loader';
 
+/**
+ * What every object has.
+ */
 export interface ObjectMeta__Input {
+  /**
+   * The object's name, once in its namespace and kind; never changes. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The beginning of a name that the API server completes when name is absent. Written by the client.
+   */
   'generateName'?: (string);
+  /**
+   * The object's namespace; absent for kinds without one; never changes. Written by the client.
+   */
   'namespace'?: (string);
+  /**
+   * Empty; an older field of Kubernetes. Written by nobody.
+   */
   'selfLink'?: (string);
+  /**
+   * Names this very object; never used again, not even for the same name. Written by the API server.
+   */
   'uid'?: (string);
+  /**
+   * The version of the object, new with every change; only to be compared for equality. Written by the API server.
+   */
   'resourceVersion'?: (string);
+  /**
+   * Counts the changes of what is wanted (spec), from 1 on. Written by the API server.
+   */
   'generation'?: (number | string | Long);
+  /**
+   * When the object was created. Written by the API server.
+   */
   'creationTimestamp'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * When the object is to be gone; set by a delete that takes time, and never taken back. Written by the API server.
+   */
   'deletionTimestamp'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * How many seconds lie between the delete and deletionTimestamp. Written by the API server.
+   */
   'deletionGracePeriodSeconds'?: (number | string | Long);
+  /**
+   * Short values by key, for selectors to choose by. Written by the client.
+   */
   'labels'?: ({[key: string]: string});
+  /**
+   * Values of any form by key, for tools to keep notes in; nothing selects by them. Written by the client.
+   */
   'annotations'?: ({[key: string]: string});
+  /**
+   * The objects that this one belongs to; when all are gone, so is it. Written by the client, mostly a controller.
+   */
   'ownerReferences'?: (_berth_meta_v1_OwnerReference__Input)[];
+  /**
+   * Names of those who must do something before the object goes; the last to leave lets it go. Written by the client.
+   */
   'finalizers'?: (string)[];
+  /**
+   * Who owns which fields. Written by the API server.
+   */
   'managedFields'?: (_berth_meta_v1_ManagedFieldsEntry__Input)[];
   '_name'?: "name";
   '_generateName'?: "generateName";
@@ -32,20 +80,68 @@ export interface ObjectMeta__Input {
   '_deletionGracePeriodSeconds'?: "deletionGracePeriodSeconds";
 }
 
+/**
+ * What every object has.
+ */
 export interface ObjectMeta {
+  /**
+   * The object's name, once in its namespace and kind; never changes. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The beginning of a name that the API server completes when name is absent. Written by the client.
+   */
   'generateName'?: (string);
+  /**
+   * The object's namespace; absent for kinds without one; never changes. Written by the client.
+   */
   'namespace'?: (string);
+  /**
+   * Empty; an older field of Kubernetes. Written by nobody.
+   */
   'selfLink'?: (string);
+  /**
+   * Names this very object; never used again, not even for the same name. Written by the API server.
+   */
   'uid'?: (string);
+  /**
+   * The version of the object, new with every change; only to be compared for equality. Written by the API server.
+   */
   'resourceVersion'?: (string);
+  /**
+   * Counts the changes of what is wanted (spec), from 1 on. Written by the API server.
+   */
   'generation'?: (number);
+  /**
+   * When the object was created. Written by the API server.
+   */
   'creationTimestamp'?: (_google_protobuf_Timestamp);
+  /**
+   * When the object is to be gone; set by a delete that takes time, and never taken back. Written by the API server.
+   */
   'deletionTimestamp'?: (_google_protobuf_Timestamp);
+  /**
+   * How many seconds lie between the delete and deletionTimestamp. Written by the API server.
+   */
   'deletionGracePeriodSeconds'?: (number);
+  /**
+   * Short values by key, for selectors to choose by. Written by the client.
+   */
   'labels'?: ({[key: string]: string});
+  /**
+   * Values of any form by key, for tools to keep notes in; nothing selects by them. Written by the client.
+   */
   'annotations'?: ({[key: string]: string});
+  /**
+   * The objects that this one belongs to; when all are gone, so is it. Written by the client, mostly a controller.
+   */
   'ownerReferences'?: (_berth_meta_v1_OwnerReference)[];
+  /**
+   * Names of those who must do something before the object goes; the last to leave lets it go. Written by the client.
+   */
   'finalizers'?: (string)[];
+  /**
+   * Who owns which fields. Written by the API server.
+   */
   'managedFields'?: (_berth_meta_v1_ManagedFieldsEntry)[];
 }

@@ -2,22 +2,64 @@
 // Original file: proto/berth/meta/v1/object_meta.proto
 
 
+/**
+ * An object of the same namespace (or without one) that another belongs to.
+ */
 export interface OwnerReference__Input {
+  /**
+   * The owner's kind. Written by the client.
+   */
   'kind'?: (string);
+  /**
+   * The owner's name. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The owner's uid. Written by the client.
+   */
   'uid'?: (string);
+  /**
+   * The group and version of the owner's kind. Written by the client.
+   */
   'apiVersion'?: (string);
+  /**
+   * Whether this owner is the one that manages the object; at most one is. Written by the client.
+   */
   'controller'?: (boolean);
+  /**
+   * Whether a foreground delete of the owner waits for this object. Written by the client.
+   */
   'blockOwnerDeletion'?: (boolean);
   '_controller'?: "controller";
   '_blockOwnerDeletion'?: "blockOwnerDeletion";
 }
 
+/**
+ * An object of the same namespace (or without one) that another belongs to.
+ */
 export interface OwnerReference {
+  /**
+   * The owner's kind. Written by the client.
+   */
   'kind'?: (string);
+  /**
+   * The owner's name. Written by the client.
+   */
   'name'?: (string);
+  /**
+   * The owner's uid. Written by the client.
+   */
   'uid'?: (string);
+  /**
+   * The group and version of the owner's kind. Written by the client.
+   */
   'apiVersion'?: (string);
+  /**
+   * Whether this owner is the one that manages the object; at most one is. Written by the client.
+   */
   'controller'?: (boolean);
+  /**
+   * Whether a foreground delete of the owner waits for this object. Written by the client.
+   */
   'blockOwnerDeletion'?: (boolean);
 }

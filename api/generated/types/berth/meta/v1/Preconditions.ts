@@ -2,14 +2,32 @@
 // Original file: proto/berth/meta/v1/requests.proto
 
 
+/**
+ * What must be true of an object before it is deleted.
+ */
 export interface Preconditions__Input {
+  /**
+   * Its uid must be this one. Written by the client.
+   */
   'uid'?: (string);
+  /**
+   * Its version must be this one. Written by the client.
+   */
   'resourceVersion'?: (string);
   '_uid'?: "uid";
   '_resourceVersion'?: "resourceVersion";
 }
 
+/**
+ * What must be true of an object before it is deleted.
+ */
 export interface Preconditions {
+  /**
+   * Its uid must be this one. Written by the client.
+   */
   'uid'?: (string);
+  /**
+   * Its version must be this one. Written by the client.
+   */
   'resourceVersion'?: (string);
 }

@@ -2,10 +2,22 @@
 // Original file: proto/berth/meta/v1/quantity.proto
 
 
+/**
+ * An amount, kept as it was written.
+ */
 export interface Quantity__Input {
+  /**
+   * A number with a unit: "250m" (thousandths), "1.5", "64Mi" (1024), "2G" (1000), "1e3". Written by who writes the field.
+   */
   'string'?: (string);
 }
 
+/**
+ * An amount, kept as it was written.
+ */
 export interface Quantity {
+  /**
+   * A number with a unit: "250m" (thousandths), "1.5", "64Mi" (1024), "2G" (1000), "1e3". Written by who writes the field.
+   */
   'string'?: (string);
 }

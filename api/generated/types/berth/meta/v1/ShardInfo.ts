@@ -2,10 +2,22 @@
 // Original file: proto/berth/meta/v1/object_meta.proto
 
 
+/**
+ * Which part of all objects a page belongs to.
+ */
 export interface ShardInfo__Input {
+  /**
+   * The selector that the page was asked for with. Written by the API server.
+   */
   'selector'?: (string);
 }
 
+/**
+ * Which part of all objects a page belongs to.
+ */
 export interface ShardInfo {
+  /**
+   * The selector that the page was asked for with. Written by the API server.
+   */
   'selector'?: (string);
 }

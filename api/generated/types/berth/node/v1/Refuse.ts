@@ -12,7 +12,7 @@ export interface Refuse__Input {
    */
   'streamId'?: (string);
   /**
-   * Why.
+   * Why it cannot be served.
    */
   'status'?: (_google_rpc_Status__Input | null);
 }
@@ -26,7 +26,7 @@ export interface Refuse {
    */
   'streamId'?: (string);
   /**
-   * Why.
+   * Why it cannot be served.
    */
   'status'?: (_google_rpc_Status);
 }
