@@ -3,7 +3,8 @@ import { defineKind } from '../kind.ts';
 import { podColumns } from './columns.ts';
 import { defaultPod } from './defaults.ts';
 import { podLifecycle } from './lifecycle.ts';
-import { validatePod } from './validate.ts';
+import { podWarnings, validatePod } from './validate.ts';
+import { validatePodStatusUpdate, validatePodUpdate } from './validate-update.ts';
 
 export const pod = defineKind<Pod>()({
   kind: 'Pod',
@@ -19,7 +20,9 @@ export const pod = defineKind<Pod>()({
   nameRule: 'subdomain',
   defaults: defaultPod,
   validate: validatePod,
-  validateUpdate: () => [],
+  validateUpdate: validatePodUpdate,
+  validateStatusUpdate: validatePodStatusUpdate,
+  warnings: podWarnings,
   selectableFields: {
     'spec.nodeName': (object) => object.spec?.nodeName ?? '',
     'spec.restartPolicy': (object) => object.spec?.restartPolicy ?? '',

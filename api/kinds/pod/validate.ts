@@ -1,14 +1,105 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
-import { required } from '../../errors/violations.ts';
-import type { Pod } from '../../generated/types.ts';
+import { forbidden, invalidValue, required } from '../../errors/violations.ts';
+import type { Pod, PodSpec } from '../../generated/types.ts';
+import { labelNameError, qualifiedNameError, subdomainNameError } from '../../meta/names.ts';
+import { checkIp, checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
+import { checkFieldSupport, compileFieldSupport } from '../field-support.ts';
+import { podFields } from './fields.ts';
+import { checkContainers } from './validate-containers.ts';
+import { checkAmounts, checkResources } from './validate-resources.ts';
+import { checkScheduling } from './validate-scheduling.ts';
+import { checkPodSecurity } from './validate-security.ts';
+import { checkVolumes } from './validate-volumes.ts';
 
+const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
+const DNS_POLICIES = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
+const NAMESERVERS_MAX = 3;
+const SEARCHES_MAX = 32;
+const DEADLINE_MAX = 2 ** 31 - 1;
+
+const support = compileFieldSupport('berth.core.v1.Pod', podFields);
+
+/** Kubernetes' rules for a pod's spec, and the fields that Berth refuses. Defaults have run. */
 export function validatePod(pod: Pod): FieldViolation[] {
-  const violations: FieldViolation[] = [];
-  const containers = pod.spec?.containers ?? [];
-  if (containers.length === 0) violations.push(required('spec.containers'));
-  containers.forEach((container, i) => {
-    if (!container.name) violations.push(required(`spec.containers[${i}].name`));
-    if (!container.image) violations.push(required(`spec.containers[${i}].image`));
+  const out: Violations = [];
+  const spec = pod.spec ?? {};
+  checkVolumes(out, spec.volumes);
+  checkContainers(out, spec);
+  checkTimes(out, spec);
+  checkNames(out, spec);
+  checkDns(out, spec);
+  checkScheduling(out, spec);
+  checkPodSecurity(out, 'spec.securityContext', spec.securityContext);
+  checkResources(out, 'spec.resources', spec.resources, spec);
+  checkAmounts(out, 'spec.overhead', spec.overhead);
+  checkHost(out, spec);
+  const refused = checkFieldSupport(support, pod).violations;
+  return refused.length === 0 ? out : out.concat(refused);
+}
+
+/** One sentence for each field of an accepted pod that Berth does not act on. */
+export function podWarnings(pod: Pod): string[] {
+  return checkFieldSupport(support, pod).warnings;
+}
+
+function checkTimes(out: Violations, spec: PodSpec): void {
+  checkRange(out, 'spec', '.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds, 0);
+  checkRange(out, 'spec', '.activeDeadlineSeconds', spec.activeDeadlineSeconds, 1, DEADLINE_MAX);
+}
+
+function checkNames(out: Violations, spec: PodSpec): void {
+  checkRequired(out, 'spec', '.restartPolicy', spec.restartPolicy);
+  checkOneOf(out, 'spec', '.restartPolicy', spec.restartPolicy, RESTART_POLICIES);
+  checkOneOf(out, 'spec', '.preemptionPolicy', spec.preemptionPolicy, ['PreemptLowerPriority', 'Never']);
+  checkOneOf(out, 'spec', '.os.name', spec.os?.name, ['linux', 'windows']);
+  for (const name of ['nodeName', 'serviceAccountName', 'runtimeClassName', 'priorityClassName', 'schedulerName'] as const) {
+    if (spec[name]) checkRule(out, 'spec', `.${name}`, spec[name], subdomainNameError(spec[name]));
+  }
+  for (const name of ['hostname', 'subdomain'] as const) {
+    if (spec[name]) checkRule(out, 'spec', `.${name}`, spec[name], labelNameError(spec[name]));
+  }
+  spec.imagePullSecrets?.forEach(({ name }, i) => {
+    checkRequired(out, 'spec', `.imagePullSecrets[${i}].name`, name);
   });
-  return violations;
+  spec.readinessGates?.forEach(({ conditionType = '' }, i) => {
+    checkRule(out, 'spec', `.readinessGates[${i}].conditionType`, conditionType, qualifiedNameError(conditionType));
+  });
+}
+
+function checkDns(out: Violations, spec: PodSpec): void {
+  checkOneOf(out, 'spec', '.dnsPolicy', spec.dnsPolicy, DNS_POLICIES);
+  const { nameservers = [], searches = [], options = [] } = spec.dnsConfig ?? {};
+  if (spec.dnsPolicy === 'None' && nameservers.length === 0) {
+    out.push(required('spec.dnsConfig.nameservers', 'dnsPolicy None needs at least one'));
+  }
+  const at = 'spec.dnsConfig';
+  if (nameservers.length > NAMESERVERS_MAX)
+    out.push(invalidValue(`${at}.nameservers`, nameservers.length, `must be at most ${NAMESERVERS_MAX}`));
+  if (searches.length > SEARCHES_MAX)
+    out.push(invalidValue(`${at}.searches`, searches.length, `must be at most ${SEARCHES_MAX}`));
+  nameservers.forEach((server, i) => {
+    checkIp(out, at, `.nameservers[${i}]`, server);
+  });
+  options.forEach(({ name }, i) => {
+    checkRequired(out, at, `.options[${i}].name`, name);
+  });
+}
+
+function checkHost(out: Violations, spec: PodSpec): void {
+  if (spec.shareProcessNamespace && spec.hostPID) {
+    out.push(invalidValue('spec.shareProcessNamespace', true, 'may not be set together with hostPID'));
+  }
+  if (spec.hostUsers === false) {
+    for (const name of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
+      if (spec[name]) out.push(forbidden(`spec.${name}`, 'may not be set when hostUsers is false'));
+    }
+  }
+  spec.hostAliases?.forEach(({ ip, hostnames = [] }, i) => {
+    const at = `spec.hostAliases[${i}]`;
+    checkRequired(out, at, '.ip', ip);
+    checkIp(out, at, '.ip', ip);
+    hostnames.forEach((name, j) => {
+      checkRule(out, at, `.hostnames[${j}]`, name, subdomainNameError(name));
+    });
+  });
 }
