@@ -1,0 +1,148 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { conflict } from '../api/errors/index.ts';
+import type { Event, Node, Pod } from '../api/generated/types.ts';
+import type { Client } from '../client/index.ts';
+import { node, pod } from '../test/builders/index.ts';
+import { createFakeClock, settle } from '../test/fakes/fake-clock.ts';
+import { createFakeLogger } from '../test/fakes/fake-logger.ts';
+// The fake loads it with the first patch; loaded beforehand, that takes no time.
+import '../test/fakes/fake-patch.ts';
+import { createFakePodClient } from '../test/fakes/fake-pod-client.ts';
+import { createFakeResourceClient } from '../test/fakes/fake-resource-client.ts';
+import { runScheduler } from './main.ts';
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+async function start(nodes: readonly Node[], objects: readonly Pod[] = []) {
+  const clock = createFakeClock();
+  const logger = createFakeLogger();
+  const pods = createFakePodClient({ objects });
+  const nodeClient = createFakeResourceClient<Node>({ kind: 'Node', objects: nodes });
+  const events = createFakeResourceClient<Event>({ kind: 'Event' });
+  const client = { pods, nodes: nodeClient, events } as unknown as Client;
+  const controller = new AbortController();
+  const running = runScheduler({ client, random: () => 0, clock, logger }, controller.signal);
+  stops.push(async () => {
+    controller.abort();
+    await running;
+  });
+  const pass = async (ms = 0) => {
+    for (let turn = 0; turn < 5; turn++) await settle();
+    await clock.advance(ms);
+    for (let turn = 0; turn < 10; turn++) await settle();
+  };
+  await pass();
+  const condition = (name: string) =>
+    pods.stored(`default/${name}`)?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  const told = () => events.objects().map(({ reason, message }) => `${reason}: ${message}`);
+  const bindings = () => pods.bindings.map(({ pod, nodeName }) => `${pod} -> ${nodeName}`);
+  return { pods, nodes: nodeClient, pass, condition, told, bindings, logger };
+}
+
+describe('runScheduler', () => {
+  it('binds a pending pod and tells it in an event', async () => {
+    const { pods, pass, told, bindings } = await start([node('n1').build()]);
+    pods.put(pod('web').build());
+    await pass();
+    expect(bindings()).toEqual(['default/web -> n1']);
+    expect(told()).toEqual(['Scheduled: assigned default/web to n1']);
+  });
+
+  it('finds in the API what was left when it starts', async () => {
+    const full = pod('old').requests({ cpu: '4' }).on('n1').build();
+    const { bindings } = await start([node('n1').build(), node('n2').build()], [full, pod('a').requests({ cpu: '1' }).build()]);
+    expect(bindings()).toEqual(['default/a -> n2']);
+  });
+
+  it.each([
+    ['of another scheduler', pod('p').spec({ schedulerName: 'other' })],
+    ['that has finished', pod('p').phase('Failed')],
+    ['that is being deleted', pod('p').deleting(0)],
+    ['that a scheduling gate holds back', pod('p').spec({ schedulingGates: [{ name: 'quota' }] })],
+  ])('leaves a pod alone %s', async (_, built) => {
+    const { bindings } = await start([node('n1').build()], [built.build()]);
+    expect(bindings()).toEqual([]);
+  });
+
+  it('explains an unschedulable pod in its condition and an event, and binds it when a node fits', async () => {
+    const { nodes, pass, condition, told, bindings } = await start(
+      [node('n1').build(), node('n2').taint('k', 'NoSchedule', 'v').build()],
+      [pod('big').requests({ cpu: '6' }).build()],
+    );
+    const message = '0/2 nodes are available: 1 insufficient cpu, 1 node(s) had untolerated taint {k: v}.';
+    expect(condition('big')).toMatchObject({ status: 'False', reason: 'Unschedulable', message });
+    expect(told()).toEqual([`FailedScheduling: ${message}`]);
+    nodes.put(node('n3').capacity({ cpu: '8' }).build());
+    await pass(1_000);
+    expect(bindings()).toEqual(['default/big -> n3']);
+  });
+
+  it('does not write the same condition twice, nor wake a pod by its own condition', async () => {
+    const { pods, nodes, pass } = await start([node('n1').build()], [pod('big').requests({ cpu: '6' }).build()]);
+    await pass(60_000);
+    nodes.put(node('n1').taint('k', 'NoSchedule').build());
+    nodes.put(node('n1').build());
+    await pass(60_000);
+    expect(pods.callLog('patch')).toEqual(['patch default/big']);
+  });
+
+  it('binds a waiting pod when another frees its node', async () => {
+    const old = pod('old').requests({ cpu: '4' }).on('n1').build();
+    const { pods, pass, bindings } = await start([node('n1').build()], [old, pod('next').requests({ cpu: '1' }).build()]);
+    expect(bindings()).toEqual([]);
+    pods.remove('default/old');
+    await pass(1_000);
+    expect(bindings()).toEqual(['default/next -> n1']);
+  });
+
+  it('never puts more on a node than it holds, however fast pods come', async () => {
+    const { pods, pass, bindings, condition } = await start([node('n1').build()]);
+    for (let i = 0; i < 6; i++) pods.put(pod(`p${i}`).requests({ cpu: '1' }).build());
+    await pass();
+    expect(bindings()).toHaveLength(4);
+    expect([condition('p4')?.message, condition('p5')?.message]).toEqual(
+      Array(2).fill('0/1 nodes are available: 1 insufficient cpu.'),
+    );
+  });
+
+  it('takes a placement back and tries again when the binding is refused', async () => {
+    const { pods, pass, bindings, told } = await start([node('n1').build()]);
+    pods.failNextBind(conflict({ kind: 'Pod', name: 'web' }, 'node "n1" is full'));
+    pods.put(pod('web').requests({ cpu: '4' }).build());
+    await pass();
+    expect(told()).toEqual([]);
+    await pass(1_000);
+    expect(bindings()).toEqual(['default/web -> n1', 'default/web -> n1']);
+  });
+
+  it('tells of a binding that fails for another reason, and tries again', async () => {
+    const { pods, pass, bindings, condition } = await start([node('n1').build()]);
+    pods.failNextBind(new Error('disk on fire'));
+    pods.put(pod('web').build());
+    await pass();
+    expect(condition('web')).toMatchObject({
+      reason: 'SchedulerError',
+      message: 'plugin "DefaultBinder" failed in bind: disk on fire',
+    });
+    await pass(1_000);
+    expect(bindings()).toHaveLength(2);
+  });
+
+  it('does not put pods on a node that is not ready', async () => {
+    const { nodes, pass, bindings, condition } = await start([node('n1').ready(false).build()], [pod('web').build()]);
+    expect(condition('web')?.message).toBe('0/1 nodes are available: 1 node(s) were not ready.');
+    nodes.put(node('n1').build());
+    await pass(1_000);
+    expect(bindings()).toEqual(['default/web -> n1']);
+  });
+
+  it('spreads a burst over nodes instead of piling it onto one', async () => {
+    const { pods, pass, bindings } = await start([node('n1').build(), node('n2').build()]);
+    for (let i = 0; i < 4; i++) pods.put(pod(`p${i}`).requests({ cpu: '100m', memory: '64Mi' }).build());
+    await pass();
+    expect(bindings().map((line) => line.slice(-2))).toEqual(['n1', 'n2', 'n1', 'n2']);
+  });
+});
