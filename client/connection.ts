@@ -4,6 +4,7 @@ import { badRequest, internal } from '../api/errors/index.ts';
 import { onAbort } from './abort.ts';
 import { cancelled, type FailedCall, fromServiceError } from './call-errors.ts';
 import type { ConnectOptions } from './client.ts';
+import { createCredentials, serverName } from './credentials.ts';
 import { createDuplex, type Duplex } from './duplex.ts';
 import type { CallOptions } from './resource-client.ts';
 
@@ -64,8 +65,9 @@ class GrpcConnection implements Connection {
 
   constructor(options: ConnectOptions) {
     this.#options = options;
-    this.#client = new grpc.Client(options.address, credentials(options), {
+    this.#client = new grpc.Client(options.address, createCredentials(options), {
       ...channelOptions,
+      ...serverName(options.address),
       'grpc.primary_user_agent': options.userAgent ?? 'berth',
     });
   }
@@ -151,7 +153,7 @@ class GrpcConnection implements Connection {
     const { onWarning } = this.#options;
     if (onWarning) {
       const warn = (metadata: grpc.Metadata) => {
-        for (const text of metadata.get('berth-warning')) onWarning(String(text));
+        for (const text of readWarnings(metadata.get('berth-warning'))) onWarning(text);
       };
       call.on('metadata', warn);
       call.on('status', (status: grpc.StatusObject) => warn(status.metadata));
@@ -193,21 +195,16 @@ function deadline(timeoutMs: number | undefined): grpc.CallOptions {
   return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 }
 
-function credentials({ address, ca, cert, key, token }: ConnectOptions): grpc.ChannelCredentials {
-  if ((cert === undefined) !== (key === undefined))
-    throw badRequest(`connect to ${address}: a client certificate needs its key, and the other way round`);
-  let channel: grpc.ChannelCredentials;
+/** The texts are percent-encoded, since metadata is ASCII and several values may arrive joined by commas. */
+function readWarnings(values: readonly (string | Buffer)[]): string[] {
+  return values.flatMap((value) => String(value).split(',')).map((text) => decodeText(text.trim()));
+}
+
+function decodeText(text: string): string {
   try {
-    const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
-    channel = grpc.credentials.createSsl(Buffer.from(ca), pem(key), pem(cert));
-  } catch (cause) {
-    throw badRequest(`connect to ${address}: the certificates cannot be read: ${(cause as Error).message}`);
+    return decodeURIComponent(text);
+  } catch {
+    // Sent by somebody who does not encode: better as it is than not at all.
+    return text;
   }
-  if (token === undefined) return channel;
-  const bearer = grpc.credentials.createFromMetadataGenerator((_context, callback) => {
-    const metadata = new grpc.Metadata();
-    metadata.set('authorization', `Bearer ${token}`);
-    callback(null, metadata);
-  });
-  return grpc.credentials.combineChannelCredentials(channel, bearer);
 }

@@ -56,6 +56,8 @@ interface Pending {
 /** As client-go: enough for every object of a busy node to have its usual messages. */
 const defaultCacheSize = 4_096;
 const defaultQueueSize = 1_000;
+/** A name has 253 characters, of which the suffix takes up to 20. */
+const maxNameLength = 230;
 /** Kubernetes' limit of a message. */
 const maxMessageLength = 1_024;
 
@@ -134,7 +136,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       .toString(16)
       .padStart(6, '0')}`;
     return {
-      metadata: { name: `${about.name}.${suffix}`, namespace: about.namespace || 'default' },
+      metadata: { name: `${about.name?.slice(0, maxNameLength)}.${suffix}`, namespace: about.namespace || 'default' },
       involvedObject: about,
       type,
       reason,

@@ -1,0 +1,106 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigError, configPath, listContexts, loadContext, removeContext, upsertContext, useContext } from './config.ts';
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-config-'));
+  path = join(folder, 'deep', 'config');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const local = { address: '127.0.0.1:7443', ca: 'CA', cert: 'CERT', key: 'KEY' };
+
+describe('contexts file', () => {
+  it('is $BERTH_CONFIG, or lies in the home folder', () => {
+    expect(configPath({ BERTH_CONFIG: '/etc/berth/config' })).toBe('/etc/berth/config');
+    expect(configPath({})).toMatch(/\/\.berth\/config$/);
+  });
+
+  it('gives back what was written, readable by its owner only', async () => {
+    await upsertContext({ name: 'local', options: local, use: true }, path);
+    await upsertContext(
+      { name: 'far', options: { address: 'far:7443', ca: 'CA2', token: 'T' }, namespace: 'team', use: false },
+      path,
+    );
+    expect(await loadContext(undefined, path)).toEqual({
+      name: 'local',
+      namespace: 'default',
+      options: { ...local, token: undefined },
+    });
+    expect(await loadContext('far', path)).toMatchObject({
+      namespace: 'team',
+      options: { address: 'far:7443', ca: 'CA2', token: 'T' },
+    });
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(join(folder, 'deep'))).toEqual(['config']);
+  });
+
+  it('replaces a context of the same name and keeps what else the file holds', async () => {
+    await upsertContext({ name: 'local', options: local, use: true }, path);
+    await writeFile(path, `${await readFile(path, 'utf8')}preferences:\n  colors: true\n`);
+    await upsertContext({ name: 'local', options: { ...local, address: '10.0.0.1:7443' }, use: false }, path);
+    const text = await readFile(path, 'utf8');
+    expect(text).toContain('colors: true');
+    expect((await loadContext(undefined, path)).options.address).toBe('10.0.0.1:7443');
+    expect(await listContexts(path)).toHaveLength(1);
+  });
+
+  it('changes the current context, and refuses one that is not there', async () => {
+    await upsertContext({ name: 'a', options: local, use: true }, path);
+    await upsertContext({ name: 'b', options: local, use: false }, path);
+    await useContext('b', path);
+    expect((await listContexts(path)).map(({ name, current }) => [name, current])).toEqual([
+      ['a', false],
+      ['b', true],
+    ]);
+    await expect(useContext('c', path)).rejects.toThrow(/use context "c": .* \(known: a, b\)$/);
+  });
+
+  it('removes a context with its cluster and user, unless another uses them', async () => {
+    await upsertContext({ name: 'a', options: local, use: true }, path);
+    await upsertContext({ name: 'b', options: local, use: false }, path);
+    await writeFile(path, (await readFile(path, 'utf8')).replace('user: b', 'user: a'));
+    await removeContext('a', path);
+    expect((await loadContext('b', path)).options.cert).toBe('CERT');
+    await expect(loadContext(undefined, path)).rejects.toThrow(/has no current-context; choose one/);
+    await removeContext('a', path);
+  });
+
+  it('says how to get a file when there is none', async () => {
+    await expect(loadContext(undefined, path)).rejects.toThrow(
+      `read ${path}: no such file; start a cluster with "berth up", or set BERTH_CONFIG`,
+    );
+    expect(await listContexts(path)).toEqual([]);
+  });
+
+  it.each([
+    ['is not YAML', 'clusters: [', /not YAML: /],
+    ['is a list', '- a', /the file must be a mapping/],
+    ['has a cluster without server', 'clusters: [{name: a, cluster: {}}]', /clusters\[0\]\.cluster\.server must be a text/],
+    ['has a user that is none', 'users: [{name: a, user: 7}]', /users\[0\]\.user must be a mapping/],
+    ['has contexts that are none', 'contexts: 3', /contexts must be a list/],
+    [
+      'names a cluster that it lacks',
+      'contexts: [{name: a, context: {cluster: c, user: u}}]\ncurrent-context: a',
+      /names cluster "c", which the file does not have/,
+    ],
+    ['lacks the context', 'current-context: a', /has no context "a" \(known: none\)/],
+  ])('names the file and the place when it %s', async (_title, text, message) => {
+    const file = join(folder, 'config');
+    await writeFile(file, text);
+    const error = await loadContext(undefined, file).catch((caught: unknown) => caught as Error);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as Error).message).toMatch(message);
+    expect((error as Error).message).toContain(file);
+  });
+
+  it('leaves the old file whole when writing fails', async () => {
+    await upsertContext({ name: 'local', options: local, use: true }, path);
+    await expect(upsertContext({ name: 'x', options: local, use: true }, join(path, 'not-a-folder'))).rejects.toThrow();
+    expect((await loadContext(undefined, path)).name).toBe('local');
+  });
+});
