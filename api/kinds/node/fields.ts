@@ -22,7 +22,7 @@ export const nodeFields: FieldSupportTable = {
   'metadata.annotations': works,
   'metadata.selfLink': warned('nothing reads it; Kubernetes no longer does either'),
   'metadata.ownerReferences[]': warned('objects whose owner is gone are not collected yet'),
-  'metadata.finalizers[]': warned('a delete does not wait for finalizers yet'),
+  'metadata.finalizers[]': works,
   'metadata.managedFields[]': warned('server-side apply does not exist yet, so nobody owns single fields'),
   'spec.unschedulable': works,
   'spec.taints[]': works,

@@ -37,7 +37,7 @@ const metadata = {
   'metadata.annotations': works,
   'metadata.selfLink': warned('nothing reads it; Kubernetes no longer does either'),
   'metadata.ownerReferences[]': warned('objects whose owner is gone are not collected yet'),
-  'metadata.finalizers[]': warned('a delete does not wait for finalizers yet'),
+  'metadata.finalizers[]': works,
   'metadata.managedFields[]': warned('server-side apply does not exist yet, so nobody owns single fields'),
 } satisfies FieldSupportTable;
 
@@ -56,9 +56,9 @@ const scheduling = {
   'spec.tolerations[].effect': works,
   'spec.tolerations[].tolerationSeconds': warned('a taint does not evict running pods yet, so the pod stays for good'),
   'spec.topologySpreadConstraints[]': warned('the scheduler does not spread pods over topology domains yet'),
-  'spec.priorityClassName': warned('priority classes do not exist yet; every pod has the same priority'),
-  'spec.priority': warned('every pod has the same priority', 0),
-  'spec.preemptionPolicy': warned('no pod is ever preempted yet', '', 'PreemptLowerPriority'),
+  'spec.priorityClassName': warned('priority classes do not exist yet; say spec.priority'),
+  'spec.priority': warned('it decides who is scheduled first, but pushes nobody out', 0),
+  'spec.preemptionPolicy': warned('no pod is ever preempted yet', '', 'PreemptLowerPriority', 'Never'),
   'spec.schedulingGates[]': refused('the scheduler would not wait for the gates to be lifted'),
   'spec.schedulingGroup': refused('pods are scheduled one by one; the group would not start together'),
   'spec.resourceClaims[]': refused('devices cannot be claimed; no node offers any'),
@@ -159,11 +159,7 @@ const containers = {
   ),
   'spec.containers[].volumeMounts[].subPath': refused('the whole volume would be mounted instead of a part of it'),
   'spec.containers[].volumeMounts[].subPathExpr': refused('the whole volume would be mounted instead of a part of it'),
-  'spec.containers[].volumeMounts[].mountPropagation': warned(
-    'what is mounted later does not show on the other side',
-    '',
-    'None',
-  ),
+  'spec.containers[].volumeMounts[].mountPropagation': works,
   'spec.containers[].volumeDevices[]': refused('volumes are mounted as folders only'),
   'spec.containers[].livenessProbe': warned('probes are not run yet; a container that hangs is not restarted'),
   'spec.containers[].readinessProbe': warned('probes are not run yet; the container counts as ready when it runs'),
@@ -192,8 +188,8 @@ const containerSecurity = {
 
 const volumes = {
   'spec.volumes[].name': works,
-  'spec.volumes[].emptyDir.medium': works,
-  'spec.volumes[].emptyDir.sizeLimit': warned('the size of a folder on disk is not limited'),
+  'spec.volumes[].emptyDir.medium': refused('huge pages cannot be mounted; the folder would be on disk', '', 'Memory'),
+  'spec.volumes[].emptyDir.sizeLimit': warned('only a folder with medium Memory is limited; one on disk may grow'),
   'spec.volumes[].hostPath.path': works,
   'spec.volumes[].hostPath.type': works,
   'spec.volumes[].configMap': works,
