@@ -37,14 +37,14 @@ export function listStart(prefix: string, options: ListOptions): string {
 
 /** Refuses a revision whose state or successors are no longer kept, or that the store never reached (a restored backup): list again. */
 export function checkRevision(what: string, revision: number, compacted: number, newest: number): void {
-  if (revision < compacted)
-    throw new StorageError('compacted', `${what} revision ${revision}: only ${compacted} and newer are kept; list again`, {
-      revision: compacted,
-    });
-  if (revision > newest)
-    throw new StorageError('compacted', `${what} revision ${revision}: this store has only reached ${newest}; list again`, {
-      revision: compacted,
-    });
+  const refusal = revisionRefusal(what, revision, compacted, newest);
+  if (refusal) throw refusal;
+}
+
+export function revisionRefusal(what: string, revision: number, compacted: number, newest: number): StorageError | undefined {
+  if (revision >= compacted && revision <= newest) return undefined;
+  const why = revision < compacted ? `only ${compacted} and newer are kept` : `this store has only reached ${newest}`;
+  return new StorageError('compacted', `${what} revision ${revision}: ${why}; list again`, { revision: compacted });
 }
 
 export function alreadyExists(key: string): StorageError {

@@ -107,17 +107,25 @@ function slow(watcher: Watcher): StorageError {
   );
 }
 
-/**
- * One watch: first what `history` yields (the events above the start revision up to the moment of the subscription), then the
- * live events. `history` throws `compacted`.
- */
-export async function* readWatch(
-  subscription: Subscription,
-  history: Iterable<readonly StorageEvent[]>,
-  signal: AbortSignal,
-): AsyncGenerator<readonly StorageEvent[], void, undefined> {
+export interface WatchParts {
+  readonly subscription: Subscription;
+  /** The events above the start revision up to the moment of the subscription; may throw `compacted` when it is overtaken. */
+  readonly history: Iterable<readonly StorageEvent[]>;
+  /** Why there is no such history. */
+  readonly refusal: StorageError | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** One watch: the history, then the live events. */
+export async function* readWatch({
+  subscription,
+  history,
+  refusal,
+  signal,
+}: WatchParts): AsyncGenerator<readonly StorageEvent[], void, undefined> {
   try {
     if (signal.aborted) return;
+    if (refusal) throw refusal;
     for (const batch of history) {
       if (batch.length > 0) yield batch;
       if (signal.aborted) return;

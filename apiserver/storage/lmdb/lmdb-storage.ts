@@ -1,4 +1,14 @@
-import { alreadyExists, checkKey, checkRevision, checkWrite, listStart, mismatch, notFound, wrongDurability } from '../checks.ts';
+import {
+  alreadyExists,
+  checkKey,
+  checkRevision,
+  checkWrite,
+  listStart,
+  mismatch,
+  notFound,
+  revisionRefusal,
+  wrongDurability,
+} from '../checks.ts';
 import type { StorageClock } from '../clock.ts';
 import { encodeRecord, type StorageRecord } from '../record.ts';
 import type { ListOptions, Storage, StorageEvent, StoredObject, StoredPage, Write } from '../storage.ts';
@@ -96,8 +106,9 @@ export class LmdbStorage implements Storage {
     this.#journal.checkOpen();
     const upTo = this.#journal.published;
     const from = options.from ?? upTo;
-    const relaxed = this.#relaxed.since(options.prefix, from, upTo);
-    return readWatch(this.#hub.subscribe(options.prefix, signal), this.#history(options.prefix, from, upTo, relaxed), signal);
+    const refusal = revisionRefusal(`watch ${options.prefix} from`, from, this.#journal.compacted, upTo);
+    const history = this.#history(options.prefix, from, upTo, this.#relaxed.since(options.prefix, from, upTo));
+    return readWatch({ subscription: this.#hub.subscribe(options.prefix, signal), history, refusal, signal });
   }
 
   async compact(revision: number): Promise<void> {
@@ -164,7 +175,6 @@ export class LmdbStorage implements Storage {
 
   /** The log above `from` up to `upTo` in chunks, with the newest states of relaxed keys at their places. */
   *#history(prefix: string, from: number, upTo: number, relaxed: readonly StorageEvent[]): Generator<readonly StorageEvent[]> {
-    checkRevision(`watch ${prefix} from`, from, this.#journal.compacted, upTo);
     let next = 0;
     for (let at = from; at < upTo; ) {
       checkRevision(`watch ${prefix} from`, at, this.#journal.compacted, upTo);

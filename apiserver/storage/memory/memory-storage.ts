@@ -8,6 +8,7 @@ import {
   mismatch,
   notFound,
   prefixEnd,
+  revisionRefusal,
   wrongDurability,
 } from '../checks.ts';
 import { SortedKeys } from '../sorted-keys.ts';
@@ -90,7 +91,9 @@ class MemoryStorage implements Storage {
   ): AsyncIterable<readonly StorageEvent[]> {
     this.#checkOpen();
     const from = options.from ?? this.#revision;
-    return readWatch(this.#hub.subscribe(options.prefix, signal), this.#history(options.prefix, from, this.#revision), signal);
+    const refusal = revisionRefusal(`watch ${options.prefix} from`, from, this.#compacted, this.#revision);
+    const history = refusal ? [] : [this.#history(options.prefix, from, this.#revision)];
+    return readWatch({ subscription: this.#hub.subscribe(options.prefix, signal), history, refusal, signal });
   }
 
   async compact(revision: number): Promise<void> {
@@ -160,12 +163,11 @@ class MemoryStorage implements Storage {
     this.#keys.delete(key);
   }
 
-  *#history(prefix: string, from: number, upTo: number): Generator<readonly StorageEvent[]> {
-    checkRevision(`watch ${prefix} from`, from, this.#compacted, upTo);
+  #history(prefix: string, from: number, upTo: number): readonly StorageEvent[] {
     const wanted = (event: StorageEvent): boolean =>
       event.revision > from && event.revision <= upTo && event.key.startsWith(prefix);
     const relaxed = [...this.#versions.values()].flat().filter((event) => event.durability === 'relaxed' && wanted(event));
-    yield [...this.#log.filter(wanted), ...relaxed].sort((a, b) => a.revision - b.revision);
+    return [...this.#log.filter(wanted), ...relaxed].sort((a, b) => a.revision - b.revision);
   }
 }
 
