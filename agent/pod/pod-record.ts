@@ -1,0 +1,88 @@
+import type { Pod, PodStatus } from '../../api/generated/types.ts';
+import type { ObservedContainer } from '../runtime/runtime.ts';
+import type { Waiting } from '../status/container-status.ts';
+import type { Refusal } from './admission.ts';
+
+/** A failure that left nothing behind: why something waits, and until when. */
+export interface Blocked extends Waiting {
+  readonly failures: number;
+  readonly notBefore: number;
+  /** What the status says once the failure is a moment old. */
+  readonly later?: Waiting;
+  readonly laterFrom?: number;
+}
+
+/**
+ * All that is known of one pod, by uid. Only its worker changes `containers`, `blocked` and `status`; the informer's handler changes
+ * `pod`, and what ends a pod is set once:
+ *
+ *     new --admitted--> running --finished--> (containers stay) --kill--> gone
+ *      \--refused--> (Failed) ----------------------------------kill--/
+ */
+export interface PodRecord {
+  readonly uid: string;
+  /** The newest from the API; undefined for one that only the engine knows. */
+  pod: Pod | undefined;
+  /** What the engine has, by container id. */
+  containers: Map<string, ObservedContainer>;
+  /** Something happened that is not in `containers` yet. */
+  stale: boolean;
+  /** The pod is to go; never taken back, the grace period only shrinks. */
+  kill: { gracePeriodSeconds: number } | undefined;
+  /** The API has it no more. */
+  gone: boolean;
+  admitted: boolean;
+  refused: Refusal | undefined;
+  /** Nothing of it is left on the machine; only the API has to be told. */
+  released: boolean;
+  /** By container name; "" is the sandbox. */
+  readonly blocked: Map<string, Blocked>;
+  status: PodStatus | undefined;
+  /** Aborted when what the worker waits for is no longer the newest wish. */
+  interrupt: AbortController;
+}
+
+export function createRecord(uid: string, pod: Pod | undefined): PodRecord {
+  return {
+    uid,
+    pod,
+    containers: new Map(),
+    stale: false,
+    kill: undefined,
+    gone: pod === undefined,
+    admitted: false,
+    refused: undefined,
+    released: false,
+    blocked: new Map(),
+    status: pod?.status,
+    interrupt: new AbortController(),
+  };
+}
+
+const defaultGraceSeconds = 30;
+
+/** The pod's own wish; a pod on its way out has had its grace period decided. */
+export function graceOf(pod: Pod): number {
+  return pod.metadata?.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+}
+
+/** Wants the pod gone. True when that is news, so that whoever waits for a longer grace period is woken. */
+export function demandKill(record: PodRecord, gracePeriodSeconds: number): boolean {
+  if (record.kill !== undefined && record.kill.gracePeriodSeconds <= gracePeriodSeconds) return false;
+  record.kill = { gracePeriodSeconds };
+  record.interrupt.abort();
+  return true;
+}
+
+/** Counts a failure and says when to try again. */
+export function block(record: PodRecord, name: string, waiting: Waiting, at: { nowMs: number; initialMs: number; maxMs: number }): void {
+  const failures = (record.blocked.get(name)?.failures ?? 0) + 1;
+  const delayMs = Math.min(at.maxMs, at.initialMs * 2 ** (failures - 1));
+  record.blocked.set(name, { ...waiting, failures, notBefore: at.nowMs + delayMs });
+}
+
+export function waitingOf(record: PodRecord, name: string, nowMs: number): Waiting | undefined {
+  const blocked = record.blocked.get(name);
+  if (blocked === undefined) return undefined;
+  return blocked.later !== undefined && blocked.laterFrom !== undefined && blocked.laterFrom <= nowMs ? blocked.later : blocked;
+}

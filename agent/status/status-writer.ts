@@ -1,0 +1,134 @@
+import { isConflict, isNotFound } from '../../api/errors/index.ts';
+import type { Pod, PodStatus } from '../../api/generated/types.ts';
+import { messageToJson } from '../../api/codec/json.ts';
+import { objectKey } from '../../api/meta/key.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
+import type { Clock } from '../../client/clock.ts';
+import type { Logger } from '../../client/logger.ts';
+import type { ResourceClient } from '../../client/resource-client.ts';
+import { createWorkQueue } from '../../client/work-queue.ts';
+
+/**
+ * Brings pod statuses to the API: the newest of each pod, and only when the API says otherwise. Pod workers call `set` after every
+ * step; what is superseded before it was written is never written. While the server is away it keeps trying.
+ */
+export interface StatusWriter {
+  /** Wants this status written, after `delayMs` at the latest (a status that will not last can wait to be superseded). */
+  set(pod: Pod, status: PodStatus, delayMs?: number): void;
+  /** Writes now and throws ApiError when that fails: for the last status before the pod is deleted. NOT_FOUND is fine. */
+  write(pod: Pod, status: PodStatus): Promise<void>;
+  /** The pod is gone: what is still unwritten of it is dropped. */
+  forget(uid: string): void;
+  /** Writes until aborted. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface StatusWriterOptions {
+  readonly client: Pick<ResourceClient<Pod>, 'patch'>;
+  /** What the API has of the pod now, as the informer knows it. */
+  current(key: string): Pod | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Wanted {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  readonly version: number;
+}
+
+/** How many statuses are written at once: the server commits those of a moment together. */
+const writers = 16;
+
+export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
+  const { client, current, clock, logger } = options;
+  const wanted = new Map<string, Wanted>();
+  /** What the server answered last: the informer may still be behind it. */
+  const written = new Map<string, Pod>();
+  const queue = createWorkQueue({ name: 'status', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger });
+  let version = 0;
+
+  async function handle(uid: string): Promise<void> {
+    const next = wanted.get(uid);
+    if (next === undefined) return;
+    await write(next.pod, next.status);
+    if (wanted.get(uid)?.version === next.version) wanted.delete(uid);
+  }
+
+  async function write(pod: Pod, status: PodStatus): Promise<void> {
+    const uid = pod.metadata?.uid ?? '';
+    const known = current(objectKey(pod));
+    if (known !== undefined && known.metadata?.uid !== uid) return;
+    const patch = computePatch((newer(written.get(uid), known) ?? pod).status, status);
+    if (patch === undefined) return;
+    const { namespace, name = '' } = pod.metadata ?? {};
+    try {
+      const answer = await client.patch({ namespace, name, subresource: 'status' }, { metadata: { uid }, status: patch });
+      if (answer.metadata?.uid === uid) written.set(uid, answer);
+    } catch (error) {
+      // Gone, or another pod by this name: nobody wants to know any more.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  return {
+    set(pod, status, delayMs = 0) {
+      const uid = pod.metadata?.uid ?? '';
+      wanted.set(uid, { pod, status, version: ++version });
+      queue.addAfter(uid, delayMs);
+    },
+    write(pod, status) {
+      wanted.delete(pod.metadata?.uid ?? '');
+      return write(pod, status);
+    },
+    forget(uid) {
+      wanted.delete(uid);
+      written.delete(uid);
+      queue.forget(uid);
+    },
+    run: (signal) => queue.run(writers, handle, signal),
+  };
+}
+
+/** The server's own order of versions is asked for by its only client that may: both come from the same server, as revisions. */
+function newer(answer: Pod | undefined, known: Pod | undefined): Pod | undefined {
+  if (answer === undefined || known === undefined) return answer ?? known;
+  return Number(answer.metadata?.resourceVersion) >= Number(known.metadata?.resourceVersion) ? answer : known;
+}
+
+/** The fields of a pod's status that the agent answers for. */
+const ownFields = ['phase', 'reason', 'message', 'hostIP', 'hostIPs', 'podIP', 'podIPs', 'startTime', 'containerStatuses'] as const;
+
+/** The merge patch from one status to the other, in JSON; undefined when they say the same. */
+export function computePatch(from: PodStatus | undefined, to: PodStatus): JsonObject | undefined {
+  const [before, after] = [messageToJson('berth.core.v1.PodStatus', from ?? {}), messageToJson('berth.core.v1.PodStatus', to)];
+  const patch: JsonObject = {};
+  for (const field of ownFields) {
+    if (canonical(before[field]) === canonical(after[field])) continue;
+    patch[field] = after[field] ?? null;
+  }
+  const conditions = changedConditions(before.conditions, after.conditions);
+  if (conditions.length > 0) patch.conditions = conditions;
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** The server merges conditions by type and field, so only ours that changed go there, with null for what they no longer say. */
+function changedConditions(before: Json | undefined, after: Json | undefined): Json[] {
+  const known = new Map(objectsOf(before).map((condition) => [condition.type, condition]));
+  return objectsOf(after)
+    .filter((condition) => canonical(known.get(condition.type ?? null)) !== canonical(condition))
+    .map((condition) => ({ reason: null, message: null, ...condition }));
+}
+
+function objectsOf(list: Json | undefined): JsonObject[] {
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+/** The same text for the same value, whatever the order of keys; what stands for nothing is left out. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => {
+    if (part === null || (Array.isArray(part) && part.length === 0)) return undefined;
+    if (typeof part !== 'object' || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+  }) ?? '';
+}
