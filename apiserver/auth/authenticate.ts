@@ -1,0 +1,26 @@
+import { unauthenticated } from '../../api/errors/index.ts';
+import type { Identity } from './identity.ts';
+import type { TokenTable } from './tokens.ts';
+
+/** What a call brings with it. The certificate was verified against our CA by TLS; an unverified one is absent. */
+export interface Credentials {
+  readonly certificate: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
+  /** The value of the metadata `authorization`. */
+  readonly authorization: string | undefined;
+}
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+/** Finds out who calls. A token wins over a certificate, because it was given for this call. Throws UNAUTHENTICATED. */
+export function authenticate(credentials: Credentials, tokens: TokenTable): Identity {
+  const { certificate, authorization } = credentials;
+  if (authorization !== undefined) {
+    const token = BEARER.exec(authorization)?.[1];
+    const identity = token === undefined ? undefined : tokens.find(token);
+    if (!identity)
+      throw unauthenticated('the bearer token is not known to this server: use the token of a user in its token file');
+    return identity;
+  }
+  if (certificate?.commonName) return { user: certificate.commonName, groups: certificate.organizations };
+  throw unauthenticated('no credentials: present a client certificate of this cluster, or send "authorization: Bearer TOKEN"');
+}

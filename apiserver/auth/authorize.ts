@@ -1,0 +1,28 @@
+import { permissionDenied } from '../../api/errors/index.ts';
+import { groups, type Identity, isMaster, nodeNameOf } from './identity.ts';
+
+/** What a call wants to do. */
+export interface Access {
+  readonly verb: 'create' | 'update' | 'update-status' | 'patch' | 'delete' | 'delete-collection' | 'bind';
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The kinds of which a node writes only the object that has its own name. */
+const OWN_NAME = ['Node', 'Lease', 'NodeMetrics'];
+/** What a node does to the pods that run on it. */
+const POD_VERBS: readonly Access['verb'][] = ['update-status', 'patch', 'delete'];
+
+/**
+ * Who may write what. Everybody known may read and write everything, but a node writes only its own Node, Lease and NodeMetrics,
+ * events, and the status and the end of pods. Throws PERMISSION_DENIED.
+ */
+export function authorize(identity: Identity, access: Access): void {
+  if (isMaster(identity) || !identity.groups.includes(groups.nodes)) return;
+  const node = nodeNameOf(identity);
+  if (OWN_NAME.includes(access.kind) && node !== undefined && access.name === node) return;
+  if (access.kind === 'Event' && access.verb !== 'delete-collection') return;
+  if (access.kind === 'Pod' && POD_VERBS.includes(access.verb)) return;
+  throw permissionDenied(`user "${identity.user}" may not ${access.verb} ${access.kind.toLowerCase()} "${access.name}"`);
+}

@@ -1,0 +1,119 @@
+// The only place that knows the certificate library, which wants reflect-metadata before it.
+import 'reflect-metadata';
+import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import * as x509 from '@peculiar/x509';
+
+x509.cryptoProvider.set(webcrypto);
+
+/** A certificate and its private key, both PEM. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface Subject {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+/** Clocks differ; a certificate is good a little before it was made. */
+const BACKDATE_MS = 5 * 60_000;
+const YEAR_MS = 365 * 24 * 3600_000;
+export const CA_YEARS = 10;
+export const LEAF_YEARS = 1;
+
+function validity(now: Date, years: number): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(now.getTime() - BACKDATE_MS), notAfter: new Date(now.getTime() + years * YEAR_MS) };
+}
+
+/** A positive number that never repeats. */
+function serialNumber(): string {
+  return `01${randomBytes(15).toString('hex')}`;
+}
+
+function nameOf(subject: Subject): x509.Name {
+  return new x509.Name([...subject.organizations.map((name) => ({ O: [name] })), { CN: [subject.commonName] }]);
+}
+
+async function toPem(certificate: x509.X509Certificate, key: webcrypto.CryptoKey): Promise<KeyPair> {
+  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', key);
+  return { certificate: `${certificate.toString('pem')}\n`, key: `${x509.PemConverter.encode(pkcs8, 'PRIVATE KEY')}\n` };
+}
+
+/** Makes a self-signed authority that may sign certificates of clients and servers, not other authorities. */
+export async function createAuthority(commonName: string, now: Date): Promise<KeyPair> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: nameOf({ commonName, organizations: [] }),
+    ...validity(now, CA_YEARS),
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return toPem(certificate, keys.privateKey);
+}
+
+/** Signs a new key: with `hosts` a server's certificate, without them a client's. */
+export async function issueCertificate(
+  authority: KeyPair,
+  subject: Subject,
+  hosts: readonly string[] | undefined,
+  now: Date,
+): Promise<KeyPair> {
+  const issuer = new x509.X509Certificate(authority.certificate);
+  const pkcs8 = x509.PemConverter.decodeFirst(authority.key);
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']);
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const usage = hosts ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
+  const names = hosts?.map((host) => ({ type: isIP(host) ? 'ip' : 'dns', value: host }) as const);
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: nameOf(subject),
+    issuer: issuer.subjectName,
+    ...validity(now, LEAF_YEARS),
+    signingKey,
+    publicKey: keys.publicKey,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([usage]),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      ...(names ? [new x509.SubjectAlternativeNameExtension(names)] : []),
+    ],
+  });
+  return toPem(certificate, keys.privateKey);
+}
+
+/** What decides whether a stored certificate is still the right one. */
+export interface CertificateFacts {
+  readonly notAfter: Date;
+  readonly hosts: readonly string[];
+  /** Whether the authority signed it. */
+  readonly signed: boolean;
+  /** Whether the key is the certificate's own. */
+  readonly fits: boolean;
+}
+
+export async function inspectCertificate(authority: string, pair: KeyPair): Promise<CertificateFacts> {
+  const leaf = new x509.X509Certificate(pair.certificate);
+  const names = leaf.getExtension(x509.SubjectAlternativeNameExtension)?.names.toJSON() ?? [];
+  const publicKey = await new x509.X509Certificate(authority).publicKey.export();
+  const signed = await leaf.verify({ publicKey, signatureOnly: true });
+  return { notAfter: leaf.notAfter, hosts: names.map((name) => name.value), signed, fits: fitsTogether(pair) };
+}
+
+function fitsTogether(pair: KeyPair): boolean {
+  try {
+    return new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));
+  } catch {
+    return false;
+  }
+}

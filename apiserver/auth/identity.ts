@@ -1,0 +1,24 @@
+/** Who calls, as authentication found out. */
+export interface Identity {
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
+export const groups = { masters: 'system:masters', nodes: 'system:nodes' } as const;
+
+const NODE_PREFIX = 'system:node:';
+
+/** The node that this identity is, when it is one. */
+export function nodeNameOf(identity: Identity): string | undefined {
+  return identity.user.startsWith(NODE_PREFIX) && identity.groups.includes(groups.nodes)
+    ? identity.user.slice(NODE_PREFIX.length)
+    : undefined;
+}
+
+export function nodeUser(nodeName: string): string {
+  return `${NODE_PREFIX}${nodeName}`;
+}
+
+export function isMaster(identity: Identity): boolean {
+  return identity.groups.includes(groups.masters);
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { hostname, networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { createAuthority, inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
+import { ensurePrivateDir, readIfThere, writePrivateFile } from './files.ts';
+import { groups, nodeUser } from './identity.ts';
+import { formatToken, parseTokens, type TokenTable } from './tokens.ts';
+
+/** What the server needs to listen. */
+export interface ServerPki {
+  readonly ca: string;
+  readonly server: KeyPair;
+  readonly tokens: TokenTable;
+}
+
+/** Where an issued client certificate lies. */
+export interface CredentialFiles {
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** A certificate this near its end is replaced at the next start. */
+const RENEW_BEFORE_MS = 60 * 24 * 3600_000;
+const TOKENS = 'tokens';
+const ADMIN_TOKEN = 'admin.token';
+
+const components: Readonly<Record<string, Subject>> = {
+  admin: { commonName: 'admin', organizations: [groups.masters] },
+  scheduler: { commonName: 'system:kube-scheduler', organizations: [] },
+  controllers: { commonName: 'system:kube-controller-manager', organizations: [] },
+};
+
+export function pkiDir(dataDir: string): string {
+  return join(dataDir, 'pki');
+}
+
+/**
+ * Makes sure that the data directory holds an authority, a server certificate for the hosts, client certificates of the admin and the
+ * components, and an admin token; makes what is missing, near its end, or for other hosts. `hosts` are names and addresses that clients
+ * use besides this machine's own.
+ */
+export async function ensurePki(dataDir: string, hosts: readonly string[], now: Date): Promise<ServerPki> {
+  const dir = pkiDir(dataDir);
+  await ensurePrivateDir(dir);
+  const authority = await ensureAuthority(dir, now);
+  const server = await ensurePair(dir, 'server', authority, { commonName: 'berth', organizations: [] }, now, allHosts(hosts));
+  for (const [name, subject] of Object.entries(components)) await ensurePair(dir, name, authority, subject, now);
+  return { ca: authority.certificate, server, tokens: parseTokens(await ensureTokens(dir)) };
+}
+
+/** Issues (or finds) the client certificate of a node's agent: user system:node:NAME, group system:nodes. */
+export async function issueNodeCredentials(dataDir: string, nodeName: string): Promise<CredentialFiles> {
+  const dir = pkiDir(dataDir);
+  const now = new Date();
+  await ensurePrivateDir(dir);
+  const name = `node-${nodeName}`;
+  await ensurePair(
+    dir,
+    name,
+    await ensureAuthority(dir, now),
+    { commonName: nodeUser(nodeName), organizations: [groups.nodes] },
+    now,
+  );
+  return { ca: join(dir, 'ca.crt'), certificate: join(dir, `${name}.crt`), key: join(dir, `${name}.key`) };
+}
+
+function allHosts(given: readonly string[]): string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const routable = addresses.filter(({ address }) => !address.startsWith('fe80:')).map(({ address }) => address);
+  return [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...given, ...routable])].filter(
+    (host) => host !== '' && host !== '0.0.0.0' && host !== '::',
+  );
+}
+
+async function readPair(dir: string, name: string): Promise<KeyPair | undefined> {
+  const [certificate, key] = await Promise.all([readIfThere(join(dir, `${name}.crt`)), readIfThere(join(dir, `${name}.key`))]);
+  return certificate && key ? { certificate, key } : undefined;
+}
+
+/** The key first: a certificate without its key would be taken for a damaged folder, a key without its certificate is made again. */
+async function writePair(dir: string, name: string, pair: KeyPair): Promise<KeyPair> {
+  await writePrivateFile(join(dir, `${name}.key`), pair.key);
+  await writePrivateFile(join(dir, `${name}.crt`), pair.certificate);
+  return pair;
+}
+
+async function ensureAuthority(dir: string, now: Date): Promise<KeyPair> {
+  const known = await readPair(dir, 'ca');
+  return known ?? writePair(dir, 'ca', await createAuthority('berth-ca', now));
+}
+
+async function ensurePair(
+  dir: string,
+  name: string,
+  authority: KeyPair,
+  subject: Subject,
+  now: Date,
+  hosts?: string[],
+): Promise<KeyPair> {
+  const known = await readPair(dir, name);
+  if (known && (await isStillGood(authority, known, now, hosts))) return known;
+  return writePair(dir, name, await issueCertificate(authority, subject, hosts, now));
+}
+
+/** A pair that was cut off between its two files would not fit together; the issuer's signature and the end are what can change else. */
+async function isStillGood(authority: KeyPair, pair: KeyPair, now: Date, hosts: readonly string[] | undefined): Promise<boolean> {
+  const facts = await inspectCertificate(authority.certificate, pair);
+  if (!facts.signed || !facts.fits || facts.notAfter.getTime() - now.getTime() < RENEW_BEFORE_MS) return false;
+  return hosts === undefined || hosts.every((host) => facts.hosts.includes(host));
+}
+
+async function ensureTokens(dir: string): Promise<string> {
+  const known = await readIfThere(join(dir, TOKENS));
+  if (known !== undefined) return known;
+  const token = randomBytes(32).toString('base64url');
+  await writePrivateFile(join(dir, ADMIN_TOKEN), `${token}\n`);
+  const text = formatToken(token, { user: 'admin', groups: [groups.masters] });
+  await writePrivateFile(join(dir, TOKENS), text);
+  return text;
+}

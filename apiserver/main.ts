@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { kinds as apiKinds } from '../api/kinds/index.ts';
+import type { Kind } from '../api/kinds/kind.ts';
+import { ensurePki, type ServerPki } from './auth/pki.ts';
+import { ensureNamespaces } from './registry/ensure-namespaces.ts';
+import { runNamespaceSweeper } from './registry/namespace-sweeper.ts';
+import { NodeSums } from './registry/node-sums.ts';
+import { createRegistry, type Registry } from './registry/registry.ts';
+import { createApiServer } from './rpc/api-server.ts';
+import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
+import type { WatchLimits } from './rpc/watch-pump.ts';
+import { openStorage } from './storage/open-storage.ts';
+import { runCompaction } from './storage/run-compaction.ts';
+import type { Storage } from './storage/storage.ts';
+import type { RingBounds } from './watch/event-ring.ts';
+import { runFeed } from './watch/feed.ts';
+import { KindCache } from './watch/kind-cache.ts';
+
+export { type CredentialFiles, issueNodeCredentials, pkiDir } from './auth/pki.ts';
+
+export interface ServerOptions {
+  /** Everything the server keeps: store/, pki/. */
+  readonly dataDir: string;
+  /** "127.0.0.1:7443"; port 0 takes a free one. */
+  readonly listen: string;
+  /** A name or address under which clients reach the server, if it is not one of the machine's own. */
+  readonly advertise?: string | undefined;
+  readonly backend: 'memory' | 'lmdb';
+  readonly log: Logger;
+  /** Called once, when the server serves. */
+  readonly ready?: (info: ServerInfo) => void;
+  /** For tests: other kinds, smaller bounds. */
+  readonly kinds?: readonly Kind[];
+  readonly ring?: Partial<RingBounds>;
+  readonly watchLimits?: Partial<WatchLimits>;
+}
+
+export interface ServerInfo {
+  /** Where it listens, with the real port. */
+  readonly address: string;
+  readonly port: number;
+  /** The authority's certificate, PEM. */
+  readonly ca: string;
+}
+
+/** What running calls get when the server stops; streams end at once. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Runs the API server until the signal aborts: opens the store, fills the watch caches, listens, serves; then drains and closes the
+ * store. Rejects when it cannot start or the store fails for good.
+ */
+export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
+  const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+  const pki = await ensurePki(options.dataDir, options.advertise ? [host, options.advertise] : [host], new Date());
+  const storage = await openStorage(
+    options.backend === 'memory' ? { backend: 'memory' } : { backend: 'lmdb', directory: join(options.dataDir, 'store') },
+  );
+  try {
+    await serve(options, storage, pki, signal);
+  } finally {
+    await storage.close();
+  }
+}
+
+async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, signal: AbortSignal): Promise<void> {
+  const { log } = options;
+  const caches = new Map(
+    (options.kinds ?? apiKinds).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {} })]),
+  );
+  const registry = createRegistry(caches.values(), { storage, now: () => new Date(), random: Math.random, uid: randomUUID });
+  const sums = new NodeSums(registry.store('Pod').cache);
+  // The loops below the API outlive the signal, so that calls that are still running find them.
+  const inner = new AbortController();
+  const loops: Promise<void>[] = [];
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const feed = runFeed({ storage, caches, log }, resolve, inner.signal);
+      loops.push(feed);
+      feed.then(() => reject(new Error('the store ended while the server started')), reject);
+    });
+    sums.observe();
+    loops.push(runNamespaceSweeper(registry, log, inner.signal));
+    loops.push(runCompaction(storage, { onError: (err) => log.warn({ err }, 'cannot compact the store') }, inner.signal));
+    await ensureNamespaces(registry);
+    await listenUntil({ options, registry, sums, pki, signal });
+  } finally {
+    inner.abort();
+    await Promise.allSettled(loops);
+  }
+}
+
+interface ListenInput {
+  readonly options: ServerOptions;
+  readonly registry: Registry;
+  readonly sums: NodeSums;
+  readonly pki: ServerPki;
+  readonly signal: AbortSignal;
+}
+
+async function listenUntil({ options, registry, sums, pki, signal }: ListenInput): Promise<void> {
+  const { log, watchLimits = {} } = options;
+  const stopping = new AbortController();
+  const api = createApiServer({
+    registry,
+    sums,
+    tokens: pki.tokens,
+    log,
+    now: () => new Date(),
+    random: Math.random,
+    stopping: stopping.signal,
+    watchLimits,
+  });
+  const port = await listen(api.server, options.listen, serverCredentials(pki));
+  const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;
+  api.setServing(true);
+  log.info({ address }, 'the API server is listening');
+  options.ready?.({ address, port, ca: pki.ca });
+  await aborted(signal);
+  log.info('the API server is stopping');
+  api.setServing(false);
+  stopping.abort();
+  await drain(api.server, DRAIN_MS);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

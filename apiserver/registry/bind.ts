@@ -1,0 +1,85 @@
+import { badRequest, conflict, invalid, notFound } from '../../api/errors/index.ts';
+import { required } from '../../api/errors/violations.ts';
+import type { Binding, Node, Pod } from '../../api/generated/types.ts';
+import { resourceAmounts } from '../../api/kinds/pod/resources.ts';
+import { setCondition } from '../../api/meta/conditions.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
+import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import { amountsOf, type NodeSums } from './node-sums.ts';
+
+export interface BindDeps {
+  readonly pods: KindStore;
+  readonly nodes: KindStore;
+  readonly sums: NodeSums;
+}
+
+/**
+ * Assigns a pod to a node, once: sets spec.nodeName and the condition PodScheduled in one write. Throws ABORTED when the pod is bound
+ * already, is another one than the uid says, or would ask for more than the node has left; sums include bindings that are under way, so
+ * that two schedulers cannot over-commit a node together.
+ */
+export async function bindPod(deps: BindDeps, binding: Binding, context: WriteContext): Promise<StoreResult> {
+  const { at, nodeName } = checkBinding(deps, binding);
+  const { pods, sums } = deps;
+  const key = pods.key(at);
+  let release: (() => void) | undefined;
+  try {
+    const compute = async (previous: Pod): Promise<Pod> => {
+      checkPod(pods, at, binding, previous);
+      await checkRoom(deps, at, nodeName, previous);
+      release?.();
+      if (!context.dryRun) release = sums.reserve(key, nodeName, previous);
+      return bound(previous, nodeName, pods.origin().now);
+    };
+    return { bytes: await pods.change(at, { context, verb: 'bind', compute }), warnings: [] };
+  } catch (error) {
+    release?.();
+    throw error;
+  }
+}
+
+function checkBinding({ pods }: BindDeps, binding: Binding): { at: ObjectName; nodeName: string } {
+  const { namespace = '', name = '' } = binding.metadata ?? {};
+  const { kind, name: nodeName = '' } = binding.target ?? {};
+  const at = { namespace, name };
+  const missing = [
+    ...(name ? [] : [required('metadata.name')]),
+    ...(namespace ? [] : [required('metadata.namespace')]),
+    ...(nodeName ? [] : [required('target.name')]),
+  ];
+  if (missing.length > 0) throw invalid({ ...pods.subject(at), kind: 'Binding' }, missing);
+  if (kind && kind !== 'Node') throw badRequest(`cannot bind pod "${name}": the target is a ${kind}, not a Node`);
+  return { at, nodeName };
+}
+
+function checkPod(pods: KindStore, at: ObjectName, binding: Binding, pod: Pod): void {
+  const uid = binding.metadata?.uid;
+  if (uid && uid !== pod.metadata?.uid)
+    throw conflict(pods.subject(at), `the uid is ${pod.metadata?.uid}, not ${uid}: the pod was made again`);
+  if (pod.metadata?.deletionTimestamp) throw conflict(pods.subject(at), 'it is being deleted and cannot be bound');
+  if (pod.spec?.nodeName) throw conflict(pods.subject(at), `it is already assigned to node "${pod.spec.nodeName}"`);
+  if (pod.spec?.schedulingGates?.length) throw conflict(pods.subject(at), 'it has scheduling gates and cannot be bound yet');
+}
+
+async function checkRoom({ pods, nodes, sums }: BindDeps, at: ObjectName, nodeName: string, pod: Pod): Promise<void> {
+  const entry = await nodes.read({ namespace: '', name: nodeName });
+  if (!entry) throw notFound({ kind: 'Node', name: nodeName });
+  const node: Node = nodes.cache.decoder.decode(entry);
+  const allocatable = resourceAmounts(node.status?.allocatable ?? node.status?.capacity);
+  const taken = sums.without(nodeName, pods.key(at));
+  const wanted = amountsOf(pod);
+  for (const name of Object.keys(wanted)) {
+    const amount = wanted[name]!;
+    // A node that has not reported its pod limit yet has none.
+    if (amount <= 0 || (name === 'pods' && allocatable.pods === undefined)) continue;
+    const left = (allocatable[name] ?? 0) - (taken[name] ?? 0);
+    if (amount <= left) continue;
+    throw conflict(pods.subject(at), `node "${nodeName}" has not enough ${name}: ${amount} wanted, ${Math.max(left, 0)} left`);
+  }
+}
+
+function bound(previous: Pod, nodeName: string, now: Date): Pod {
+  const time = secondsTimestamp(now);
+  const conditions = setCondition(previous.status?.conditions, { type: 'PodScheduled', status: 'True' }, time);
+  return { ...previous, spec: { ...previous.spec, nodeName }, status: { ...previous.status, conditions } };
+}

@@ -1,0 +1,61 @@
+import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '../../api/errors/index.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { AnyObject } from './any-object.ts';
+import type { KindStore, StoreResult, WriteContext } from './kind-store.ts';
+import { metadataForCreate, validateNewMetadata } from './metadata.ts';
+
+/** A generated name that is taken is drawn again so often; with 27^5 names for each prefix, more would not help. */
+const NAME_ATTEMPTS = 8;
+
+/**
+ * Creates an object. The order of the steps is fixed: metadata first, because all later steps may look at names; warnings before
+ * defaults, so that they speak of what the client wrote; defaults before lifecycle and admission, which may rely on them; validation
+ * last, because it judges what will be stored.
+ */
+export async function createObject(
+  store: KindStore,
+  admission: Admission,
+  sent: AnyObject,
+  context: WriteContext,
+): Promise<StoreResult> {
+  const generated = !sent.metadata?.name && Boolean(sent.metadata?.generateName);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await createOnce(store, admission, structuredCloneIf(generated, sent), context);
+    } catch (error) {
+      if (!generated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Each attempt changes its object; only a generated name needs more than one. */
+function structuredCloneIf(needed: boolean, object: AnyObject): AnyObject {
+  return needed ? structuredClone(object) : object;
+}
+
+async function createOnce(
+  store: KindStore,
+  admission: Admission,
+  object: AnyObject,
+  context: WriteContext,
+): Promise<StoreResult> {
+  const { kind } = store;
+  object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
+  if (kind.hasStatus) delete object.status;
+  const at = { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' };
+  const warnings = kind.warnings?.(object) ?? [];
+  kind.defaults(object);
+  kind.lifecycle?.prepareForCreate?.(object);
+  const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata)];
+  if (violations.length === 0) await admission.create(kind, object);
+  violations.push(...kind.validate(object));
+  if (violations.length > 0)
+    throw invalid(store.subject({ ...at, name: at.name || (object.metadata.generateName ?? '') }), violations);
+  if (store.cache.get(store.key(at))) await refuseExisting(store, at);
+  return { bytes: await store.insert(at, object, context), warnings };
+}
+
+/** The cache may be behind; only what the newest state shows is an answer. */
+async function refuseExisting(store: KindStore, at: { namespace: string; name: string }): Promise<void> {
+  if (await store.read(at)) throw alreadyExists(store.subject(at));
+}

@@ -1,0 +1,89 @@
+import type { Type } from 'protobufjs';
+import { fromJson } from '../../api/codec/json.ts';
+import { decodeMessage, messageType } from '../../api/codec/message.ts';
+import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
+import { unknownField } from '../../api/errors/violations.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
+
+/** What of a message type the walk over its bytes needs: the known numbers, and the messages below them. */
+interface Shape {
+  readonly fields: ReadonlyMap<
+    number,
+    { readonly name: string; readonly repeated: boolean; readonly child: (() => Shape) | undefined }
+  >;
+}
+
+const shapes = new WeakMap<Type, Shape>();
+/** Deeper nesting than any of the API's messages has. */
+const MAX_DEPTH = 32;
+const MAX_VIOLATIONS = 100;
+
+function shapeOf(type: Type): Shape {
+  const known = shapes.get(type);
+  if (known) return known;
+  const fields: [number, { name: string; repeated: boolean; child: (() => Shape) | undefined }][] = [];
+  for (const field of type.fieldsArray) {
+    const { resolvedType } = field.resolve();
+    const child = resolvedType && 'fieldsArray' in resolvedType ? (resolvedType as Type) : undefined;
+    // A map's value is a message below an entry; an unknown field there is lost in so rare a case that the entry itself is not walked.
+    fields.push([
+      field.id,
+      { name: field.name, repeated: field.repeated, child: child && !field.map ? () => shapeOf(child) : undefined },
+    ]);
+  }
+  const shape = { fields: new Map(fields) };
+  shapes.set(type, shape);
+  return shape;
+}
+
+function walk(shape: Shape, reader: WireReader, path: string, depth: number, found: FieldViolation[]): void {
+  if (depth > MAX_DEPTH) throw badRequest(`cannot decode the object: "${path}" is nested too deeply`);
+  const counts = new Map<number, number>();
+  while (reader.next() && found.length < MAX_VIOLATIONS) {
+    const field = shape.fields.get(reader.number);
+    if (!field) found.push(unknownField(`${path}${path && '.'}#${reader.number}`));
+    else if (field.child && reader.wire === LENGTH_DELIMITED) {
+      const index = counts.get(reader.number) ?? 0;
+      counts.set(reader.number, index + 1);
+      const at = `${path}${path && '.'}${field.name}${field.repeated ? `[${index}]` : ''}`;
+      walk(field.child(), new WireReader(reader.bytes, reader.valueStart, reader.valueEnd), at, depth + 1, found);
+    }
+  }
+}
+
+/** Every field of encoded bytes that the message does not have, as "spec.containers[0].#99". */
+export function findUnknownFields(messageName: string, bytes: Uint8Array): FieldViolation[] {
+  const found: FieldViolation[] = [];
+  walk(shapeOf(messageType(messageName)), new WireReader(bytes), '', 0, found);
+  return found;
+}
+
+/** Decodes bytes from outside. Throws INVALID_ARGUMENT for bytes that are no such message or have fields that it does not have. */
+export function decodeStrictly<T extends object>(messageName: string, bytes: Uint8Array, what: string): T {
+  let violations: FieldViolation[];
+  let value: T;
+  try {
+    violations = findUnknownFields(messageName, bytes);
+    value = decodeMessage<T>(messageName, bytes);
+  } catch (error) {
+    throw badRequest(`cannot decode the ${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (violations.length > 0) throw invalid({ kind: what }, violations);
+  return value;
+}
+
+/** Decodes an object of a write from either of its forms. */
+export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json'): ApiObject {
+  if (format === 'protobuf') return decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
+  return fromJson<ApiObject>(kind, parseJson(bytes, kind.singular));
+}
+
+/** Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words. */
+export function parseJson(bytes: Uint8Array, what: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+  } catch (error) {
+    throw badRequest(`cannot read the ${what} as JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,66 @@
+import { badRequest, conflict, permissionDenied } from '../../api/errors/index.ts';
+import type { DeleteOptions } from '../../api/generated/types.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
+import { namespaces } from '../../api/meta/well-known.ts';
+import type { AnyObject } from './any-object.ts';
+import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import { hasSpecFinalizers } from './metadata.ts';
+
+const PROPAGATIONS = ['Background', 'Foreground', 'Orphan'];
+const PROTECTED_NAMESPACES: readonly string[] = Object.values(namespaces);
+
+/**
+ * Deletes an object: at once when nothing keeps it; otherwise its deletionTimestamp says that it shall go, and it goes when its grace
+ * period is over (the agent deletes it again with none) and its finalizers are gone. Asking again may only shorten the grace period.
+ */
+export async function deleteObject(
+  store: KindStore,
+  at: ObjectName,
+  options: DeleteOptions,
+  context: WriteContext,
+): Promise<StoreResult> {
+  checkDelete(store, at, options);
+  const compute = (previous: AnyObject): AnyObject | 'remove' => {
+    checkPreconditions(store, at, options, previous);
+    return decideDelete(store, options, previous);
+  };
+  const resourceVersion = options.preconditions?.resourceVersion;
+  return { bytes: await store.change(at, { context, verb: 'delete', resourceVersion, compute }), warnings: [] };
+}
+
+function checkDelete(store: KindStore, at: ObjectName, options: DeleteOptions): void {
+  const { propagationPolicy, gracePeriodSeconds } = options;
+  if (propagationPolicy && !PROPAGATIONS.includes(propagationPolicy)) {
+    throw badRequest(`cannot delete: the propagation policy "${propagationPolicy}" is none of ${PROPAGATIONS.join(', ')}`);
+  }
+  if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0)
+    throw badRequest('cannot delete: gracePeriodSeconds must not be negative');
+  if (store.kind.kind === 'Namespace' && PROTECTED_NAMESPACES.includes(at.name)) {
+    throw permissionDenied(`cannot delete namespace "${at.name}": Berth itself needs it`);
+  }
+}
+
+function checkPreconditions(store: KindStore, at: ObjectName, { preconditions }: DeleteOptions, previous: AnyObject): void {
+  const uid = previous.metadata?.uid;
+  if (!preconditions?.uid || preconditions.uid === uid) return;
+  throw conflict(store.subject(at), `the uid is ${uid}, not ${preconditions.uid}: the object was deleted and made again`);
+}
+
+function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
+  const grace = store.kind.lifecycle?.gracePeriodSeconds?.(structuredClone(previous), options.gracePeriodSeconds) ?? 0;
+  const metadata = previous.metadata ?? {};
+  const kept = Boolean(metadata.finalizers?.length) || hasSpecFinalizers(previous);
+  if (grace === 0 && !kept) return 'remove';
+  const waiting = metadata.deletionTimestamp !== undefined;
+  if (waiting && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return previous;
+  const now = store.origin().now.getTime();
+  const next: AnyObject = structuredClone(previous);
+  next.metadata = {
+    ...next.metadata,
+    deletionTimestamp: secondsTimestamp(new Date(now + grace * 1000)),
+    deletionGracePeriodSeconds: grace,
+    ...(store.hasSpec ? { generation: (metadata.generation ?? 0) + 1 } : {}),
+  };
+  if (store.kind.kind === 'Namespace') next.status = Object.assign({}, next.status, { phase: 'Terminating' });
+  return next;
+}

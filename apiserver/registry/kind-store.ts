@@ -1,0 +1,208 @@
+import { isDeepStrictEqual } from 'node:util';
+import { decodeMessage, encodeMessage, messageType } from '../../api/codec/message.ts';
+import { conflict, type ErrorSubject, notFound } from '../../api/errors/index.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { Storage, Write } from '../storage/storage.ts';
+import { StorageError } from '../storage/storage-error.ts';
+import type { Entry } from '../watch/entry.ts';
+import type { KindCache } from '../watch/kind-cache.ts';
+import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import type { AnyObject } from './any-object.ts';
+import { isFinished, type Origin } from './metadata.ts';
+import { translated, translateStorageError } from './storage-errors.ts';
+
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Who writes, and whether for real. */
+export interface WriteContext {
+  readonly user: string;
+  readonly manager: string;
+  readonly dryRun: boolean;
+}
+
+/** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
+export interface StoreResult {
+  readonly bytes: Buffer;
+  readonly warnings: readonly string[];
+}
+
+/** The version of an object that a change starts from. */
+export interface Current {
+  readonly bytes: Uint8Array;
+  readonly revision: number;
+}
+
+export interface StoreEnvironment {
+  readonly storage: Storage;
+  readonly now: () => Date;
+  readonly random: () => number;
+  readonly uid: () => string;
+}
+
+/** How often a change is computed again because somebody else was faster. More means that something writes without end. */
+const MAX_ATTEMPTS = 20;
+/** How long a read waits for the watch cache to show the last acknowledged write. */
+const FRESH_TIMEOUT_MS = 5_000;
+
+/**
+ * The stored objects of one kind: reads from the watch cache, never older than the last acknowledged write, and writes with
+ * compare-and-swap. The steps of each verb stand in create.ts, update.ts, patch.ts and delete.ts; this is what they share.
+ */
+export class KindStore {
+  readonly kind: Kind;
+  readonly cache: KindCache;
+  readonly hasSpec: boolean;
+  private readonly environment: StoreEnvironment;
+  private acknowledged = 0;
+
+  constructor(cache: KindCache, environment: StoreEnvironment) {
+    this.kind = cache.kind;
+    this.cache = cache;
+    this.environment = environment;
+    this.hasSpec = messageType(this.kind.message).fields.spec !== undefined;
+  }
+
+  get storage(): Storage {
+    return this.environment.storage;
+  }
+
+  origin(): Origin {
+    return { now: this.environment.now(), random: this.environment.random, uid: this.environment.uid };
+  }
+
+  key({ namespace, name }: ObjectName): string {
+    return this.kind.namespaced ? `${this.kind.plural}/${namespace}/${name}` : `${this.kind.plural}/${name}`;
+  }
+
+  subject({ namespace, name }: ObjectName): ErrorSubject {
+    return { kind: this.kind.kind, name, ...(namespace ? { namespace } : {}) };
+  }
+
+  /** Resolves once the cache shows every write that this server has acknowledged. */
+  async fresh(): Promise<void> {
+    if (this.cache.revision < this.acknowledged) await this.cache.reached(this.acknowledged, FRESH_TIMEOUT_MS);
+  }
+
+  /** The newest version, or undefined. */
+  async read(at: ObjectName): Promise<Entry | undefined> {
+    await this.fresh();
+    return this.cache.get(this.key(at));
+  }
+
+  /** A version to start a change from; the cache's may be old, which the compare-and-swap finds out. */
+  async current(at: ObjectName, fromStorage: boolean): Promise<Current> {
+    const key = this.key(at);
+    const cached = fromStorage ? undefined : this.cache.get(key);
+    const found = cached ?? (await translated(this.subject(at), this.storage.get(key)));
+    if (!found) throw notFound(this.subject(at));
+    return found;
+  }
+
+  /** The version as an object that the caller may change, without its resourceVersion. */
+  decode(current: Current): AnyObject {
+    const object = decodeMessage<AnyObject>(this.kind.message, current.bytes);
+    if (object.metadata) delete object.metadata.resourceVersion;
+    return object;
+  }
+
+  encode(object: AnyObject): Buffer {
+    return encodeMessage(this.kind.message, object);
+  }
+
+  /** Stores a new object. Throws ALREADY_EXISTS. */
+  async insert(at: ObjectName, object: AnyObject, context: WriteContext): Promise<Buffer> {
+    const write = this.write(this.encode(object), context, 'create');
+    const key = this.key(at);
+    if (context.dryRun) {
+      if (await this.storage.get(key)) throw translateStorageError(new StorageError('exists', key), this.subject(at));
+      return Buffer.from(write.bytes);
+    }
+    return this.acknowledge(write, await translated(this.subject(at), this.storage.create(key, write)));
+  }
+
+  /**
+   * Changes an object: computes the next version from the current one and stores it if nobody was faster, else begins again; a caller
+   * that names a resourceVersion gets ABORTED instead. An equal version writes nothing; one that nothing keeps is removed.
+   */
+  async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const done = await this.tryChange(at, options, attempt > 0);
+      if (done) return done;
+    }
+    throw conflict(this.subject(at), 'too many others change it at the same time: try again');
+  }
+
+  private async tryChange(at: ObjectName, options: ChangeOptions, fromStorage: boolean): Promise<Buffer | undefined> {
+    const current = await this.current(at, fromStorage);
+    if (options.resourceVersion && options.resourceVersion !== String(current.revision)) {
+      if (!fromStorage) return undefined;
+      throw conflict(
+        this.subject(at),
+        `the version is ${current.revision}, not ${options.resourceVersion}: read it again and repeat the change`,
+      );
+    }
+    const previous = this.decode(current);
+    const next = await options.compute(previous, current);
+    if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
+    if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
+    if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, fromStorage);
+    if (this.hasSpec && !isDeepStrictEqual(next.spec, previous.spec)) {
+      next.metadata = { ...next.metadata, generation: (previous.metadata?.generation ?? 0) + 1 };
+    }
+    const write = this.write(this.encode(next), options.context, options.verb);
+    if (options.context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
+    return this.swap(at, () => this.storage.update(this.key(at), current.revision, write), write);
+  }
+
+  /** Nothing to write; but that must be true of the newest version, not only of what the cache shows. */
+  private async confirm(at: ObjectName, current: Current, fromStorage: boolean): Promise<Buffer | undefined> {
+    if (!fromStorage && (await this.read(at))?.revision !== current.revision) return undefined;
+    return stampResourceVersion(current.bytes, String(current.revision));
+  }
+
+  private tryRemove(at: ObjectName, current: Current, bytes: Uint8Array, context: WriteContext): Promise<Buffer | undefined> {
+    const write = this.write(stripVersion(this.kind, bytes), context, 'delete');
+    if (context.dryRun) return Promise.resolve(stampResourceVersion(write.bytes, String(current.revision)));
+    return this.swap(at, () => this.storage.delete(this.key(at), current.revision, write), write);
+  }
+
+  /** Undefined when somebody else was faster. */
+  private async swap(at: ObjectName, store: () => Promise<number>, write: Write): Promise<Buffer | undefined> {
+    try {
+      return this.acknowledge(write, await store());
+    } catch (error) {
+      if (error instanceof StorageError && error.code === 'mismatch') return undefined;
+      throw translateStorageError(error, this.subject(at));
+    }
+  }
+
+  private acknowledge(write: Write, revision: number): Buffer {
+    if (revision > this.acknowledged) this.acknowledged = revision;
+    return stampResourceVersion(write.bytes, String(revision));
+  }
+
+  private write(bytes: Uint8Array, context: WriteContext, verb: string): Write {
+    const { kind, durability } = this.kind;
+    return { kind, bytes, user: context.user, manager: context.manager, verb, durability };
+  }
+}
+
+export interface ChangeOptions {
+  readonly context: WriteContext;
+  readonly verb: string;
+  /** The change is refused unless this is the current version; absent: whatever is current. */
+  readonly resourceVersion?: string | undefined;
+  /** May be called several times; must not change `previous`. */
+  compute(previous: AnyObject, current: Current): AnyObject | 'remove' | Promise<AnyObject | 'remove'>;
+}
+
+/** Stored bytes carry no version of their own. */
+function stripVersion(kind: Kind, bytes: Uint8Array): Uint8Array {
+  const object = decodeMessage<ApiObject>(kind.message, bytes);
+  if (object.metadata?.resourceVersion === undefined) return bytes;
+  delete object.metadata.resourceVersion;
+  return encodeMessage(kind.message, object);
+}

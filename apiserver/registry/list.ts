@@ -1,0 +1,143 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { ApiError, badRequest, expired } from '../../api/errors/index.ts';
+import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
+import type { Entry } from '../watch/entry.ts';
+import { compileSelection, type Selection } from '../watch/selection.ts';
+import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import { decodeContinue, encodeContinue } from './continue-token.ts';
+import type { KindStore } from './kind-store.ts';
+import { translated } from './storage-errors.ts';
+
+export interface ListRequest {
+  readonly namespace: string;
+  readonly options: ListOptions;
+}
+
+export interface ListPage {
+  readonly metadata: ListMeta;
+  readonly items: readonly Entry[];
+}
+
+/** A page never exceeds this, so that no client's receive limit (4 MiB by default) is near. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+/** Selecting needs decoding; between so many objects other calls get their turn. */
+const OBJECTS_PER_TURN = 500;
+/** How many objects are read from the log at a time. */
+const STORED_BATCH = 500;
+/** How long a list waits for a version that has not come yet. */
+const FUTURE_TIMEOUT_MS = 3_000;
+
+/** Objects in key order, from the cache or from the log. */
+interface Source {
+  readonly revision: number;
+  /** How many there are, when that is known. */
+  readonly length: number | undefined;
+  readonly entries: AsyncIterable<readonly Entry[]>;
+}
+
+/**
+ * One page of the objects that a request selects. All pages of a list show one snapshot: from memory while nothing has changed since,
+ * else from the store's log. Relaxed kinds have no log; their later pages show the present.
+ */
+export async function listObjects(store: KindStore, { namespace, options }: ListRequest): Promise<ListPage> {
+  const selection = compileSelection(store.cache, { namespace, ...options });
+  const question = `${store.kind.plural}\0${selection.id}`;
+  if ((options.limit ?? 0) < 0) throw badRequest('cannot list: limit must not be negative');
+  const source = await chooseSource(store, selection, question, options);
+  const page = await fillPage(selection, source, options.limit || Number.POSITIVE_INFINITY);
+  const metadata: ListMeta = { resourceVersion: String(source.revision) };
+  const last = page.items.at(-1);
+  if (page.more && last) {
+    metadata.continue = encodeContinue({ revision: source.revision, after: last.key }, question);
+    if (selection.everything && source.length !== undefined) metadata.remainingItemCount = source.length - page.items.length;
+  }
+  return { metadata, items: page.items };
+}
+
+async function chooseSource(store: KindStore, selection: Selection, question: string, options: ListOptions): Promise<Source> {
+  const { resourceVersion = '', resourceVersionMatch = '' } = options;
+  if (options.continue) {
+    if (resourceVersion && resourceVersion !== '0')
+      throw badRequest('cannot list: resourceVersion and continue exclude each other');
+    const { revision, after } = decodeContinue(options.continue, question);
+    return atRevision(store, selection, revision, after);
+  }
+  if (resourceVersionMatch && !['Exact', 'NotOlderThan'].includes(resourceVersionMatch)) {
+    throw badRequest(`cannot list: resourceVersionMatch "${resourceVersionMatch}" is neither "Exact" nor "NotOlderThan"`);
+  }
+  if (resourceVersionMatch && !resourceVersion) throw badRequest('cannot list: resourceVersionMatch needs a resourceVersion');
+  const asked = parseVersion(resourceVersion);
+  await awaitVersion(store, asked);
+  if (resourceVersionMatch === 'Exact' && asked === 0)
+    throw badRequest('cannot list: "Exact" needs a resourceVersion other than "0"');
+  return resourceVersionMatch === 'Exact'
+    ? atRevision(store, selection, asked, '')
+    : present(store, selection, '', store.cache.revision);
+}
+
+/** A resourceVersion as a number; 0 for none. Throws INVALID_ARGUMENT. */
+export function parseVersion(text: string): number {
+  const version = text === '' ? 0 : Number(text);
+  if (!/^\d*$/.test(text) || !Number.isSafeInteger(version))
+    throw badRequest(`"${text}" is not a resourceVersion that this server gave out`);
+  return version;
+}
+
+/** Waits until the cache shows a version and every acknowledged write. */
+export async function awaitVersion(store: KindStore, revision: number): Promise<void> {
+  await store.fresh();
+  if (await store.cache.reached(revision, FUTURE_TIMEOUT_MS)) return;
+  const message = `version ${revision} does not exist yet (the newest is ${store.cache.revision}): try again or list without a version`;
+  throw new ApiError('DEADLINE_EXCEEDED', 'Timeout', message, { retryAfterMs: 1_000 });
+}
+
+async function atRevision(store: KindStore, selection: Selection, revision: number, after: string): Promise<Source> {
+  const { cache } = store;
+  await store.fresh();
+  const unchanged = cache.lastChange() <= revision && revision <= cache.revision;
+  if (unchanged || store.kind.durability === 'relaxed') return present(store, selection, after, revision);
+  if (revision > cache.revision) throw expired(`version ${revision} is none that this server gave out: list again`);
+  return { revision, length: undefined, entries: storedEntries(store, selection, revision, after) };
+}
+
+function present({ cache }: KindStore, selection: Selection, after: string, revision: number): Source {
+  const entries = cache.range(selection.prefix, after);
+  async function* all(): AsyncIterable<readonly Entry[]> {
+    yield entries;
+  }
+  return { revision, length: entries.length, entries: all() };
+}
+
+async function* storedEntries(
+  store: KindStore,
+  selection: Selection,
+  revision: number,
+  start: string,
+): AsyncIterable<readonly Entry[]> {
+  for (let after = start; ; ) {
+    const from = after ? { after } : {};
+    const call = store.storage.list(selection.prefix, { revision, limit: STORED_BATCH, ...from });
+    const page = await translated({ kind: store.kind.kind }, call);
+    yield page.items.map((item) => ({ ...item, bytes: stampResourceVersion(item.bytes, String(item.revision)) }));
+    const last = page.items.at(-1);
+    if (!page.more || !last) return;
+    after = last.key;
+  }
+}
+
+async function fillPage(selection: Selection, source: Source, limit: number): Promise<{ items: Entry[]; more: boolean }> {
+  const items: Entry[] = [];
+  let bytes = 0;
+  let looked = 0;
+  for await (const entries of source.entries) {
+    for (const entry of entries) {
+      if (!selection.everything && ++looked % OBJECTS_PER_TURN === 0) await turn();
+      if (!selection.matches(entry)) continue;
+      const size = entry.bytes.length + 8;
+      if (items.length >= limit || (items.length > 0 && bytes + size > PAGE_BYTES)) return { items, more: true };
+      items.push(entry);
+      bytes += size;
+    }
+  }
+  return { items, more: false };
+}

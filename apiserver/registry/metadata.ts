@@ -1,0 +1,74 @@
+import { conflict, type ErrorSubject, type FieldViolation } from '../../api/errors/index.ts';
+import { forbidden } from '../../api/errors/violations.ts';
+import type { NamespaceSpec, ObjectMeta } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { validateMetadata } from '../../api/kinds/metadata.ts';
+import { generatedName } from '../../api/meta/names.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
+import type { AnyObject } from './any-object.ts';
+
+export interface Origin {
+  readonly now: Date;
+  readonly random: () => number;
+  readonly uid: () => string;
+}
+
+/** Metadata that only the server writes, for a new object. A client's own values of these are dropped. */
+export function metadataForCreate(sent: ObjectMeta, hasSpec: boolean, origin: Origin): ObjectMeta {
+  const { name, generateName, namespace, labels, annotations, ownerReferences, finalizers, resourceVersion } = sent;
+  const chosen = name || (generateName ? generatedName(generateName, origin.random) : undefined);
+  return withoutAbsent({
+    name: chosen,
+    generateName,
+    namespace: namespace || undefined,
+    uid: origin.uid(),
+    resourceVersion: resourceVersion || undefined,
+    generation: hasSpec ? 1 : undefined,
+    creationTimestamp: secondsTimestamp(origin.now),
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+  });
+}
+
+/** Metadata of an update: what clients may change comes from `sent`, everything else stays. Throws ABORTED for another object's uid. */
+export function metadataForUpdate(sent: ObjectMeta, previous: ObjectMeta, subject: ErrorSubject): ObjectMeta {
+  if (sent.uid && sent.uid !== previous.uid) {
+    throw conflict(subject, `the uid is ${previous.uid}, not ${sent.uid}: the object was deleted and made again`);
+  }
+  const { labels, annotations, ownerReferences, finalizers } = sent;
+  return withoutAbsent({ ...previous, labels, annotations, ownerReferences, finalizers });
+}
+
+function withoutAbsent(metadata: { [K in keyof ObjectMeta]: ObjectMeta[K] | undefined }): ObjectMeta {
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined)) as ObjectMeta;
+}
+
+/** Every rule that the metadata of a new object breaks. */
+export function validateNewMetadata(kind: Kind, metadata: ObjectMeta): FieldViolation[] {
+  const found = validateMetadata(kind, metadata);
+  if (metadata.resourceVersion) found.push(forbidden('metadata.resourceVersion', 'must be empty when an object is created'));
+  return found;
+}
+
+/** Rules of a change: an object that is being deleted takes no new finalizers. */
+export function validateMetadataUpdate(next: ObjectMeta, previous: ObjectMeta): FieldViolation[] {
+  if (!previous.deletionTimestamp) return [];
+  const old = new Set(previous.finalizers ?? []);
+  const added = (next.finalizers ?? []).filter((finalizer) => !old.has(finalizer));
+  return added.map((finalizer) =>
+    forbidden('metadata.finalizers', `"${finalizer}" cannot be added: the object is being deleted`),
+  );
+}
+
+/** Whether nothing keeps a deleted object any longer. A namespace is kept by its spec as well, until it is empty. */
+export function isFinished(object: AnyObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata ?? {};
+  return deletionTimestamp !== undefined && !deletionGracePeriodSeconds && !finalizers?.length && !hasSpecFinalizers(object);
+}
+
+/** Only Namespace has finalizers in its spec. */
+export function hasSpecFinalizers(object: AnyObject): boolean {
+  return ((object.spec as NamespaceSpec | undefined)?.finalizers?.length ?? 0) > 0;
+}

@@ -1,0 +1,105 @@
+import type { Pod } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { type Amounts, podRequests } from '../../api/kinds/pod/resources.ts';
+import type { Entry } from '../watch/entry.ts';
+import type { CacheEvent } from '../watch/event-ring.ts';
+import type { KindCache } from '../watch/kind-cache.ts';
+
+/** What one pod takes from its node. */
+interface Share {
+  readonly node: string;
+  readonly amounts: Amounts;
+}
+
+/**
+ * What the pods of each node ask for together, kept incrementally from the watch cache; a pod that is just being bound counts from the
+ * moment it is reserved. Counts pods as the resource "pods".
+ */
+export class NodeSums {
+  private readonly cache: KindCache;
+  private readonly shares = new Map<string, Share>();
+  private readonly sums = new Map<string, Amounts>();
+  private readonly reserved = new Map<string, Share>();
+
+  constructor(cache: KindCache) {
+    this.cache = cache;
+  }
+
+  /** Begins to follow the cache; the returned function ends it. */
+  observe(): () => void {
+    return this.cache.observe({
+      reset: (entries) => {
+        this.shares.clear();
+        this.sums.clear();
+        for (const share of this.reserved.values()) this.add(share, 1);
+        for (const entry of entries) this.put(entry);
+      },
+      event: (event) => this.apply(event),
+    });
+  }
+
+  /** What is asked for on a node, without one pod. */
+  without(node: string, key: string): Amounts {
+    const sum = { ...this.sums.get(node) };
+    for (const share of [this.shares.get(key), this.reserved.get(key)]) {
+      if (share?.node === node) addAmounts(sum, share.amounts, -1);
+    }
+    return sum;
+  }
+
+  /** Counts a pod that is about to be bound, until the returned function is called. */
+  reserve(key: string, node: string, pod: Pod): () => void {
+    const share = { node, amounts: amountsOf(pod) };
+    this.release(key);
+    this.reserved.set(key, share);
+    this.add(share, 1);
+    return () => {
+      if (this.reserved.get(key) === share) this.release(key);
+    };
+  }
+
+  private release(key: string): void {
+    const share = this.reserved.get(key);
+    if (share) this.add(share, -1);
+    this.reserved.delete(key);
+  }
+
+  private apply(event: CacheEvent): void {
+    if (event.type === 'DELETED') this.remove(event.entry.key);
+    else this.put(event.entry);
+  }
+
+  private put(entry: Entry): void {
+    const pod = this.cache.decoder.decode(entry) as Pod;
+    this.remove(entry.key);
+    const node = pod.spec?.nodeName;
+    if (!node || isFinished(pod)) return;
+    // The cache shows the binding now; the reservation has done its work.
+    this.release(entry.key);
+    const share = { node, amounts: amountsOf(pod) };
+    this.shares.set(entry.key, share);
+    this.add(share, 1);
+  }
+
+  private remove(key: string): void {
+    const share = this.shares.get(key);
+    if (share) this.add(share, -1);
+    this.shares.delete(key);
+  }
+
+  private add({ node, amounts }: Share, sign: 1 | -1): void {
+    const sum = this.sums.get(node) ?? {};
+    addAmounts(sum, amounts, sign);
+    if (sum.pods) this.sums.set(node, sum);
+    else this.sums.delete(node);
+  }
+}
+
+/** What a pod asks for, with itself as one of the resource "pods". */
+export function amountsOf(pod: Pod): Amounts {
+  return { ...podRequests(pod), pods: 1 };
+}
+
+function addAmounts(to: Amounts, more: Readonly<Amounts>, sign: 1 | -1): void {
+  for (const name in more) to[name] = (to[name] ?? 0) + sign * more[name]!;
+}

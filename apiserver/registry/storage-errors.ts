@@ -1,0 +1,45 @@
+import {
+  ApiError,
+  alreadyExists,
+  conflict,
+  type ErrorSubject,
+  expired,
+  internal,
+  notFound,
+  unavailable,
+} from '../../api/errors/index.ts';
+import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
+
+const translations = {
+  exists: (subject) => alreadyExists(subject),
+  'not-found': (subject) => notFound(subject),
+  mismatch: (subject) => conflict(subject, 'the object has been changed: read it again and repeat the change'),
+  compacted: () => expired('the version asked for is no longer kept: list again'),
+  'too-large': (subject, error) =>
+    new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', error.message, { subject, cause: error }),
+  slow: (_, error) => unavailable('the store is too busy: try again', error),
+  'no-space': (_, error) =>
+    new ApiError('RESOURCE_EXHAUSTED', 'NoSpace', 'the store has no space left: reads go on, writes wait for space on the disk', {
+      cause: error,
+      retryAfterMs: 10_000,
+    }),
+  corrupt: (_, error) => internal('the store is damaged', error),
+  'newer-format': (_, error) => internal('the store was made by a newer version', error),
+  locked: (_, error) => internal('the store is in use by another process', error),
+  closed: (_, error) => unavailable('the server is stopping: try again', error),
+  failed: (_, error) => internal('the store failed', error),
+} satisfies Record<StorageErrorCode, (subject: ErrorSubject, error: StorageError) => ApiError>;
+
+/** The one door between the store's errors and the API's: a StorageError becomes the ApiError it means, anything else stays. */
+export function translateStorageError(error: unknown, subject: ErrorSubject): unknown {
+  return error instanceof StorageError ? translations[error.code](subject, error) : error;
+}
+
+/** Runs a storage call through the door. */
+export async function translated<T>(subject: ErrorSubject, call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw translateStorageError(error, subject);
+  }
+}

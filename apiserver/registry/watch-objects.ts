@@ -1,0 +1,36 @@
+import { badRequest } from '../../api/errors/index.ts';
+import type { ListOptions } from '../../api/generated/types.ts';
+import type { EventFormat } from '../watch/event-format.ts';
+import { compileSelection } from '../watch/selection.ts';
+import { WatchSource } from '../watch/watch-source.ts';
+import type { KindStore } from './kind-store.ts';
+import { awaitVersion, parseVersion } from './list.ts';
+
+/**
+ * Begins a watch. From a version: what happened after it. Without one, or from "0": the present objects as ADDED, then the changes
+ * (as in Kubernetes). `sendInitialEvents` true adds the bookmark that ends the present objects; false leaves them out.
+ * Throws OUT_OF_RANGE when the changes after the version are no longer kept.
+ */
+export async function watchObjects(
+  store: KindStore,
+  namespace: string,
+  options: ListOptions,
+  format: EventFormat,
+): Promise<WatchSource> {
+  if (options.continue || options.limit) throw badRequest('cannot watch: limit and continue belong to lists');
+  const selection = compileSelection(store.cache, { namespace, ...options });
+  const version = parseVersion(options.resourceVersion ?? '');
+  const initialEvents = options.sendInitialEvents ?? version === 0;
+  await store.fresh();
+  if (initialEvents) await awaitVersion(store, version);
+  else if (version > 0) await store.cache.reached(version, FUTURE_TIMEOUT_MS);
+  const revision = version > 0 ? version : undefined;
+  return new WatchSource(store.cache, selection, format, {
+    revision,
+    initialEvents,
+    initialBookmark: options.sendInitialEvents === true,
+  });
+}
+
+/** A version that has not come yet may come within moments; after that it is one of another store, and expired. */
+const FUTURE_TIMEOUT_MS = 3_000;

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { Server } from '@grpc/grpc-js';
+import { HealthImplementation } from 'grpc-health-check';
+import type { Logger } from 'pino';
+import type { TokenTable } from '../auth/tokens.ts';
+import type { NodeSums } from '../registry/node-sums.ts';
+import type { Registry } from '../registry/registry.ts';
+import { identify } from './caller.ts';
+import { Door } from './door.ts';
+import { createGrpcServer } from './grpc-server.ts';
+import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
+import { addReflection } from './reflection.ts';
+import { bindMethod } from './special-methods.ts';
+import { type SpecialMethods, typedService } from './typed-service.ts';
+import { Verbs } from './verbs.ts';
+import { defaultWatchLimits, type WatchLimits } from './watch-pump.ts';
+
+export interface ApiServerOptions {
+  readonly registry: Registry;
+  readonly sums: NodeSums;
+  readonly tokens: TokenTable;
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly random: () => number;
+  /** Ends open streams. */
+  readonly stopping: AbortSignal;
+  readonly watchLimits?: Partial<WatchLimits>;
+}
+
+export interface ApiServer {
+  readonly server: Server;
+  /** What the health service says; NOT_SERVING until told otherwise. */
+  setServing(serving: boolean): void;
+}
+
+/** Every service on one server, made from the kinds of the registry; does not listen yet. */
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  const { registry, tokens, log, now, random, stopping } = options;
+  const server = createGrpcServer();
+  const door = new Door({ tokens, log, stopping, requestId: randomUUID });
+  const verbs = new Verbs({ registry, random, watchLimits: { ...defaultWatchLimits, ...options.watchLimits } });
+  const special: Record<string, SpecialMethods> = { Pod: podMethods(options, door) };
+  const names: string[] = [OBJECTS_SERVICE];
+  for (const store of registry.stores.values()) {
+    const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
+    server.addService(definition, implementation);
+    names.push(store.kind.service);
+  }
+  const objects = objectsService(registry, verbs, door, now);
+  server.addService(objects.definition, objects.implementation);
+  const health = new HealthImplementation({ '': 'NOT_SERVING' });
+  health.addToServer(server);
+  addReflection(
+    server,
+    names,
+    (call) => void identify(call, tokens),
+    (error, call) => door.refuse(error, call),
+  );
+  return { server, setServing: (serving) => health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING') };
+}
+
+function podMethods({ registry, sums }: ApiServerOptions, door: Door): SpecialMethods {
+  if (!registry.stores.has('Pod')) return {};
+  return bindMethod({ pods: registry.store('Pod'), nodes: registry.store('Node'), sums }, door);
+}

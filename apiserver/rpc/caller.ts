@@ -1,0 +1,41 @@
+import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import { authenticate, type Credentials } from '../auth/authenticate.ts';
+import type { Identity } from '../auth/identity.ts';
+import type { TokenTable } from '../auth/tokens.ts';
+
+export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
+
+/** Who uses a connection, found out once; a connection's certificate never changes. */
+const certificates = new WeakMap<ServerHttp2Session, Credentials['certificate']>();
+
+/**
+ * The HTTP/2 stream below a call. grpc-js does not offer it, so it may be missing in a later version; every use has another way then:
+ * certificates are read for each call, and a cut-off watcher goes when its connection does.
+ */
+export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
+  return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
+}
+
+function certificateOf(call: AnyCall): Credentials['certificate'] {
+  const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
+  if (session && certificates.has(session)) return certificates.get(session);
+  const subject = call.getAuthContext().sslPeerCertificate?.subject;
+  // A subject may hold several O, which Node gives as an array.
+  const organizations = [subject?.O ?? []].flat() as string[];
+  const certificate = subject?.CN === undefined ? undefined : { commonName: String(subject.CN), organizations };
+  if (session) certificates.set(session, certificate);
+  return certificate;
+}
+
+/** Who makes this call. Throws UNAUTHENTICATED. */
+export function identify(call: AnyCall, tokens: TokenTable): Identity {
+  const authorization = call.metadata.get('authorization')[0]?.toString();
+  return authenticate({ certificate: certificateOf(call), authorization }, tokens);
+}
+
+/** The name under which a client's writes are recorded when it gives none: the first word of its user agent. */
+export function managerOf(metadata: Metadata): string {
+  const agent = metadata.get('user-agent')[0]?.toString() ?? '';
+  return agent.split(/[/ ]/, 1)[0] || 'unknown';
+}

@@ -1,0 +1,81 @@
+import { toJson } from '../../api/codec/json.ts';
+import { encodeMessage } from '../../api/codec/message.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type { Table, TableRow } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { type Entry, EntryDecoder } from '../watch/entry.ts';
+import { type EventFormat, protobufEvents } from '../watch/event-format.ts';
+
+export type Format = 'protobuf' | 'json' | 'table';
+
+/** How the answer is wanted; `fallback` when the request does not say. Throws INVALID_ARGUMENT. */
+export function parseFormat(text: string | undefined, fallback: Format): Format {
+  if (!text) return fallback;
+  if (text === 'protobuf' || text === 'json' || text === 'table') return text;
+  throw badRequest(`"${text}" is not a format: use "protobuf", "json" or "table"`);
+}
+
+export function encodeJson(kind: Kind, object: object): Buffer {
+  return Buffer.from(JSON.stringify(toJson(kind, object)));
+}
+
+export function tableColumns(kind: Kind): NonNullable<Table['columns']> {
+  return kind.columns.map(({ name, type, priority }) => ({ name, type, priority }));
+}
+
+export function tableRow(decoder: EntryDecoder, entry: Entry, now: Date): TableRow {
+  const object = decoder.decode(entry);
+  const { name, namespace, uid, labels, resourceVersion } = object.metadata ?? {};
+  return {
+    cells: decoder.kind.columns.map((column) => column.cell(object, now)),
+    ...(name ? { name } : {}),
+    ...(namespace ? { namespace } : {}),
+    ...(uid ? { uid } : {}),
+    ...(labels ? { labels } : {}),
+    ...(resourceVersion ? { resourceVersion } : {}),
+  };
+}
+
+/** JSON made for one watcher serves the others. */
+const jsonMemo = new WeakMap<Entry, Buffer>();
+
+function jsonEvents(decoder: EntryDecoder): EventFormat {
+  return {
+    id: 'json',
+    field: 2,
+    encode(entry) {
+      const known = jsonMemo.get(entry) ?? encodeJson(decoder.kind, decoder.decode(entry));
+      jsonMemo.set(entry, known);
+      return known;
+    },
+    bookmark: (metadata) => encodeJson(decoder.kind, { metadata }),
+  };
+}
+
+function tableEvents(decoder: EntryDecoder, now: () => Date): EventFormat {
+  const encode = (table: Table): Buffer => encodeMessage('berth.meta.v1.Table', table);
+  return {
+    id: 'table',
+    field: 3,
+    encode: (entry, first) =>
+      encode({ ...(first ? { columns: tableColumns(decoder.kind) } : {}), rows: [tableRow(decoder, entry, now())] }),
+    bookmark: ({ resourceVersion }) => encode({ rows: [{ resourceVersion }] }),
+  };
+}
+
+/** The events of a watch in the format that was asked for. */
+export function eventFormat(format: Format, decoder: EntryDecoder, now: () => Date): EventFormat {
+  if (format === 'json') return jsonEvents(decoder);
+  return format === 'table' ? tableEvents(decoder, now) : protobufEvents(decoder.kind.message);
+}
+
+/** One object, just written or read, in the format that was asked for: an ObjectResponse. */
+export function encodeObjectResponse(kind: Kind, bytes: Buffer, format: Format, now: Date): Buffer {
+  const decoder = new EntryDecoder(kind);
+  const entry: Entry = { key: '', bytes, revision: 0 };
+  if (format === 'protobuf') return encodeMessage('berth.meta.v1.ObjectResponse', { object: bytes });
+  if (format === 'json')
+    return encodeMessage('berth.meta.v1.ObjectResponse', { object: encodeJson(kind, decoder.decode(entry)) });
+  const table = { columns: tableColumns(kind), rows: [tableRow(decoder, entry, now)] };
+  return encodeMessage('berth.meta.v1.ObjectResponse', { table });
+}

@@ -1,0 +1,79 @@
+import { toUSVString } from 'node:util';
+import { status as codes, Metadata } from '@grpc/grpc-js';
+import { encodeMessage } from '../../api/codec/message.ts';
+import type { ApiError, ErrorCode, FieldViolation } from '../../api/errors/index.ts';
+
+/** What gRPC sends at the end of a failed call. */
+export interface StatusReply {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+const DOMAIN = 'berth.io';
+/** Trailers travel in one header block, which clients bound (16 KiB in places); the details are base64 there. */
+const MAX_MESSAGE = 2_048;
+const MAX_VIOLATION_BYTES = 5_000;
+
+const numbers = {
+  CANCELLED: codes.CANCELLED,
+  INVALID_ARGUMENT: codes.INVALID_ARGUMENT,
+  NOT_FOUND: codes.NOT_FOUND,
+  ALREADY_EXISTS: codes.ALREADY_EXISTS,
+  PERMISSION_DENIED: codes.PERMISSION_DENIED,
+  RESOURCE_EXHAUSTED: codes.RESOURCE_EXHAUSTED,
+  FAILED_PRECONDITION: codes.FAILED_PRECONDITION,
+  ABORTED: codes.ABORTED,
+  OUT_OF_RANGE: codes.OUT_OF_RANGE,
+  UNIMPLEMENTED: codes.UNIMPLEMENTED,
+  INTERNAL: codes.INTERNAL,
+  UNAVAILABLE: codes.UNAVAILABLE,
+  DEADLINE_EXCEEDED: codes.DEADLINE_EXCEEDED,
+  UNAUTHENTICATED: codes.UNAUTHENTICATED,
+} satisfies Record<ErrorCode, number>;
+
+/** An ApiError as a gRPC status with google.rpc details in the trailer `grpc-status-details-bin`. */
+export function toStatus(error: ApiError, requestId: string): StatusReply {
+  const code = numbers[error.code];
+  const message = truncate(toUSVString(error.message), MAX_MESSAGE);
+  const metadata = new Metadata();
+  const details = [
+    any('google.rpc.ErrorInfo', { reason: error.reason, domain: DOMAIN, metadata: { ...subject(error), requestId } }),
+  ];
+  if (error.violations.length > 0) details.push(any('google.rpc.BadRequest', { field_violations: bounded(error.violations) }));
+  if (error.retryAfterMs !== undefined) details.push(any('google.rpc.RetryInfo', { retry_delay: duration(error.retryAfterMs) }));
+  metadata.set('grpc-status-details-bin', encodeMessage('google.rpc.Status', { code, message, details }));
+  return { code, details: message, metadata };
+}
+
+function subject({ subject: { kind, namespace, name } }: ApiError): Record<string, string> {
+  return { ...(kind ? { kind } : {}), ...(namespace ? { namespace } : {}), ...(name ? { name } : {}) };
+}
+
+function any(type: string, value: object): object {
+  return { type_url: `type.googleapis.com/${type}`, value: encodeMessage(type, value) };
+}
+
+function duration(ms: number): object {
+  return { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 };
+}
+
+/** As many violations as fit; the last one then says how many more there are. */
+function bounded(violations: readonly FieldViolation[]): FieldViolation[] {
+  const kept: FieldViolation[] = [];
+  let bytes = 0;
+  for (const { field, description, reason } of violations) {
+    const each = { field: truncate(toUSVString(field), 256), description: truncate(toUSVString(description), 512), reason };
+    bytes += Buffer.byteLength(each.field) + Buffer.byteLength(each.description) + each.reason.length;
+    if (bytes > MAX_VIOLATION_BYTES) {
+      const more = violations.length - kept.length;
+      return [...kept, { field: '', description: `and ${more} more`, reason: 'TooManyViolations' }];
+    }
+    kept.push(each);
+  }
+  return kept;
+}
+
+function truncate(text: string, maximum: number): string {
+  return text.length > maximum ? `${toUSVString(text.slice(0, maximum - 3))}...` : text;
+}

@@ -1,0 +1,77 @@
+import type { UntypedServiceImplementation } from '@grpc/grpc-js';
+import { encodeMessage } from '../../api/codec/message.ts';
+import type {
+  DeleteCollectionRequest,
+  DeleteRequest,
+  GetRequest,
+  ListRequest,
+  PatchRequest,
+  WatchRequest,
+} from '../../api/generated/types.ts';
+import { decodeStrictly } from '../registry/decode.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { protobufEvents } from '../watch/event-format.ts';
+import { serviceDefinition } from './definitions.ts';
+import type { Door, StreamHandler, UnaryHandler } from './door.ts';
+import { encodeList } from './list-response.ts';
+import type { Verbs } from './verbs.ts';
+import { splitWriteRequest } from './write-request.ts';
+
+/** The standard methods of one kind's typed service. None of them knows the kind. */
+function standardMethods(
+  store: KindStore,
+  verbs: Verbs,
+): { unary: Record<string, UnaryHandler>; stream: Record<string, StreamHandler> } {
+  const { kind } = store;
+  const write = (request: Buffer) => {
+    const { object, options } = splitWriteRequest(request);
+    return { object, options, format: 'protobuf' } as const;
+  };
+  const read = <T extends object>(name: string, request: Buffer): T =>
+    decodeStrictly<T>(`berth.meta.v1.${name}`, request, 'request');
+  return {
+    unary: {
+      Create: (request, call) => verbs.create(store, write(request), call),
+      Update: (request, call) => verbs.update(store, write(request), call),
+      UpdateStatus: (request, call) => verbs.updateStatus(store, write(request), call),
+      Get: (request) => verbs.get(store, read<GetRequest>('GetRequest', request)),
+      List: async (request) => {
+        const page = await verbs.list(store, read<ListRequest>('ListRequest', request));
+        const items = page.items.map((entry) => entry.bytes);
+        return { bytes: encodeList(page.metadata, items) };
+      },
+      Patch: (request, call) => verbs.patch(store, read<PatchRequest>('PatchRequest', request), call),
+      Delete: (request, call) => verbs.delete(store, read<DeleteRequest>('DeleteRequest', request), call),
+      DeleteCollection: async (request, call) => {
+        const deleted = await verbs.deleteCollection(
+          store,
+          read<DeleteCollectionRequest>('DeleteCollectionRequest', request),
+          call,
+        );
+        return { bytes: encodeMessage('berth.meta.v1.DeleteCollectionResponse', { deleted }) };
+      },
+    },
+    stream: {
+      Watch: (request, call, context) =>
+        verbs.watch(store, read<WatchRequest>('WatchRequest', request), protobufEvents(kind.message), call, context),
+    },
+  };
+}
+
+/** What a kind's service has besides the standard methods, by method name. */
+export type SpecialMethods = Readonly<Record<string, UntypedServiceImplementation[string]>>;
+
+/** A kind's typed service as its descriptors declare it. Throws for a declared method that nobody serves. */
+export function typedService(store: KindStore, verbs: Verbs, door: Door, special: SpecialMethods) {
+  const definition = serviceDefinition(store.kind.service);
+  const { unary, stream } = standardMethods(store, verbs);
+  const implementation: UntypedServiceImplementation = {};
+  for (const method of Object.keys(definition)) {
+    const own = special[method];
+    const [asUnary, asStream] = [unary[method], stream[method]];
+    if (own) implementation[method] = own;
+    else if (asUnary) implementation[method] = door.unary(asUnary);
+    else if (asStream) implementation[method] = door.stream(asStream);
+  }
+  return { definition, implementation };
+}

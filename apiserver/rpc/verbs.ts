@@ -1,0 +1,152 @@
+import type { ServerWritableStream } from '@grpc/grpc-js';
+import { badRequest, unimplemented } from '../../api/errors/index.ts';
+import type {
+  DeleteCollectionRequest,
+  DeleteOptions,
+  DeleteRequest,
+  GetRequest,
+  ListRequest,
+  PatchRequest,
+  WatchRequest,
+  WriteOptions,
+} from '../../api/generated/types.ts';
+import { type Access, authorize } from '../auth/authorize.ts';
+import type { AnyObject } from '../registry/any-object.ts';
+import { createObject } from '../registry/create.ts';
+import { decodeObject } from '../registry/decode.ts';
+import { deleteObject } from '../registry/delete.ts';
+import type { KindStore, ObjectName, StoreResult, WriteContext } from '../registry/kind-store.ts';
+import { type ListPage, listObjects } from '../registry/list.ts';
+import { patchObject } from '../registry/patch.ts';
+import { deleteObjects, getObject, type Registry } from '../registry/registry.ts';
+import { nameOf, updateObject, updateStatus } from '../registry/update.ts';
+import { watchObjects } from '../registry/watch-objects.ts';
+import type { EventFormat } from '../watch/event-format.ts';
+import type { CallContext } from './door.ts';
+import { pumpWatch, type WatchLimits } from './watch-pump.ts';
+import { isDryRun, writeContext } from './write-request.ts';
+
+/** A write as either door brings it. */
+export interface WriteInput {
+  readonly object: Uint8Array;
+  readonly format: 'protobuf' | 'json';
+  readonly options: WriteOptions;
+  /** For an object that names no namespace. */
+  readonly namespace?: string;
+}
+
+export interface VerbsOptions {
+  readonly registry: Registry;
+  readonly watchLimits: WatchLimits;
+  readonly random: () => number;
+}
+
+/** The standard verbs between the doors (typed services, Objects) and the registry: decode, authorize, call. */
+export class Verbs {
+  private readonly options: VerbsOptions;
+
+  constructor(options: VerbsOptions) {
+    this.options = options;
+  }
+
+  async create(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
+    const { object, context } = enterWrite('create', store, input, call);
+    return createObject(store, this.options.registry.admission, object, context);
+  }
+
+  async update(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
+    const { object, context } = enterWrite('update', store, input, call);
+    return updateObject(store, object, context);
+  }
+
+  async updateStatus(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
+    if (!store.kind.hasStatus) throw unimplemented(`${store.kind.plural} have no status subresource: use Update`);
+    const { object, context } = enterWrite('update-status', store, input, call);
+    return updateStatus(store, object, context);
+  }
+
+  async get(store: KindStore, request: GetRequest): Promise<StoreResult> {
+    const { bytes } = await getObject(store, checkName(store, request), request.resourceVersion ?? '');
+    return { bytes, warnings: [] };
+  }
+
+  list(store: KindStore, request: ListRequest): Promise<ListPage> {
+    return listObjects(store, { namespace: request.namespace ?? '', options: request.options ?? {} });
+  }
+
+  async patch(store: KindStore, request: PatchRequest, call: CallContext): Promise<StoreResult> {
+    const at = checkName(store, request);
+    if (request.subresource === 'status' && !store.kind.hasStatus)
+      throw unimplemented(`${store.kind.plural} have no status subresource`);
+    allow(call, 'patch', store, at);
+    const { type = '', patch = Buffer.alloc(0), subresource = '' } = request;
+    return patchObject(store, { at, type, patch, subresource }, writeContext(request.options, call));
+  }
+
+  async delete(store: KindStore, request: DeleteRequest, call: CallContext): Promise<StoreResult> {
+    const at = checkName(store, request);
+    allow(call, 'delete', store, at);
+    return deleteObject(store, at, request.options ?? {}, deleteContext(request.options, call));
+  }
+
+  async deleteCollection(store: KindStore, request: DeleteCollectionRequest, call: CallContext): Promise<number> {
+    const namespace = request.namespace ?? '';
+    if (store.kind.namespaced && !namespace)
+      throw badRequest(`cannot delete ${store.kind.plural} of all namespaces at once: name one`);
+    allow(call, 'delete-collection', store, { namespace, name: '' });
+    const { listOptions = {}, options = {} } = request;
+    return deleteObjects(store, { namespace, listOptions, options }, deleteContext(options, call));
+  }
+
+  async watch(
+    store: KindStore,
+    request: WatchRequest,
+    format: EventFormat,
+    call: ServerWritableStream<Buffer, Buffer>,
+    context: CallContext,
+  ): Promise<void> {
+    const options = request.options ?? {};
+    const { watchLimits: limits, random } = this.options;
+    const source = await watchObjects(store, request.namespace ?? '', options, format);
+    const bookmarks = options.allowWatchBookmarks === true;
+    await pumpWatch(call, store.cache, source, {
+      bookmarks,
+      timeoutSeconds: options.timeoutSeconds,
+      limits,
+      random,
+      signal: context.signal,
+    });
+  }
+}
+
+function enterWrite(
+  verb: Access['verb'],
+  store: KindStore,
+  input: WriteInput,
+  call: CallContext,
+): { object: AnyObject; context: WriteContext } {
+  const object: AnyObject = decodeObject(store.kind, input.object, input.format);
+  if (input.namespace && store.kind.namespaced && !object.metadata?.namespace) {
+    object.metadata = { ...object.metadata, namespace: input.namespace };
+  }
+  allow(call, verb, store, nameOf(object));
+  return { object, context: writeContext(input.options, call) };
+}
+
+function allow(call: CallContext, verb: Access['verb'], { kind }: KindStore, at: ObjectName): void {
+  authorize(call.identity, { verb, kind: kind.kind, ...at });
+}
+
+function deleteContext(options: DeleteOptions | undefined, call: CallContext): WriteContext {
+  return writeContext({ dryRun: isDryRun(options?.dryRun) ? ['All'] : [] }, call);
+}
+
+/** The name that a request for one object must give. */
+export function checkName({ kind }: KindStore, request: { namespace?: string; name?: string }): ObjectName {
+  const { namespace = '', name = '' } = request;
+  if (!name) throw badRequest(`name the ${kind.singular}`);
+  if (kind.namespaced && !namespace) throw badRequest(`name the namespace of ${kind.singular} "${name}"`);
+  if (!kind.namespaced && namespace) throw badRequest(`${kind.plural} do not live in namespaces: leave the namespace empty`);
+  if (name.includes('/') || namespace.includes('/')) throw badRequest(`"${namespace}/${name}" is not a name`);
+  return { namespace, name };
+}

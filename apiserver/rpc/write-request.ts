@@ -1,0 +1,43 @@
+import { badRequest } from '../../api/errors/index.ts';
+import type { WriteOptions } from '../../api/generated/types.ts';
+import { decodeStrictly } from '../registry/decode.ts';
+import type { WriteContext } from '../registry/kind-store.ts';
+import { WireReader } from '../watch/wire.ts';
+import type { CallContext } from './door.ts';
+
+const OBJECT = 1;
+const OPTIONS = 2;
+
+/** A typed write's `{object, options}`, which is the same for every kind, with the object still encoded. */
+export function splitWriteRequest(request: Buffer): { object: Uint8Array; options: WriteOptions } {
+  let object: Uint8Array = request.subarray(0, 0);
+  let options: WriteOptions = {};
+  try {
+    const reader = new WireReader(request);
+    while (reader.next()) {
+      if (reader.number === OBJECT) object = reader.value();
+      else if (reader.number === OPTIONS)
+        options = decodeStrictly<WriteOptions>('berth.meta.v1.WriteOptions', reader.value(), 'options');
+      else throw badRequest(`cannot decode the request: it has no field ${reader.number}`);
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'WireError') throw badRequest(`cannot decode the request: ${error.message}`);
+    throw error;
+  }
+  return { object, options };
+}
+
+/** Checks the options of a write and says who writes. Throws INVALID_ARGUMENT. */
+export function writeContext(options: WriteOptions | undefined, call: CallContext): WriteContext {
+  const { dryRun, fieldValidation, fieldManager } = options ?? {};
+  if (fieldValidation && fieldValidation !== 'Strict') {
+    throw badRequest(`fieldValidation "${fieldValidation}" is not supported: unknown fields are always refused ("Strict")`);
+  }
+  return { user: call.identity.user, manager: fieldManager || call.manager, dryRun: isDryRun(dryRun) };
+}
+
+export function isDryRun(dryRun: readonly string[] | undefined): boolean {
+  const wrong = dryRun?.find((value) => value !== 'All');
+  if (wrong !== undefined) throw badRequest(`dryRun "${wrong}" is not supported: use "All"`);
+  return (dryRun?.length ?? 0) > 0;
+}

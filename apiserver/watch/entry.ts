@@ -1,0 +1,64 @@
+import { decodeMessage } from '../../api/codec/message.ts';
+import type { ObjectMeta } from '../../api/generated/types.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { metadataBytes } from './stamp-resource-version.ts';
+
+/** One version of one object as it is served: encoded, with its resourceVersion. Never changed; a new version is a new entry. */
+export interface Entry {
+  /** "plural/namespace/name" or "plural/name". */
+  readonly key: string;
+  readonly bytes: Buffer;
+  readonly revision: number;
+  labels?: Readonly<Record<string, string>>;
+  fields?: Readonly<Record<string, string>>;
+}
+
+const noLabels: Readonly<Record<string, string>> = {};
+
+/** The labels, read once from the metadata alone. */
+export function labelsOf(entry: Entry): Readonly<Record<string, string>> {
+  entry.labels ??= decodeMessage<ObjectMeta>('berth.meta.v1.ObjectMeta', metadataBytes(entry.bytes)).labels ?? noLabels;
+  return entry.labels;
+}
+
+/** Namespace and name, read from the key. */
+export function placeOf(key: string): { namespace: string; name: string } {
+  const [, first = '', second] = key.split('/');
+  return second === undefined ? { namespace: '', name: first } : { namespace: first, name: second };
+}
+
+/** Decoded objects that several readers of one version are likely to want within moments of each other. */
+const MEMO_SIZE = 128;
+
+/** Decodes entries for readers that only look; who changes the object decodes one for itself. */
+export class EntryDecoder {
+  readonly kind: Kind;
+  private readonly memo = new Map<Entry, ApiObject>();
+
+  constructor(kind: Kind) {
+    this.kind = kind;
+  }
+
+  decode(entry: Entry): ApiObject {
+    const known = this.memo.get(entry);
+    if (known) return known;
+    const object = decodeMessage<ApiObject>(this.kind.message, entry.bytes);
+    this.memo.set(entry, object);
+    if (this.memo.size > MEMO_SIZE) this.memo.delete(this.memo.keys().next().value!);
+    return object;
+  }
+
+  /** The fields that field selectors may name, computed once for each version. */
+  fields(entry: Entry): Readonly<Record<string, string>> {
+    if (entry.fields) return entry.fields;
+    const { namespace, name } = placeOf(entry.key);
+    const fields: Record<string, string> = { 'metadata.name': name, 'metadata.namespace': namespace };
+    const selectable = Object.entries(this.kind.selectableFields);
+    if (selectable.length > 0) {
+      const object = this.decode(entry);
+      for (const [path, read] of selectable) fields[path] = read(object);
+    }
+    entry.fields = fields;
+    return fields;
+  }
+}

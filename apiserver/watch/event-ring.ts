@@ -1,0 +1,107 @@
+import type { Entry } from './entry.ts';
+
+/** One change of one key, shared by every watcher. */
+export interface CacheEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly revision: number;
+  /** The state after the change; for DELETED the last state, stamped with the deletion's revision. */
+  readonly entry: Entry;
+  /** The state before, for transitions into and out of selectors. */
+  readonly previous: Entry | undefined;
+  readonly atMs: number;
+}
+
+export interface RingBounds {
+  /** Events older than this go. */
+  readonly maxAgeMs: number;
+  readonly maxEvents: number;
+  /** Bytes of the objects that the events hold. */
+  readonly maxBytes: number;
+}
+
+/** Five minutes outlast any reconnect; the others keep a storm from eating the memory. */
+export const defaultRingBounds: RingBounds = { maxAgeMs: 5 * 60_000, maxEvents: 100_000, maxBytes: 48 * 1024 * 1024 };
+
+/** Dropped events leave holes at the front; the array is moved together when this many are gone. */
+const COMPACT_AT = 1_024;
+
+/**
+ * The latest events of one kind in the order of their revisions. Every event has a sequence number that never changes, so that a
+ * watcher is no more than a number: what it has not read yet stays here for all of them, and memory does not grow with the watchers.
+ */
+export class EventRing {
+  private readonly bounds: RingBounds;
+  private events: CacheEvent[] = [];
+  private head = 0;
+  private headSequence = 0;
+  private bytes = 0;
+  private start: number;
+
+  constructor(bounds: RingBounds, startRevision: number) {
+    this.bounds = bounds;
+    this.start = startRevision;
+  }
+
+  /** Every event above this revision is here. */
+  get startRevision(): number {
+    return this.start;
+  }
+
+  get firstSequence(): number {
+    return this.headSequence;
+  }
+
+  /** One behind the newest. */
+  get endSequence(): number {
+    return this.headSequence + this.events.length - this.head;
+  }
+
+  at(sequence: number): CacheEvent | undefined {
+    return this.events[this.head + sequence - this.headSequence];
+  }
+
+  push(event: CacheEvent): void {
+    this.events.push(event);
+    this.bytes += event.entry.bytes.length;
+    this.trim(event.atMs);
+  }
+
+  /** Drops what is older or more than the bounds allow. */
+  trim(nowMs: number): void {
+    while (this.head < this.events.length) {
+      const oldest = this.events[this.head]!;
+      const length = this.events.length - this.head;
+      const tooMuch = length > this.bounds.maxEvents || this.bytes > this.bounds.maxBytes;
+      if (!tooMuch && nowMs - oldest.atMs <= this.bounds.maxAgeMs) break;
+      this.head++;
+      this.headSequence++;
+      this.bytes -= oldest.entry.bytes.length;
+      this.start = oldest.revision;
+    }
+    if (this.head < COMPACT_AT) return;
+    this.events = this.events.slice(this.head);
+    this.head = 0;
+  }
+
+  /** Forgets everything; watches from before `startRevision` are expired. */
+  reset(startRevision: number): void {
+    this.headSequence = this.endSequence;
+    this.events = [];
+    this.head = 0;
+    this.bytes = 0;
+    this.start = startRevision;
+  }
+
+  /** The sequence of the first event above a revision; undefined when some of those are gone. */
+  sequenceAfter(revision: number): number | undefined {
+    if (revision < this.start) return undefined;
+    let low = this.head;
+    let high = this.events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.events[middle]!.revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return this.headSequence + low - this.head;
+  }
+}

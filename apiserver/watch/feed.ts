@@ -1,0 +1,111 @@
+import type { Logger } from 'pino';
+import type { Storage, StorageEvent } from '../storage/storage.ts';
+import { StorageError } from '../storage/storage-error.ts';
+import type { KindCache } from './kind-cache.ts';
+
+export interface FeedOptions {
+  readonly storage: Storage;
+  /** By the first part of their keys. */
+  readonly caches: ReadonlyMap<string, KindCache>;
+  readonly log: Logger;
+  /** How many revisions before the newest are replayed at the start, so that watches resume across a restart. */
+  readonly replayRevisions?: number;
+}
+
+/** At 1,000 writes/s ten seconds, at rest many minutes: what a restart takes, and cheap to replay. */
+const REPLAY_REVISIONS = 10_000;
+const RETRY_MS = 1_000;
+/** The key of the record that marks every start in the log. */
+const START_KEY = 'server/start';
+
+/**
+ * Keeps the caches of all kinds up to date from one storage watch, until the signal aborts. `onReady` is called once, when the caches
+ * show everything that was stored before the start. A failing watch is begun again where it ended; one that cannot resume reloads.
+ */
+export async function runFeed(options: FeedOptions, onReady: () => void, signal: AbortSignal): Promise<void> {
+  let from = await loadCaches(options, await startRevision(options));
+  const target = await writeStartMark(options.storage).catch(async (error: unknown) => {
+    options.log.warn({ err: error }, 'the store takes no writes: watches from before this start cannot resume');
+    from = await loadCaches(options, undefined);
+    return from;
+  });
+  let ready = false;
+  const seen = (revision: number): void => {
+    from = revision;
+    if (ready || revision < target) return;
+    ready = true;
+    onReady();
+  };
+  seen(from);
+  while (!signal.aborted) {
+    try {
+      for await (const batch of options.storage.watch({ prefix: '', from }, signal)) seen(dispatch(options.caches, batch));
+    } catch (error) {
+      if (signal.aborted) return;
+      const reload = error instanceof StorageError && error.code === 'compacted';
+      options.log.warn({ err: error, from, reload }, 'the storage watch ended: beginning again');
+      await pause(RETRY_MS, signal);
+      if (reload) from = await loadCaches(options, undefined);
+    }
+  }
+}
+
+/** Every cache advances with every batch, so that versions of quiet kinds stay fresh. */
+function dispatch(caches: ReadonlyMap<string, KindCache>, batch: readonly StorageEvent[]): number {
+  for (const event of batch) caches.get(event.key.slice(0, event.key.indexOf('/')))?.apply(event);
+  const revision = batch.at(-1)?.revision ?? 0;
+  for (const cache of caches.values()) cache.advance(revision);
+  return revision;
+}
+
+/** The oldest revision worth replaying, or undefined to begin with the present. */
+async function startRevision({ storage, replayRevisions = REPLAY_REVISIONS }: FeedOptions): Promise<number | undefined> {
+  const newest = (await storage.list('', { limit: 1 })).revision;
+  const wanted = newest - replayRevisions;
+  const revision = Math.max(wanted, 1);
+  if (newest <= 1) return undefined;
+  try {
+    await storage.list('', { limit: 1, revision });
+    return revision;
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code !== 'compacted') throw error;
+    return error.revision !== undefined && error.revision < newest ? error.revision : undefined;
+  }
+}
+
+/** Fills every cache and answers the revision to watch from. Relaxed kinds have no history and begin with the present. */
+async function loadCaches({ storage, caches }: FeedOptions, revision: number | undefined): Promise<number> {
+  const from = revision ?? (await storage.list('', { limit: 1 })).revision;
+  for (const [plural, cache] of caches) {
+    const at = revision !== undefined && cache.kind.durability === 'synced' ? { revision } : {};
+    const page = await storage.list(`${plural}/`, at);
+    cache.reset(page.items, page.revision);
+  }
+  return from;
+}
+
+/** A synced write whose event comes behind everything that the log replays; so the end of the replay is known. */
+async function writeStartMark(storage: Storage): Promise<number> {
+  const write = {
+    kind: 'Start',
+    bytes: new Uint8Array(0),
+    user: 'system:apiserver',
+    manager: 'apiserver',
+    durability: 'synced',
+  } as const;
+  const current = await storage.get(START_KEY);
+  if (!current) return storage.create(START_KEY, { ...write, verb: 'create' });
+  return storage.update(START_KEY, current.revision, { ...write, verb: 'update' });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,148 @@
+import type { Kind } from '../../api/kinds/kind.ts';
+import type { StorageEvent, StoredObject } from '../storage/storage.ts';
+import { type Entry, EntryDecoder } from './entry.ts';
+import { type CacheEvent, defaultRingBounds, EventRing, type RingBounds } from './event-ring.ts';
+import { SortedKeys } from './sorted-keys.ts';
+import { stampResourceVersion } from './stamp-resource-version.ts';
+import { systemWaveClock, Wave, type WaveClock } from './wave.ts';
+
+export interface KindCacheOptions {
+  readonly bounds?: Partial<RingBounds>;
+  readonly clock?: WaveClock;
+}
+
+/** Sees every event, in order, while it is applied; must be short and must not throw. `reset` comes first and after every reload. */
+export interface CacheObserver {
+  reset(entries: Iterable<Entry>): void;
+  event(event: CacheEvent): void;
+}
+
+interface Waiter {
+  readonly revision: number;
+  done(reached: boolean): void;
+}
+
+/**
+ * The current objects of one kind and its latest changes, in memory, encoded once and shared by every reader. Fed by one storage watch
+ * (feed.ts); nobody else changes it. `revision` is how far the feed has come in the whole store, not only in this kind.
+ */
+export class KindCache {
+  readonly kind: Kind;
+  readonly decoder: EntryDecoder;
+  readonly ring: EventRing;
+  readonly wave: Wave;
+  private readonly clock: WaveClock;
+  private readonly entries = new Map<string, Entry>();
+  private readonly keys = new SortedKeys();
+  private readonly observers = new Set<CacheObserver>();
+  private readonly waiters = new Set<Waiter>();
+  private at = 0;
+
+  constructor(kind: Kind, options: KindCacheOptions = {}) {
+    this.kind = kind;
+    this.clock = options.clock ?? systemWaveClock;
+    this.decoder = new EntryDecoder(kind);
+    this.ring = new EventRing({ ...defaultRingBounds, ...options.bounds }, 0);
+    this.wave = new Wave(this.clock);
+  }
+
+  get revision(): number {
+    return this.at;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  now(): number {
+    return this.clock.now();
+  }
+
+  get(key: string): Entry | undefined {
+    return this.entries.get(key);
+  }
+
+  /** The objects with a key prefix, behind `after`, in key order: a snapshot that later changes do not touch. */
+  range(prefix: string, after?: string): Entry[] {
+    return this.keys.range(prefix, after).map((key) => this.entries.get(key)!);
+  }
+
+  /** The last revision that changed this kind, as far as the ring reaches. */
+  lastChange(): number {
+    return this.ring.at(this.ring.endSequence - 1)?.revision ?? this.ring.startRevision;
+  }
+
+  /** Starts afresh from a list; watches from before it are expired. */
+  reset(items: readonly StoredObject[], revision: number): void {
+    this.entries.clear();
+    this.keys.clear();
+    for (const { key, bytes, revision: version } of items) this.set(key, bytes, version);
+    this.ring.reset(revision);
+    for (const observer of this.observers) observer.reset(this.entries.values());
+    this.at = 0;
+    this.advance(revision);
+    this.wave.request();
+  }
+
+  /** Applies one change. What the cache already shows is ignored. */
+  apply(change: StorageEvent): void {
+    if (change.revision <= this.at) return;
+    const previous = this.entries.get(change.key);
+    let event: CacheEvent;
+    const atMs = this.clock.now();
+    if (change.type === 'put') {
+      const entry = this.set(change.key, change.bytes, change.revision);
+      event = { type: previous ? 'MODIFIED' : 'ADDED', revision: change.revision, entry, previous, atMs };
+    } else {
+      this.entries.delete(change.key);
+      this.keys.delete(change.key);
+      const entry = makeEntry(change.key, change.bytes, change.revision);
+      event = { type: 'DELETED', revision: change.revision, entry, previous, atMs };
+    }
+    this.ring.push(event);
+    for (const observer of this.observers) observer.event(event);
+    this.wave.request();
+  }
+
+  /** Says that everything up to a revision was applied. */
+  advance(revision: number): void {
+    if (revision <= this.at) return;
+    this.at = revision;
+    for (const waiter of this.waiters) if (waiter.revision <= revision) waiter.done(true);
+  }
+
+  /** Observes from now on, after a `reset` with the present entries. */
+  observe(observer: CacheObserver): () => void {
+    observer.reset(this.entries.values());
+    this.observers.add(observer);
+    return () => this.observers.delete(observer);
+  }
+
+  /** Resolves with true once the cache shows a revision, with false when it does not in time. */
+  reached(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.at >= revision) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        revision,
+        done: (reached) => {
+          clearTimeout(timer);
+          this.waiters.delete(waiter);
+          resolve(reached);
+        },
+      };
+      const timer = setTimeout(() => waiter.done(false), timeoutMs);
+      this.waiters.add(waiter);
+    });
+  }
+
+  private set(key: string, bytes: Uint8Array, revision: number): Entry {
+    const entry = makeEntry(key, bytes, revision);
+    if (!this.entries.has(key)) this.keys.add(key);
+    this.entries.set(key, entry);
+    return entry;
+  }
+}
+
+function makeEntry(key: string, bytes: Uint8Array, revision: number): Entry {
+  return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
+}

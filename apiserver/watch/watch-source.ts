@@ -1,0 +1,166 @@
+import { type ApiError, expired } from '../../api/errors/index.ts';
+import type { Entry } from './entry.ts';
+import { encodeChunk, type WireEvent } from './event-chunk.ts';
+import { bookmarkMetadata, type EventFormat } from './event-format.ts';
+import type { CacheEvent } from './event-ring.ts';
+import type { KindCache } from './kind-cache.ts';
+import { type Selection, visibleType } from './selection.ts';
+import { stampResourceVersion } from './stamp-resource-version.ts';
+
+export interface WatchStart {
+  /** Deliver what happened after this revision; undefined: begin with the present. */
+  readonly revision: number | undefined;
+  /** Begin with the present objects as ADDED. */
+  readonly initialEvents: boolean;
+  /** End the initial events with a bookmark. */
+  readonly initialBookmark: boolean;
+}
+
+/** Enough to amortise a message, small beside any receive limit (an object has at most 1 MiB). */
+const CHUNK_BYTES = 256 * 1024;
+/** A bound on the work between two turns of the event loop when few events match. */
+const SCAN_EVENTS = 2_000;
+const SHARED_CHUNKS = 64;
+
+interface SharedChunk {
+  readonly bytes: Buffer | undefined;
+  readonly next: number;
+}
+
+/** Chunks that several watchers at the same place want; one of each cache. */
+const sharedChunks = new WeakMap<KindCache, Map<string, SharedChunk>>();
+/** The state that a watcher is told of when an object leaves its selection: the old one, with the new version. */
+const leaving = new WeakMap<CacheEvent, Entry>();
+
+/**
+ * What one watcher still has to get: the rest of its initial events and its place in the ring. It holds no events of its own, so a
+ * watcher that does not read costs nothing but its place, and loses it when the ring moves on.
+ */
+export class WatchSource {
+  private readonly cache: KindCache;
+  private readonly selection: Selection;
+  private readonly format: EventFormat;
+  private initial: Entry[] | undefined;
+  private initialAt = 0;
+  private endInitial: number | undefined;
+  private sequence: number;
+  private first = true;
+
+  /** Throws OUT_OF_RANGE when the events after `start.revision` are no longer kept. */
+  constructor(cache: KindCache, selection: Selection, format: EventFormat, start: WatchStart) {
+    this.cache = cache;
+    this.selection = selection;
+    this.format = format;
+    const from = start.initialEvents || start.revision === undefined ? cache.revision : start.revision;
+    const sequence = from > cache.revision ? undefined : cache.ring.sequenceAfter(from);
+    if (sequence === undefined) throw tooOld(cache);
+    this.sequence = sequence;
+    if (start.initialEvents) this.initial = cache.range(selection.prefix);
+    if (start.initialBookmark) this.endInitial = cache.revision;
+  }
+
+  /** Whether something may be there to read. */
+  get pending(): boolean {
+    return this.initial !== undefined || this.endInitial !== undefined || this.sequence < this.cache.ring.endSequence;
+  }
+
+  /** Whether the events that come next are gone already. */
+  get lost(): boolean {
+    return this.sequence < this.cache.ring.firstSequence;
+  }
+
+  /** The next response; undefined when nothing is left for this watcher at the moment. Throws OUT_OF_RANGE when it fell behind. */
+  next(): Buffer | undefined {
+    while (this.pending) {
+      const bytes = this.initial ? this.nextInitial() : this.endInitial !== undefined ? this.nextEnd() : this.nextEvents();
+      if (bytes) {
+        this.first = false;
+        return bytes;
+      }
+    }
+    return undefined;
+  }
+
+  /** A bookmark of how far the watcher has come; only when nothing is pending. */
+  bookmark(): Buffer {
+    return this.encodeBookmark(this.cache.revision, false);
+  }
+
+  private nextInitial(): Buffer | undefined {
+    const events: WireEvent[] = [];
+    let size = 0;
+    const entries = this.initial ?? [];
+    while (this.initialAt < entries.length && size < CHUNK_BYTES) {
+      const entry = entries[this.initialAt++]!;
+      if (!this.selection.matches(entry)) continue;
+      const bytes = this.format.encode(entry, this.first && events.length === 0);
+      events.push({ type: 'ADDED', field: this.format.field, bytes });
+      size += bytes.length;
+    }
+    if (this.initialAt >= entries.length) this.initial = undefined;
+    return events.length > 0 ? encodeChunk(events) : undefined;
+  }
+
+  private nextEnd(): Buffer {
+    const revision = this.endInitial!;
+    this.endInitial = undefined;
+    return this.encodeBookmark(revision, true);
+  }
+
+  private nextEvents(): Buffer | undefined {
+    if (this.lost) throw tooOld(this.cache);
+    const chunk = this.first ? this.readRing() : this.shared();
+    this.sequence = chunk.next;
+    return chunk.bytes;
+  }
+
+  private shared(): SharedChunk {
+    let chunks = sharedChunks.get(this.cache);
+    if (!chunks) sharedChunks.set(this.cache, (chunks = new Map()));
+    const id = `${this.sequence}\0${this.cache.ring.endSequence}\0${this.format.id}\0${this.selection.id}`;
+    const known = chunks.get(id);
+    if (known) return known;
+    const chunk = this.readRing();
+    chunks.set(id, chunk);
+    if (chunks.size > SHARED_CHUNKS) chunks.delete(chunks.keys().next().value!);
+    return chunk;
+  }
+
+  private readRing(): SharedChunk {
+    const { ring } = this.cache;
+    const events: WireEvent[] = [];
+    let size = 0;
+    let next = this.sequence;
+    const end = Math.min(ring.endSequence, next + SCAN_EVENTS);
+    for (; next < end && size < CHUNK_BYTES; next++) {
+      const event = ring.at(next)!;
+      const type = visibleType(this.selection, event);
+      if (!type) continue;
+      const entry = type === 'DELETED' && event.type !== 'DELETED' ? leavingEntry(event) : event.entry;
+      const bytes = this.format.encode(entry, this.first && events.length === 0);
+      events.push({ type, field: this.format.field, bytes });
+      size += bytes.length;
+    }
+    return { bytes: events.length > 0 ? encodeChunk(events) : undefined, next };
+  }
+
+  private encodeBookmark(revision: number, endsInitialEvents: boolean): Buffer {
+    const bytes = this.format.bookmark(bookmarkMetadata(revision, endsInitialEvents));
+    return encodeChunk([{ type: 'BOOKMARK', field: this.format.field, bytes }]);
+  }
+}
+
+function leavingEntry(event: CacheEvent): Entry {
+  const known = leaving.get(event);
+  if (known) return known;
+  const { key, bytes } = event.previous ?? event.entry;
+  const entry = { key, bytes: stampResourceVersion(bytes, String(event.revision)), revision: event.revision };
+  leaving.set(event, entry);
+  return entry;
+}
+
+function tooOld(cache: KindCache): ApiError {
+  return expired(
+    `changes of ${cache.kind.plural} are kept from version ${cache.ring.startRevision} on: list again and watch from there`,
+  );
+}
