@@ -28,20 +28,49 @@ const BINARY = new Map([
   ['Ei', 60n],
 ]);
 
-/** The fast path: an integer with a usual suffix, and what one of it is in milli. */
-const PLAIN = /^(\d{1,12})(m|k|Ki|M|Mi|G|Gi|T|Ti)?$/;
-const MILLI_OF: Readonly<Record<string, number>> = {
-  m: 1,
-  '': 1e3,
-  k: 1e6,
-  Ki: 1024e3,
-  M: 1e9,
-  Mi: 1024 ** 2 * 1e3,
-  G: 1e12,
-  Gi: 1024 ** 3 * 1e3,
-  T: 1e15,
-  Ti: 1024 ** 4 * 1e3,
-};
+/** What one of a suffix is in milli, by character code; plain and binary. For the fast path. */
+const DECIMAL_MILLI = new Map(
+  [
+    ['m', 1],
+    ['k', 1e6],
+    ['M', 1e9],
+    ['G', 1e12],
+    ['T', 1e15],
+  ].map(([name, milli]) => [code(name), Number(milli)]),
+);
+const BINARY_MILLI = new Map(
+  [
+    ['K', 10],
+    ['M', 20],
+    ['G', 30],
+    ['T', 40],
+  ].map(([name, shift]) => [code(name), 2 ** Number(shift) * 1000]),
+);
+const MAX_FAST_DIGITS = 12;
+
+function code(character: string | number | undefined): number {
+  return String(character).charCodeAt(0);
+}
+
+/** The fast path: a short integer with a usual suffix, in milli; NaN for everything else. */
+function plainMilli(text: string): number {
+  let [value, i] = [0, 0];
+  for (; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 48;
+    if (digit < 0 || digit > 9) break;
+    value = value * 10 + digit;
+  }
+  if (i === 0 || i > MAX_FAST_DIGITS) return Number.NaN;
+  const milli = value * plainFactor(text, i);
+  return milli <= Number.MAX_SAFE_INTEGER ? milli : Number.NaN;
+}
+
+function plainFactor(text: string, at: number): number {
+  const suffix = text.length - at;
+  if (suffix === 0) return 1000;
+  if (suffix === 1) return DECIMAL_MILLI.get(text.charCodeAt(at)) ?? Number.NaN;
+  return suffix === 2 && text[at + 1] === 'i' ? (BINARY_MILLI.get(text.charCodeAt(at)) ?? Number.NaN) : Number.NaN;
+}
 
 const FORM = /^([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)$/;
 /** Longer numbers are refused: nobody means them, and they would cost time. */
@@ -80,7 +109,7 @@ function ceilDivide(value: bigint, by: bigint): bigint {
 
 /** Whether the text is a quantity: "100m", "1.5Gi", "1e3", "2". */
 export function isQuantity(text: string): boolean {
-  return PLAIN.test(text) || parseNanos(text) !== undefined;
+  return !Number.isNaN(plainMilli(text)) || parseNanos(text) !== undefined;
 }
 
 /** A quantity taken apart. Throws RangeError for a text that is none. */
@@ -101,34 +130,22 @@ function nanosOf(quantity: QuantityLike | undefined): bigint {
 export function quantityMilli(quantity: QuantityLike | undefined): number {
   if (quantity === undefined) return 0;
   const text = textOf(quantity);
-  const parts = PLAIN.exec(text);
-  if (parts) {
-    const milli = Number(parts[1]) * MILLI_OF[parts[2] ?? '']!;
-    if (milli <= Number.MAX_SAFE_INTEGER) return milli;
-  }
-  return Number(ceilDivide(nanosOf(text), NANOS_PER_MILLI));
+  const milli = plainMilli(text);
+  return Number.isNaN(milli) ? Number(ceilDivide(nanosOf(text), NANOS_PER_MILLI)) : milli;
 }
 
 /** In whole units (bytes, pods), rounded up; absent is 0. Throws RangeError for a text that is no quantity. */
 export function quantityValue(quantity: QuantityLike | undefined): number {
   if (quantity === undefined) return 0;
   const text = textOf(quantity);
-  const parts = PLAIN.exec(text);
-  if (parts) {
-    const value = Math.ceil((Number(parts[1]) * MILLI_OF[parts[2] ?? '']!) / 1000);
-    if (value <= Number.MAX_SAFE_INTEGER) return value;
-  }
-  return Number(ceilDivide(nanosOf(text), NANO));
+  const milli = plainMilli(text);
+  return Number.isNaN(milli) ? Number(ceilDivide(nanosOf(text), NANO)) : Math.ceil(milli / 1000);
 }
 
 /** Negative, zero or positive as `a` is less than, equal to or more than `b`; exact. Absent is 0. */
 export function compareQuantity(a: QuantityLike | undefined, b: QuantityLike | undefined): number {
-  const x = PLAIN.exec(textOf(a));
-  const y = PLAIN.exec(textOf(b));
-  if (x && y) {
-    const difference = Number(x[1]) * MILLI_OF[x[2] ?? '']! - Number(y[1]) * MILLI_OF[y[2] ?? '']!;
-    if (Math.abs(difference) > 1e9) return difference;
-  }
+  const difference = plainMilli(textOf(a)) - plainMilli(textOf(b));
+  if (!Number.isNaN(difference)) return difference;
   const [left, right] = [nanosOf(a), nanosOf(b)];
   return left < right ? -1 : left > right ? 1 : 0;
 }
