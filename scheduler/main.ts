@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { defaultSchedulerName } from '../api/meta/well-known.ts';
+import { linkAbort } from '../client/abort.ts';
 import { type Client, type Clock, createInformer, type Logger, pause, stderrLogger, systemClock } from '../client/index.ts';
 import { type Cache, createCache } from './cache/cache.ts';
 import type { ClusterEvent, QueueOrdering } from './framework/plugin.ts';
@@ -9,7 +11,7 @@ import { defaultBinder } from './plugins/default-binder.ts';
 import { defaultProfile, type Profile } from './profile.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { createReporter } from './reporter.ts';
-import { createScheduler } from './scheduler.ts';
+import { createScheduler, maximumBindings } from './scheduler.ts';
 
 export interface RunSchedulerOptions {
   readonly client: Client;
@@ -21,6 +23,8 @@ export interface RunSchedulerOptions {
   readonly logger?: Logger;
 }
 
+/** Informers, queues, timers: about a dozen; more would be a leak. */
+const otherListeners = 30;
 /** How often placements that the API never showed are looked for. */
 const expiryCheckMs = 5_000;
 
@@ -29,6 +33,18 @@ const expiryCheckMs = 5_000;
  * what is to be done. Several may run at once: the API server refuses the binding that would take too much or comes second.
  */
 export async function runScheduler(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
+  const own = linkAbort(signal);
+  // Every binding under way listens, besides the loops: that is no leak.
+  setMaxListeners(maximumBindings + otherListeners, own.signal);
+  try {
+    await runLoops(options, own.signal);
+  } finally {
+    own.abort();
+    own.unlink();
+  }
+}
+
+async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
   const { client, schedulerName = defaultSchedulerName, clock = systemClock, logger = stderrLogger } = options;
   const random = options.random ?? (() => randomInt(2 ** 32) / 2 ** 32);
   const profile = defaultProfile(defaultBinder(client.pods), schedulerName);

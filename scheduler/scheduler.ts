@@ -26,7 +26,7 @@ export interface SchedulerOptions {
 }
 
 /** So many bindings at once keep the API server's group commit full; more only wait there. */
-const maximumBindings = 100;
+export const maximumBindings = 100;
 /** What permit, pre-bind or bind of one plugin may take. */
 const bindTimeoutMs = 30_000;
 /** Deciding gives way to the network after so long, so that watches and answers keep flowing under load. */

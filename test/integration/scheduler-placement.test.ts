@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { timestamp } from '../../api/meta/time.ts';
+import type { Node, Pod } from '../../client/index.ts';
+import { node, type PodBuilder, pod } from '../builders/index.ts';
+import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
+
+let cluster: SchedulerCluster;
+beforeEach(async () => {
+  cluster = await startSchedulerCluster();
+});
+afterEach(() => cluster.stop());
+
+const boundTo = (object: Pod) => object.spec?.nodeName ?? '';
+const isBound = (object: Pod) => boundTo(object) !== '';
+const scheduled = (object: Pod | undefined) => object?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+
+/** The server stamps metadata and takes status only through its own door. */
+async function addNode(built: Node): Promise<void> {
+  const { uid: _, creationTimestamp: __, ...metadata } = built.metadata ?? {};
+  const created = await cluster.client.nodes.create({ ...built, metadata });
+  const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: timestamp(new Date()) }];
+  await cluster.client.nodes.updateStatus({ ...created, status: { ...built.status, conditions } });
+}
+
+async function addPod(builder: PodBuilder): Promise<void> {
+  const { metadata = {}, spec } = builder.build();
+  const { uid: _, creationTimestamp: __, ...rest } = metadata;
+  await cluster.client.pods.create({ metadata: rest, spec: spec! });
+}
+
+describe('the scheduler with a real API server', () => {
+  it('binds pods, marks them scheduled and tells it in events', async () => {
+    cluster.startScheduler();
+    await addNode(node('n1').build());
+    await addNode(node('n2').build());
+    for (let i = 0; i < 6; i++) await addPod(pod(`web-${i}`).requests({ cpu: '100m', memory: '64Mi' }));
+    const pods = await cluster.podsUntil((all) => all.length === 6 && all.every(isBound));
+    expect(new Set(pods.map(boundTo))).toEqual(new Set(['n1', 'n2']));
+    expect(pods.map((object) => scheduled(object)?.status)).toEqual(Array(6).fill('True'));
+    await expect
+      .poll(async () => (await cluster.client.events.list({ namespace: 'default' })).items.map(({ message }) => message), {
+        timeout: 10_000,
+      })
+      .toContain(`assigned default/web-0 to ${boundTo(pods.find(({ metadata }) => metadata?.name === 'web-0')!)}`);
+  });
+
+  it('explains an unschedulable pod and binds it after a node appears', async () => {
+    cluster.startScheduler();
+    await addNode(node('small').build());
+    await addPod(pod('big').requests({ cpu: '6' }));
+    const [waiting] = await cluster.podsUntil(([big]) => scheduled(big)?.status === 'False');
+    expect(scheduled(waiting)).toMatchObject({
+      reason: 'Unschedulable',
+      message: '0/1 nodes are available: 1 insufficient cpu.',
+    });
+    await addNode(node('large').capacity({ cpu: '8' }).build());
+    const [bound] = await cluster.podsUntil(([big]) => big !== undefined && isBound(big));
+    expect([boundTo(bound!), scheduled(bound)?.status]).toEqual(['large', 'True']);
+  });
+
+  it('places what waited while no scheduler ran, and goes on where a stopped one left off', async () => {
+    for (let i = 0; i < 3; i++) await addNode(node(`n${i}`).build());
+    for (let i = 0; i < 60; i++) await addPod(pod(`p${i}`).requests({ cpu: '100m' }));
+    const stop = cluster.startScheduler();
+    await cluster.podsUntil((all) => all.filter(isBound).length >= 5);
+    await stop();
+    cluster.startScheduler();
+    const pods = await cluster.podsUntil((all) => all.length === 60 && all.every(isBound));
+    for (const name of ['n0', 'n1', 'n2'])
+      expect(pods.filter((object) => boundTo(object) === name).length).toBeLessThanOrEqual(40);
+  });
+
+  it('never over-commits a node with two schedulers that want the same room', async () => {
+    for (let i = 0; i < 2; i++) await addNode(node(`n${i}`).build());
+    cluster.startScheduler('default-scheduler');
+    cluster.startScheduler('other-scheduler');
+    // Room for 4 each; 12 want it.
+    await Promise.all(
+      Array.from({ length: 12 }, (_, i) =>
+        addPod(
+          pod(`p${i}`)
+            .requests({ cpu: '1' })
+            .spec({ schedulerName: i % 2 === 0 ? 'default-scheduler' : 'other-scheduler' }),
+        ),
+      ),
+    );
+    const pods = await cluster.podsUntil(
+      (all) => all.filter((object) => isBound(object) || scheduled(object)?.status === 'False').length === 12,
+    );
+    const settled = await cluster.podsUntil((all) => all.filter(isBound).length === 8);
+    for (const name of ['n0', 'n1']) expect(settled.filter((object) => boundTo(object) === name)).toHaveLength(4);
+    expect(pods).toHaveLength(12);
+  });
+
+  it('binds each pod once when two schedulers mind the same pods', async () => {
+    for (let i = 0; i < 2; i++) await addNode(node(`n${i}`).build());
+    cluster.startScheduler();
+    cluster.startScheduler();
+    await Promise.all(Array.from({ length: 30 }, (_, i) => addPod(pod(`p${i}`).requests({ cpu: '200m' }))));
+    const pods = await cluster.podsUntil((all) => all.length === 30 && all.every(isBound));
+    for (const name of ['n0', 'n1']) expect(pods.filter((object) => boundTo(object) === name).length).toBeLessThanOrEqual(20);
+  });
+});
