@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 // @ts-expect-error a plain script without types
 import { parseFields } from '../../hack/kubernetes-fields.js';
 import fixture from './kubernetes-fields.json' with { type: 'json' };
-import { isEnvelope, messagesOf, ours, typeName } from './proto-descriptors.ts';
+import { isEnvelope, messagesOf, ours, root, typeName } from './proto-descriptors.ts';
 
 const kubernetes = fixture as Record<string, Record<string, string>>;
 
@@ -71,6 +71,13 @@ describe('the numbers and types of the protos are those of Kubernetes', () => {
     );
     expect(ids).toHaveLength(Object.keys(added).length);
     expect(Math.min(...ids)).toBeGreaterThan(1000);
+  });
+
+  it('keeps every field that a list is keyed by', () => {
+    const keys = (path: string) =>
+      root.lookupType('berth.core.v1.Container').fields[path]?.options?.['(berth.meta.v1.list_map_key)'];
+    expect(keys('ports')).toEqual(['containerPort', 'protocol']);
+    expect(keys('env')).toEqual(['name']);
   });
 
   it('lists nothing as left out that is there', () => {
