@@ -289,6 +289,13 @@ describe.each(backends)('the %s storage', (backend) => {
       expect(await storage.create('pods/c', write('7'))).toBe(7);
     });
 
+    it('leaves a watch alone that needs no history when its first read comes after the compaction', async () => {
+      const reader = new WatchReader(storage.watch({ prefix: '' }, abort.signal));
+      await storage.create('pods/c', write('7'));
+      await storage.compact(7);
+      expect(await reader.take(1)).toEqual(['put pods/c=7@7']);
+    });
+
     it('lets a deleted key be created after its deletion is forgotten', async () => {
       await storage.delete('pods/b', 6, write('7'));
       await storage.compact(7);

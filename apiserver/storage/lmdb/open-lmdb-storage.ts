@@ -37,7 +37,7 @@ export async function openLmdbStorage(options: LmdbStorageOptions): Promise<Stor
     await ensureFormat(directory);
     if ((await hasDatabase(directory)) && !(await wasStoppedCleanly(directory))) await verifyInChild(directory);
     await clearClean(directory);
-    return assemble(options, lock, openTables(directory, { readOnly: false }));
+    return assembleLmdbStorage(options, lock, openTables(directory, { readOnly: false }));
   } catch (error) {
     await lock.release();
     throw error instanceof StorageError
@@ -57,7 +57,8 @@ async function makeAndLock(directory: string): Promise<DirectoryLock> {
   return lockDirectory(directory);
 }
 
-function assemble(options: LmdbStorageOptions, lock: DirectoryLock, tables: Tables): Storage {
+/** The store over tables that are open; for tests that stand between it and the disk. */
+export function assembleLmdbStorage(options: LmdbStorageOptions, lock: DirectoryLock, tables: Tables): Storage {
   const { directory, clock = systemStorageClock } = options;
   const hub = createWatcherHub(options.watcherLimits ?? defaultWatcherLimits);
   const relaxed = loadRelaxed(tables);

@@ -13,7 +13,7 @@ import { decodeState, emptyState, type StoreState } from './state.ts';
  *   meta     'state' -> StoreState
  */
 export interface Tables {
-  readonly root: RootDatabase<Buffer, string>;
+  readonly root: Pick<RootDatabase<Buffer, string>, 'batch' | 'close' | 'resetReadTxn'>;
   readonly log: Database<Buffer, number>;
   readonly heads: Database<Buffer, string>;
   readonly relaxed: Database<Buffer, string>;
