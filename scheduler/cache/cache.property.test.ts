@@ -96,6 +96,8 @@ describe('cache and node table', () => {
           return [name, allocatableCpu[row], podCount[row], requestedCpu[row], requestedMemory[row]];
         });
         expect(rows.sort()).toEqual(reference.rows());
+        for (const name of ['ready', 'unschedulable', 'hardTaints', 'softTaints'] as const)
+          expect(table.sums[name]).toBe(table.columns[name].slice(0, table.count).reduce((sum, flag) => sum + flag, 0));
 
         function applyToPod(given: PodStep, version: number): void {
           const uid = `uid-p${given.pod}`;
@@ -143,8 +145,7 @@ describe('cache and node table', () => {
 });
 
 function nodeOf(which: number, cpu: number, incarnation: number) {
-  const built = node(`n${which}`)
-    .capacity({ cpu: String(cpu) })
-    .build();
+  const plain = node(`n${which}`).capacity({ cpu: String(cpu) });
+  const built = (cpu % 2 === 0 ? plain.unschedulable().taint('k', 'NoSchedule').ready(false) : plain).build();
   return { ...built, metadata: { ...built.metadata, uid: `uid-n${which}-${incarnation}` } };
 }
