@@ -11,6 +11,9 @@ import { createGrpcServer } from './grpc-server.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { addReflection } from './reflection.ts';
 import { bindMethod } from './special-methods.ts';
+import { podStreamMethods } from './tunnel/pod-streams.ts';
+import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
+import { Tunnels } from './tunnel/tunnels.ts';
 import { type SpecialMethods, typedService } from './typed-service.ts';
 import { Verbs } from './verbs.ts';
 import { defaultWatchLimits, type WatchLimits } from './watch-pump.ts';
@@ -39,8 +42,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const server = createGrpcServer();
   const door = new Door({ tokens, log, stopping, requestId: randomUUID });
   const verbs = new Verbs({ registry, random, watchLimits: { ...defaultWatchLimits, ...options.watchLimits } });
-  const special: Record<string, SpecialMethods> = { Pod: podMethods(options, door) };
-  const names: string[] = [OBJECTS_SERVICE];
+  const tunnels = new Tunnels(randomUUID);
+  const special: Record<string, SpecialMethods> = { Pod: podMethods(options, tunnels, door) };
+  const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
     server.addService(definition, implementation);
@@ -48,6 +52,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   }
   const objects = objectsService(registry, verbs, door, now);
   server.addService(objects.definition, objects.implementation);
+  const tunnel = tunnelService(tunnels, door);
+  server.addService(tunnel.definition, tunnel.implementation);
   const health = new HealthImplementation({ '': 'NOT_SERVING' });
   health.addToServer(server);
   addReflection(
@@ -59,7 +65,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return { server, setServing: (serving) => health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING') };
 }
 
-function podMethods({ registry, sums }: ApiServerOptions, door: Door): SpecialMethods {
-  if (!registry.stores.has('Pod')) return {};
-  return bindMethod({ pods: registry.store('Pod'), nodes: registry.store('Node'), sums }, door);
+function podMethods({ registry, sums }: ApiServerOptions, tunnels: Tunnels, door: Door): SpecialMethods {
+  const pods = registry.store('Pod');
+  return { ...bindMethod({ pods, nodes: registry.store('Node'), sums }, door), ...podStreamMethods(pods, tunnels, door) };
 }

@@ -1,7 +1,8 @@
 import { toUSVString } from 'node:util';
 import { status as codes, Metadata } from '@grpc/grpc-js';
-import { encodeMessage } from '../../api/codec/message.ts';
-import type { ApiError, ErrorCode, FieldViolation } from '../../api/errors/index.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { ApiError, type ErrorCode, type FieldViolation } from '../../api/errors/index.ts';
+import type { ErrorInfo, Status } from '../../api/generated/types.ts';
 
 /** What gRPC sends at the end of a failed call. */
 export interface StatusReply {
@@ -76,4 +77,14 @@ function bounded(violations: readonly FieldViolation[]): FieldViolation[] {
 
 function truncate(text: string, maximum: number): string {
   return text.length > maximum ? `${toUSVString(text.slice(0, maximum - 3))}...` : text;
+}
+
+/** A google.rpc.Status that an agent sent, as the ApiError that the client shall get. */
+export function fromStatus(status: Status): ApiError {
+  const [code] = Object.entries(numbers).find(([, number]) => number === status.code) ?? ['INTERNAL'];
+  const info = (status.details as { type_url?: string; value?: Uint8Array }[] | undefined)?.find((each) =>
+    each.type_url?.endsWith('/google.rpc.ErrorInfo'),
+  );
+  const reason = info?.value ? decodeMessage<ErrorInfo>('google.rpc.ErrorInfo', info.value).reason : undefined;
+  return new ApiError(code as ErrorCode, reason ?? 'NodeError', status.message || 'the node could not serve the stream');
 }

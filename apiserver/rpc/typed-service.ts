@@ -72,6 +72,7 @@ export function typedService(store: KindStore, verbs: Verbs, door: Door, special
     if (own) implementation[method] = own;
     else if (asUnary) implementation[method] = door.unary(asUnary);
     else if (asStream) implementation[method] = door.stream(asStream);
+    else throw new Error(`service ${store.kind.service} declares the method ${method}, which nobody serves`);
   }
   return { definition, implementation };
 }

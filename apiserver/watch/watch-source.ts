@@ -115,8 +115,8 @@ export class WatchSource {
   }
 
   private shared(): SharedChunk {
-    let chunks = sharedChunks.get(this.cache);
-    if (!chunks) sharedChunks.set(this.cache, (chunks = new Map()));
+    const chunks = sharedChunks.get(this.cache) ?? new Map<string, SharedChunk>();
+    sharedChunks.set(this.cache, chunks);
     const id = `${this.sequence}\0${this.cache.ring.endSequence}\0${this.format.id}\0${this.selection.id}`;
     const known = chunks.get(id);
     if (known) return known;

@@ -1,0 +1,60 @@
+import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
+import { ApiError } from '../../../api/errors/index.ts';
+
+export type Duplex = ServerDuplexStream<Buffer, Buffer>;
+
+/**
+ * The frames that the other side sends, read no faster than the caller asks; leaving the loop leaves the stream open. A stream whose
+ * peer is gone ends; the call's signal says why.
+ */
+export function framesOf(call: Duplex): AsyncIterableIterator<Buffer> {
+  const inner = call.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  return {
+    async next() {
+      try {
+        return await inner.next();
+      } catch (error) {
+        if (call.cancelled || call.destroyed) return { done: true, value: undefined };
+        throw error;
+      }
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/** Sends one frame and resolves when there is room for the next. Throws CANCELLED when the signal aborts before. */
+export function send(call: Duplex | ServerWritableStream<Buffer, Buffer>, frame: Buffer, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(cancelled());
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener('abort', abort);
+    (call as ServerWritableStream<Buffer, Buffer>).write(frame, () => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
+}
+
+export function cancelled(): ApiError {
+  return new ApiError('CANCELLED', 'Cancelled', 'the call was cancelled');
+}
+
+/** Rejects with CANCELLED as soon as the signal aborts; otherwise as `work`. */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(cancelled());
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

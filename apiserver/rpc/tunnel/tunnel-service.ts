@@ -1,0 +1,74 @@
+import { badRequest, failedPrecondition, permissionDenied } from '../../../api/errors/index.ts';
+import type { ControlRequest, ServeRequest } from '../../../api/generated/types.ts';
+import { type Identity, isMaster, nodeNameOf } from '../../auth/identity.ts';
+import { decodeStrictly } from '../../registry/decode.ts';
+import { serviceDefinition } from '../definitions.ts';
+import type { CallContext, Door } from '../door.ts';
+import { fromStatus } from '../status.ts';
+import { type Duplex, framesOf, send } from './duplex.ts';
+import type { Tunnels } from './tunnels.ts';
+
+export const TUNNEL_SERVICE = 'berth.node.v1.Tunnel';
+
+/** The agents' service: one control stream of each node, and one stream for each log or command. */
+export function tunnelService(tunnels: Tunnels, door: Door) {
+  return {
+    definition: serviceDefinition(TUNNEL_SERVICE),
+    implementation: {
+      Control: door.duplex((call, context) => control(tunnels, call, context)),
+      Serve: door.duplex((call, context) => serve(tunnels, call, context)),
+    },
+  };
+}
+
+function mayBeNode(identity: Identity, node: string): boolean {
+  return isMaster(identity) || nodeNameOf(identity) === node;
+}
+
+async function control(tunnels: Tunnels, call: Duplex, context: CallContext): Promise<void> {
+  const frames = framesOf(call);
+  const read = (bytes: Buffer): ControlRequest => decodeStrictly<ControlRequest>('berth.node.v1.ControlRequest', bytes, 'frame');
+  const first = await frames.next();
+  const node = first.done ? undefined : read(first.value).hello?.nodeName;
+  if (!node) throw badRequest('the first frame of Control must be hello with the name of the node');
+  if (!mayBeNode(context.identity, node))
+    throw permissionDenied(`user "${context.identity.user}" may not connect as node "${node}"`);
+  const ended = new AbortController();
+  const stop = (): void => ended.abort();
+  context.signal.addEventListener('abort', stop);
+  const disconnect = tunnels.connect(node, { send: (frame) => void call.write(frame), replaced: stop });
+  try {
+    await untilAborted(ended.signal, async () => {
+      for await (const bytes of frames) {
+        const { streamId = '', status } = read(bytes).refuse ?? {};
+        if (streamId) tunnels.refuse(node, streamId, fromStatus(status ?? {}));
+      }
+    });
+  } finally {
+    context.signal.removeEventListener('abort', stop);
+    disconnect();
+  }
+}
+
+async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
+  await Promise.race([work(), aborted]);
+}
+
+async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Promise<void> {
+  const frames = framesOf(call);
+  const first = await frames.next();
+  const streamId = first.done
+    ? undefined
+    : decodeStrictly<ServeRequest>('berth.node.v1.ServeRequest', first.value, 'frame').streamId;
+  if (!streamId) throw badRequest('the first frame of Serve must name the stream');
+  await new Promise<void>((resolve, reject) => {
+    const stream = { frames, signal: context.signal, send: (frame: Buffer) => send(call, frame, context.signal), close: resolve };
+    context.signal.addEventListener('abort', () => resolve());
+    if (tunnels.serve(streamId, (node) => mayBeNode(context.identity, node), stream)) return;
+    reject(failedPrecondition('StreamNotWanted', `nobody waits for stream "${streamId}"`));
+  });
+}

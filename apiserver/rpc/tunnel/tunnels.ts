@@ -1,0 +1,88 @@
+import { encodeMessage } from '../../../api/codec/message.ts';
+import { type ApiError, unavailable } from '../../../api/errors/index.ts';
+import type { Open } from '../../../api/generated/types.ts';
+import { abortable } from './duplex.ts';
+
+/** The agent's side of one log or command: its frames (ServeRequest, encoded) and the way back (ServeResponse, encoded). */
+export interface ServedStream {
+  readonly frames: AsyncIterableIterator<Buffer>;
+  /** Aborts when the agent is gone. */
+  readonly signal: AbortSignal;
+  send(frame: Buffer): Promise<void>;
+  /** Ends the agent's call; called once, by whoever opened the stream. */
+  close(): void;
+}
+
+/** A node's control stream. */
+export interface ControlLink {
+  send(frame: Buffer): void;
+  /** Another link of the same node has taken over. */
+  replaced(): void;
+}
+
+interface Waiter {
+  readonly node: string;
+  resolve(stream: ServedStream): void;
+  reject(error: ApiError): void;
+}
+
+/** How long an agent may take from being asked to opening the stream. */
+const OPEN_TIMEOUT_MS = 10_000;
+/** Streams that are being opened at one time; a node that never answers must not fill the memory. */
+const MAX_WAITING = 1_000;
+
+/** Which nodes are connected, and which streams were asked of them. Holds no calls of clients. */
+export class Tunnels {
+  private readonly newId: () => string;
+  private readonly links = new Map<string, ControlLink>();
+  private readonly waiting = new Map<string, Waiter>();
+
+  constructor(newId: () => string) {
+    this.newId = newId;
+  }
+
+  /** Registers a node's control stream; the newest wins. The returned function takes it out again. */
+  connect(node: string, link: ControlLink): () => void {
+    this.links.get(node)?.replaced();
+    this.links.set(node, link);
+    return () => {
+      if (this.links.get(node) !== link) return;
+      this.links.delete(node);
+      for (const waiter of this.waiting.values())
+        if (waiter.node === node) waiter.reject(unavailable(`node "${node}" has disconnected: try again`));
+    };
+  }
+
+  /** Asks a node for a stream. Throws UNAVAILABLE when the node is not connected or does not answer, and what the node refuses with. */
+  async open(node: string, request: Omit<Open, 'streamId'>, signal: AbortSignal): Promise<ServedStream> {
+    const link = this.links.get(node);
+    if (!link) throw unavailable(`node "${node}" is not connected to the API server: is its agent running?`);
+    if (this.waiting.size >= MAX_WAITING) throw unavailable('too many logs and commands are being opened: try again');
+    const streamId = this.newId();
+    const served = new Promise<ServedStream>((resolve, reject) => this.waiting.set(streamId, { node, resolve, reject }));
+    const late = (): void =>
+      this.waiting.get(streamId)?.reject(unavailable(`node "${node}" did not answer within ${OPEN_TIMEOUT_MS / 1000} s`));
+    const timer = setTimeout(late, OPEN_TIMEOUT_MS);
+    try {
+      link.send(encodeMessage('berth.node.v1.ControlResponse', { open: { ...request, streamId } }));
+      return await abortable(served, signal);
+    } finally {
+      clearTimeout(timer);
+      this.waiting.delete(streamId);
+    }
+  }
+
+  /** Hands an agent's stream to whoever asked for it; false when nobody waits (any more) or another node was asked. */
+  serve(streamId: string, mayServe: (node: string) => boolean, stream: ServedStream): boolean {
+    const waiter = this.waiting.get(streamId);
+    if (!waiter || !mayServe(waiter.node)) return false;
+    waiter.resolve(stream);
+    return true;
+  }
+
+  /** A node cannot serve a stream. */
+  refuse(node: string, streamId: string, error: ApiError): void {
+    const waiter = this.waiting.get(streamId);
+    if (waiter?.node === node) waiter.reject(error);
+  }
+}
