@@ -27,7 +27,8 @@ export function fieldText(selector: ObjectFieldSelector, pod: Pod, facts: PodFac
     'status.hostIP': facts.hostIP,
     'status.hostIPs': facts.hostIP,
   };
-  if (!Object.hasOwn(fields, path)) throw new ContainerConfigError(`field path "${path}" is not supported in environment variables`);
+  if (!Object.hasOwn(fields, path))
+    throw new ContainerConfigError(`field path "${path}" is not supported in environment variables`);
   return fields[path] ?? '';
 }
 
@@ -35,10 +36,13 @@ export function fieldText(selector: ObjectFieldSelector, pod: Pod, facts: PodFac
 export function resourceText(selector: ResourceFieldSelector, pod: Pod, own: Container, facts: PodFacts): string {
   const name = selector.containerName ?? '';
   const container = name === '' ? own : pod.spec?.containers?.find((candidate) => candidate.name === name);
-  if (container === undefined) throw new ContainerConfigError(`resourceFieldRef names container "${name}", which the pod does not have`);
+  if (container === undefined)
+    throw new ContainerConfigError(`resourceFieldRef names container "${name}", which the pod does not have`);
   const [part = '', resource = ''] = (selector.resource ?? '').split('.');
   if ((part !== 'limits' && part !== 'requests') || resource === '') {
-    throw new ContainerConfigError(`resource "${selector.resource ?? ''}" is not supported: use limits.cpu, requests.memory and the like`);
+    throw new ContainerConfigError(
+      `resource "${selector.resource ?? ''}" is not supported: use limits.cpu, requests.memory and the like`,
+    );
   }
   const quantity = container.resources?.[part]?.[resource];
   const divisor = isZero(selector.divisor?.string) ? undefined : selector.divisor;

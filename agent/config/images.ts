@@ -66,7 +66,12 @@ export function createImageSource(images: ImageService, clock: Clock, signal: Ab
       }
       const failed = failures.get(reference);
       if (failed !== undefined && failed.notBefore > clock.now()) {
-        return { present: false, reason: 'ImagePullBackOff', message: backOffMessage(reference, failed.message), notBefore: failed.notBefore };
+        return {
+          present: false,
+          reason: 'ImagePullBackOff',
+          message: backOffMessage(reference, failed.message),
+          notBefore: failed.notBefore,
+        };
       }
       onPulling();
       const running = pulls.get(reference) ?? pull(reference).finally(() => pulls.delete(reference));

@@ -102,5 +102,7 @@ function namesIn(list: readonly (string | undefined)[]): Set<string> {
 
 /** Whether a volume of the pod shows an object that may change while it runs. */
 export function mountsObjects(pod: Pod): boolean {
-  return (pod.spec?.volumes ?? []).some(({ volumeSource }) => volumeSource?.configMap !== undefined || volumeSource?.secret !== undefined);
+  return (pod.spec?.volumes ?? []).some(
+    ({ volumeSource }) => volumeSource?.configMap !== undefined || volumeSource?.secret !== undefined,
+  );
 }

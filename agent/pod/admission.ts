@@ -38,7 +38,8 @@ function portConflict(pod: Pod, admitted: readonly Pod[]): Refusal | undefined {
 function shortage(pod: Pod, admitted: readonly Pod[], allocatable: Readonly<Amounts>): Refusal | undefined {
   const requests = podRequests(pod);
   const used: Amounts = {};
-  for (const other of admitted) for (const [name, amount] of Object.entries(podRequests(other))) used[name] = (used[name] ?? 0) + amount;
+  for (const other of admitted)
+    for (const [name, amount] of Object.entries(podRequests(other))) used[name] = (used[name] ?? 0) + amount;
   for (const [name, amount] of Object.entries({ ...requests, pods: 1 })) {
     const capacity = allocatable[name];
     const taken = name === 'pods' ? admitted.length : (used[name] ?? 0);

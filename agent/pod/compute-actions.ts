@@ -22,7 +22,12 @@ export type Action =
 export type Plan =
   | { readonly type: 'sync'; readonly actions: readonly Action[]; readonly wakeAt: number | undefined }
   | { readonly type: 'finish'; readonly stop: readonly ObservedContainer[]; readonly remove: readonly ObservedContainer[] }
-  | { readonly type: 'kill'; readonly containers: readonly ObservedContainer[]; readonly sandboxes: readonly ObservedContainer[]; readonly gracePeriodSeconds: number };
+  | {
+      readonly type: 'kill';
+      readonly containers: readonly ObservedContainer[];
+      readonly sandboxes: readonly ObservedContainer[];
+      readonly gracePeriodSeconds: number;
+    };
 
 export interface PlanOptions {
   /** The pod is to go, and how long its containers may take. Set once and never taken back. */
@@ -35,7 +40,8 @@ export interface PlanOptions {
 
 /** Decides what to do about a pod. Pure: the same pod, observation and time give the same plan. */
 export function computeActions(pod: Pod | undefined, observed: PodObservation, nowMs: number, options: PlanOptions): Plan {
-  if (options.kill !== undefined || pod === undefined) return killPlan(observed, options.kill?.gracePeriodSeconds ?? graceOf(observed));
+  if (options.kill !== undefined || pod === undefined)
+    return killPlan(observed, options.kill?.gracePeriodSeconds ?? graceOf(observed));
   if (options.finished || isFinished(pod) || allDone(pod, observed)) return finishPlan(observed);
   return syncPlan(pod, observed, nowMs, options);
 }
@@ -89,7 +95,11 @@ function syncPlan(pod: Pod, observed: PodObservation, nowMs: number, options: Pl
   const starts = actions.some((action) => action.type === 'run-container');
   if (sandbox === undefined && starts) {
     const notBefore = options.notBefore('');
-    if (notBefore !== undefined && notBefore > nowMs) return syncOf(actions.filter((action) => !isStart(action)), [...wake, notBefore]);
+    if (notBefore !== undefined && notBefore > nowMs)
+      return syncOf(
+        actions.filter((action) => !isStart(action)),
+        [...wake, notBefore],
+      );
     actions.push({ type: 'run-sandbox', attempt: (observed.sandboxes[0]?.attempt ?? -1) + 1 });
   }
   if (starts) actions.push(...observed.sandboxes.filter((other) => other !== sandbox).map(removal));

@@ -10,6 +10,11 @@ export function createPodEvents(recorder: Pick<EventRecorder, 'event'>): PodEven
     if (pod === undefined) return;
     // Without the version the same message is the same event, whatever else changed in the pod.
     const { resourceVersion: _, ...reference } = referenceTo('Pod', pod);
-    recorder.event(container === undefined ? reference : { ...reference, fieldPath: `spec.containers{${container}}` }, type, reason, message);
+    recorder.event(
+      container === undefined ? reference : { ...reference, fieldPath: `spec.containers{${container}}` },
+      type,
+      reason,
+      message,
+    );
   };
 }

@@ -75,7 +75,12 @@ export function demandKill(record: PodRecord, gracePeriodSeconds: number): boole
 }
 
 /** Counts a failure and says when to try again. */
-export function block(record: PodRecord, name: string, waiting: Waiting, at: { nowMs: number; initialMs: number; maxMs: number }): void {
+export function block(
+  record: PodRecord,
+  name: string,
+  waiting: Waiting,
+  at: { nowMs: number; initialMs: number; maxMs: number },
+): void {
   const failures = (record.blocked.get(name)?.failures ?? 0) + 1;
   const delayMs = Math.min(at.maxMs, at.initialMs * 2 ** (failures - 1));
   record.blocked.set(name, { ...waiting, failures, notBefore: at.nowMs + delayMs });

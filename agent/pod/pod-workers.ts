@@ -74,7 +74,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     if (pod.metadata?.deletionTimestamp !== undefined) demandKill(record, graceOf(pod));
     if (before === undefined || before === pod || wantsChanged(before, pod)) queue.add(uid);
     // Only the status changed: if somebody else wrote it, ours is due again; if we did, nothing comes of it.
-    else if (record.status !== undefined && record.kill === undefined && !isFinished(pod)) options.status.set(pod, record.status, transientMs);
+    else if (record.status !== undefined && record.kill === undefined && !isFinished(pod))
+      options.status.set(pod, record.status, transientMs);
   }
 
   function removed(pod: Pod): void {
@@ -109,7 +110,10 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     record.containers = containers;
     records.set(uid, record);
     const [first] = containers.values();
-    logger.info({ pod: `${first?.podNamespace}/${first?.podName}`, uid, containers: containers.size }, 'sweeping a pod that the API does not have');
+    logger.info(
+      { pod: `${first?.podNamespace}/${first?.podName}`, uid, containers: containers.size },
+      'sweeping a pod that the API does not have',
+    );
     queue.add(uid);
   }
 
@@ -183,7 +187,10 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     if (!(await stopper.stopAll(record, stops, graceOf(pod)))) return 'again';
     const removals = of('remove-container').map((action) => action.container);
     // One that was created and never started holds the name of the one that comes next.
-    await stopper.removeAll(record, removals.filter((container) => container.state === 'created'));
+    await stopper.removeAll(
+      record,
+      removals.filter((container) => container.state === 'created'),
+    );
     const sandbox = of('run-sandbox')[0] ?? readySandbox(observe(record.containers.values()));
     const others = removals.filter((container) => container.state !== 'created');
     const work = [stopper.removeAll(record, others)];
@@ -204,9 +211,17 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   /** False while it does not fit but others are still leaving. Pods whose containers are there already were admitted before. */
   function admit(record: PodRecord): boolean {
     const { pod } = record;
-    if (record.admitted || record.refused !== undefined || record.kill !== undefined || pod === undefined || isFinished(pod)) return true;
+    if (record.admitted || record.refused !== undefined || record.kill !== undefined || pod === undefined || isFinished(pod))
+      return true;
     const others = [...records.values()].filter((other) => other !== record && holdsRoom(other));
-    const refusal = record.containers.size > 0 ? undefined : decideAdmission(pod, others.map((other) => other.pod!), options.allocatable);
+    const refusal =
+      record.containers.size > 0
+        ? undefined
+        : decideAdmission(
+            pod,
+            others.map((other) => other.pod!),
+            options.allocatable,
+          );
     if (refusal !== undefined && others.some((other) => other.kill !== undefined)) return false;
     record.refused = refusal;
     record.admitted = refusal === undefined;
@@ -265,7 +280,11 @@ function hasEnded(status: PodStatus | undefined): boolean {
 /** Whether anything changed that a worker acts on; not so the status, which is the agent's own work. */
 function wantsChanged(before: Pod, after: Pod): boolean {
   const [a, b] = [before.metadata ?? {}, after.metadata ?? {}];
-  if (a.deletionTimestamp?.seconds !== b.deletionTimestamp?.seconds || a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds) return true;
+  if (
+    a.deletionTimestamp?.seconds !== b.deletionTimestamp?.seconds ||
+    a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds
+  )
+    return true;
   if (isFinished(before) !== isFinished(after)) return true;
   return JSON.stringify(before.spec) !== JSON.stringify(after.spec);
 }

@@ -55,7 +55,11 @@ export interface Starter {
 export function createStarter(options: StartOptions): Starter {
   const { runtime, images, events, clock, limit } = options;
 
-  async function ensureSandbox(record: PodRecord, pod: Pod, sandbox: RunSandbox | ObservedContainer): Promise<ObservedContainer | undefined> {
+  async function ensureSandbox(
+    record: PodRecord,
+    pod: Pod,
+    sandbox: RunSandbox | ObservedContainer,
+  ): Promise<ObservedContainer | undefined> {
     if (!('type' in sandbox)) return sandbox;
     try {
       const made = await limit(() => runtime.runSandbox(computeSandboxConfig(pod, options.sandboxImage, sandbox.attempt)));
@@ -105,7 +109,12 @@ export function createStarter(options: StartOptions): Starter {
       message,
       notBefore,
       failures: (record.blocked.get(name)?.failures ?? 0) + 1,
-      ...(isNew ? { later: { reason: 'ImagePullBackOff', message: backOffMessage(image, message) }, laterFrom: clock.now() + errImagePullMs } : {}),
+      ...(isNew
+        ? {
+            later: { reason: 'ImagePullBackOff', message: backOffMessage(image, message) },
+            laterFrom: clock.now() + errImagePullMs,
+          }
+        : {}),
     });
     if (reason === 'ImagePullBackOff') events(pod, 'Normal', 'BackOff', message, name);
     else {
@@ -115,13 +124,32 @@ export function createStarter(options: StartOptions): Starter {
     return false;
   }
 
-  async function runContainer(record: PodRecord, pod: Pod, start: RunContainer, sandbox: ObservedContainer, prepared: Prepared): Promise<void> {
+  async function runContainer(
+    record: PodRecord,
+    pod: Pod,
+    start: RunContainer,
+    sandbox: ObservedContainer,
+    prepared: Prepared,
+  ): Promise<void> {
     const container = pod.spec?.containers?.find((candidate) => candidate.name === start.name);
     if (container === undefined) return;
     const { name, attempt, restartsInRow } = start;
     try {
-      const facts = { podIP: pod.spec?.hostNetwork === true ? options.hostIP : sandbox.ip, hostIP: options.hostIP, allocatable: options.allocatable };
-      const input = { pod, container, sandboxId: sandbox.id, facts, attempt, restartsInRow, specHash: specHash(container), ...prepared };
+      const facts = {
+        podIP: pod.spec?.hostNetwork === true ? options.hostIP : sandbox.ip,
+        hostIP: options.hostIP,
+        allocatable: options.allocatable,
+      };
+      const input = {
+        pod,
+        container,
+        sandboxId: sandbox.id,
+        facts,
+        attempt,
+        restartsInRow,
+        specHash: specHash(container),
+        ...prepared,
+      };
       const config = computeContainerConfig(input);
       const made = await limit(() => runtime.runContainer(config));
       record.containers.set(made.id, made);
@@ -156,9 +184,11 @@ export function createStarter(options: StartOptions): Starter {
       const prepared = prepare(record, pod, starts);
       const one = async (start: RunContainer) => {
         const container = byName.get(start.name);
-        const present = container === undefined ? false : await Promise.race([ensureImage(record, pod, container), stopped.promise]);
+        const present =
+          container === undefined ? false : await Promise.race([ensureImage(record, pod, container), stopped.promise]);
         const [box, parts] = await Promise.all([ready, prepared]);
-        if (present && box !== undefined && parts !== undefined && record.kill === undefined) await runContainer(record, pod, start, box, parts);
+        if (present && box !== undefined && parts !== undefined && record.kill === undefined)
+          await runContainer(record, pod, start, box, parts);
       };
       // All are waited for, so that nothing is still being made when the next step looks.
       const results = await Promise.allSettled([ready, prepared, ...starts.map(one)]);

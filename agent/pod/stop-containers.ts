@@ -27,13 +27,22 @@ export interface Stopper {
   stopAll(record: PodRecord, containers: readonly ObservedContainer[], gracePeriodSeconds: number): Promise<boolean>;
   removeAll(record: PodRecord, containers: readonly ObservedContainer[]): Promise<void>;
   /** Walks a kill to its end: true when nothing is left, neither here nor in the API. */
-  kill(record: PodRecord, plan: KillPlan, refresh: () => Promise<void>, finalStatus: () => PodStatus | undefined): Promise<boolean>;
+  kill(
+    record: PodRecord,
+    plan: KillPlan,
+    refresh: () => Promise<void>,
+    finalStatus: () => PodStatus | undefined,
+  ): Promise<boolean>;
 }
 
 export function createStopper(options: StopOptions): Stopper {
   const { runtime, events, limit } = options;
 
-  async function stopAll(record: PodRecord, containers: readonly ObservedContainer[], gracePeriodSeconds: number): Promise<boolean> {
+  async function stopAll(
+    record: PodRecord,
+    containers: readonly ObservedContainer[],
+    gracePeriodSeconds: number,
+  ): Promise<boolean> {
     if (containers.length === 0) return true;
     const { signal } = record.interrupt;
     const stops = Promise.all(containers.map((container) => runtime.stop(container.id, gracePeriodSeconds))).then(() => true);
@@ -75,7 +84,8 @@ export function createStopper(options: StopOptions): Stopper {
     removeAll,
     async kill(record, plan, refresh, finalStatus) {
       const alive = plan.containers.filter(isAlive);
-      for (const { containerName } of alive) events(record.pod, 'Normal', 'Killing', `Stopping container ${containerName}`, containerName);
+      for (const { containerName } of alive)
+        events(record.pod, 'Normal', 'Killing', `Stopping container ${containerName}`, containerName);
       if (!(await stopAll(record, alive, plan.gracePeriodSeconds))) return false;
       const tellsApi = record.pod !== undefined && !record.gone;
       if (tellsApi && alive.length > 0) await refresh();

@@ -65,7 +65,8 @@ function statusOf(input: StatusInput, name: string): ContainerStatus {
   return computeContainerStatus(container, {
     attempts,
     previous: input.previous?.containerStatuses?.find((candidate) => candidate.name === name),
-    waiting: input.waiting(name) ?? (willRestart && newest !== undefined && hasEnded(newest) ? crashLoop(input, newest) : undefined),
+    waiting:
+      input.waiting(name) ?? (willRestart && newest !== undefined && hasEnded(newest) ? crashLoop(input, newest) : undefined),
     willRestart,
     ending: input.killing || isFinished(input.pod),
   });
@@ -98,12 +99,18 @@ function conditionsOf(input: StatusInput, phase: string, statuses: readonly Cont
   const sandbox = readySandbox(input.observed) !== undefined;
   const next: PodCondition[] = [
     { type: 'PodReadyToStartContainers', status: sandbox ? 'True' : 'False' },
-    phase === 'Succeeded' ? { type: 'Initialized', status: 'True', reason: 'PodCompleted' } : { type: 'Initialized', status: 'True' },
+    phase === 'Succeeded'
+      ? { type: 'Initialized', status: 'True', reason: 'PodCompleted' }
+      : { type: 'Initialized', status: 'True' },
     { type: 'ContainersReady', ...ready },
     { type: 'Ready', ...ready },
   ];
   const own = new Set(next.map((condition) => condition.type));
-  return setConditions((input.previous?.conditions ?? []).filter((condition) => own.has(condition.type)), next, now);
+  return setConditions(
+    (input.previous?.conditions ?? []).filter((condition) => own.has(condition.type)),
+    next,
+    now,
+  );
 }
 
 function readiness(phase: string, statuses: readonly ContainerStatus[]): Omit<PodCondition, 'type'> & { status: string } {

@@ -44,7 +44,8 @@ export function computeContainerStatus(container: Container, facts: ContainerFac
 
 function stateOf(newest: ObservedContainer | undefined, facts: ContainerFacts): ContainerState {
   if (newest === undefined) return lost(facts) ?? waitingState(facts.waiting ?? creating);
-  if (isAlive(newest)) return { running: newest.startedAt === undefined ? {} : { startedAt: secondsTimestamp(newest.startedAt) } };
+  if (isAlive(newest))
+    return { running: newest.startedAt === undefined ? {} : { startedAt: secondsTimestamp(newest.startedAt) } };
   if (facts.willRestart && facts.waiting !== undefined) return waitingState(facts.waiting);
   return { terminated: terminated(newest) };
 }
@@ -59,7 +60,11 @@ function lost({ previous, ending }: ContainerFacts): ContainerState | undefined 
   return { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', message, ...(containerID ? { containerID } : {}) } };
 }
 
-function lastStateOf(newest: ObservedContainer | undefined, status: ContainerStatus, facts: ContainerFacts): ContainerStateTerminated | undefined {
+function lastStateOf(
+  newest: ObservedContainer | undefined,
+  status: ContainerStatus,
+  facts: ContainerFacts,
+): ContainerStateTerminated | undefined {
   if (newest === undefined) return facts.previous?.state?.terminated ?? facts.previous?.lastState?.terminated;
   if (status.state?.waiting !== undefined) return terminated(newest);
   const before = facts.attempts.find((attempt) => attempt.attempt < newest.attempt && hasEnded(attempt));

@@ -1,6 +1,6 @@
+import { messageToJson } from '../../api/codec/json.ts';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
-import { messageToJson } from '../../api/codec/json.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Clock } from '../../client/clock.ts';
@@ -97,7 +97,17 @@ function newer(answer: Pod | undefined, known: Pod | undefined): Pod | undefined
 }
 
 /** The fields of a pod's status that the agent answers for. */
-const ownFields = ['phase', 'reason', 'message', 'hostIP', 'hostIPs', 'podIP', 'podIPs', 'startTime', 'containerStatuses'] as const;
+const ownFields = [
+  'phase',
+  'reason',
+  'message',
+  'hostIP',
+  'hostIPs',
+  'podIP',
+  'podIPs',
+  'startTime',
+  'containerStatuses',
+] as const;
 
 /** The merge patch from one status to the other, in JSON; undefined when they say the same. */
 export function computePatch(from: PodStatus | undefined, to: PodStatus): JsonObject | undefined {
@@ -126,9 +136,11 @@ function objectsOf(list: Json | undefined): JsonObject[] {
 
 /** The same text for the same value, whatever the order of keys; what stands for nothing is left out. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) => {
-    if (part === null || (Array.isArray(part) && part.length === 0)) return undefined;
-    if (typeof part !== 'object' || Array.isArray(part)) return part;
-    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
-  }) ?? '';
+  return (
+    JSON.stringify(value, (_key, part: unknown) => {
+      if (part === null || (Array.isArray(part) && part.length === 0)) return undefined;
+      if (typeof part !== 'object' || Array.isArray(part)) return part;
+      return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+    }) ?? ''
+  );
 }

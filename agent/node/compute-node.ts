@@ -1,0 +1,115 @@
+import type { ContainerImage, NodeCondition, NodeStatus, NodeUsage } from '../../api/generated/types.ts';
+import { setConditions } from '../../api/meta/conditions.ts';
+import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
+import { secondsTimestamp, toMillis } from '../../api/meta/time.ts';
+import { labels } from '../../api/meta/well-known.ts';
+import type { MachineInventory } from '../machine/inventory.ts';
+import type { LocalImage } from '../runtime/runtime.ts';
+
+/** What the agent knows of its machine now. */
+export interface NodeFacts {
+  readonly inventory: MachineInventory;
+  /** The engine's name and version; undefined while it does not answer, then `engineError` says why. */
+  readonly runtimeVersion: string | undefined;
+  readonly engineError: string | undefined;
+  readonly agentVersion: string;
+  readonly images: readonly LocalImage[];
+  readonly usage: NodeUsage | undefined;
+  readonly nowMs: number;
+}
+
+/** Kubernetes' figures: less than 100 MiB of memory, or a twentieth of the disk, is pressure. */
+const memoryPressureBytes = 100 * 1024 * 1024;
+const diskPressureFraction = 0.95;
+/** Only the largest are told, as in Kubernetes: an image list must not make the node a large object. */
+const maxImages = 50;
+
+/** The labels that say what the machine is; a user's labels beside them are kept. */
+export function nodeLabels(name: string, inventory: MachineInventory): Record<string, string> {
+  const { architecture = '', operatingSystem = 'linux' } = inventory.nodeInfo;
+  return { [labels.hostname]: name, [labels.arch]: architecture, [labels.os]: operatingSystem };
+}
+
+/** The status of the node. Pure; `previous` is for the times of the conditions. */
+export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undefined): NodeStatus {
+  const { inventory, nowMs } = facts;
+  const now = secondsTimestamp(new Date(nowMs));
+  const known = previous?.nodeInfo?.containerRuntimeVersion;
+  const runtimeVersion = facts.runtimeVersion ?? known;
+  const conditions = conditionsOf(facts).map((condition) => ({ ...condition, lastHeartbeatTime: now }));
+  return {
+    capacity: inventory.capacity,
+    allocatable: inventory.allocatable,
+    addresses: inventory.addresses,
+    nodeInfo: {
+      ...inventory.nodeInfo,
+      kubeletVersion: facts.agentVersion,
+      ...(runtimeVersion === undefined ? {} : { containerRuntimeVersion: runtimeVersion }),
+    },
+    images: imagesOf(facts.images),
+    conditions: setConditions(previous?.conditions, conditions, now),
+  };
+}
+
+function conditionsOf({ engineError, usage, inventory }: NodeFacts): NodeCondition[] {
+  const memoryLeft = quantityValue(inventory.capacity.memory) - quantityValue(usage?.memory);
+  const lowMemory = usage?.memory !== undefined && memoryLeft < memoryPressureBytes;
+  const capacity = quantityValue(usage?.diskCapacity);
+  const fullDisk = capacity > 0 && quantityValue(usage?.disk) > capacity * diskPressureFraction;
+  return [
+    pressure('MemoryPressure', lowMemory, 'KubeletHasInsufficientMemory', 'KubeletHasSufficientMemory'),
+    pressure('DiskPressure', fullDisk, 'KubeletHasDiskPressure', 'KubeletHasNoDiskPressure'),
+    pressure('PIDPressure', false, 'KubeletHasInsufficientPID', 'KubeletHasSufficientPID'),
+    engineError === undefined
+      ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the agent is posting ready status' }
+      : {
+          type: 'Ready',
+          status: 'False',
+          reason: 'KubeletNotReady',
+          message: `the container engine does not answer: ${engineError}`,
+        },
+  ];
+}
+
+function pressure(type: string, present: boolean, yes: string, no: string): NodeCondition {
+  return { type, status: present ? 'True' : 'False', reason: present ? yes : no };
+}
+
+function imagesOf(images: readonly LocalImage[]): ContainerImage[] {
+  return images
+    .toSorted((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? -1 : 1))
+    .slice(0, maxImages)
+    .map((image) => ({ names: [...image.names], sizeBytes: image.sizeBytes }));
+}
+
+/** The text of a status without its heartbeats: another text is a change that is worth a write. */
+export function fingerprint(status: NodeStatus): string {
+  return JSON.stringify({
+    ...status,
+    usage: undefined,
+    conditions: status.conditions?.map((condition) => ({ ...condition, lastHeartbeatTime: undefined })),
+  });
+}
+
+/** A twentieth of what the machine has: less is noise, and every write is a write to disk. */
+const changeFraction = 0.05;
+const maxUsageAgeMs = 60_000;
+
+/** Whether a new reading says enough to be written. */
+export function isUsageNews(next: NodeUsage, written: NodeUsage | undefined, machine: Pick<NodeStatus, 'capacity'>): boolean {
+  if (written === undefined) return true;
+  if (
+    next.timestamp !== undefined &&
+    written.timestamp !== undefined &&
+    toMillis(next.timestamp) - toMillis(written.timestamp) >= maxUsageAgeMs
+  )
+    return true;
+  const cpu = Math.abs(quantityMilli(next.cpu) - quantityMilli(written.cpu));
+  const memory = Math.abs(quantityValue(next.memory) - quantityValue(written.memory));
+  const disk = Math.abs(quantityValue(next.disk) - quantityValue(written.disk));
+  return (
+    cpu > changeFraction * quantityMilli(machine.capacity?.cpu) ||
+    memory > changeFraction * quantityValue(machine.capacity?.memory) ||
+    disk > changeFraction * quantityValue(next.diskCapacity)
+  );
+}

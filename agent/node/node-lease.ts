@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
+import type { Lease } from '../../api/generated/types.ts';
+import { timestamp } from '../../api/meta/time.ts';
+import { namespaces } from '../../api/meta/well-known.ts';
+import { createBackoff } from '../../client/backoff.ts';
+import { type Clock, pause } from '../../client/clock.ts';
+import type { Logger } from '../../client/logger.ts';
+import type { ResourceClient } from '../../client/resource-client.ts';
+
+/** Another agent goes by this name and is alive: two of them would fight over every pod. */
+export class NodeNameTakenError extends Error {
+  constructor(nodeName: string, holder: string) {
+    super(
+      `node "${nodeName}" is run by another live agent (${holder}): stop that one or start this one with another --node-name`,
+    );
+    this.name = 'NodeNameTakenError';
+  }
+}
+
+export interface NodeLeaseOptions {
+  readonly client: Pick<ResourceClient<Lease>, 'create' | 'get' | 'update'>;
+  readonly nodeName: string;
+  readonly holder: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The node's heartbeat, and who may run the node. */
+export interface NodeLease {
+  /** Returns when the lease is this agent's. Throws NodeNameTakenError; retries while the server is away. */
+  acquire(signal: AbortSignal): Promise<void>;
+  /** Renews until aborted. Throws NodeNameTakenError when another took it. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Kubernetes' figures. */
+const durationSeconds = 40;
+const renewMs = 10_000;
+const pollMs = 2_000;
+
+/** The same machine with the same state is the same agent, however often it starts. */
+export function holderIdentity(machineId: string, dataDir: string): string {
+  return `${machineId}_${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+}
+
+export function createNodeLease({ client, nodeName, holder, clock, logger }: NodeLeaseOptions): NodeLease {
+  const key = { namespace: namespaces.nodeLease, name: nodeName };
+  let held: Lease | undefined;
+
+  async function find(): Promise<Lease | undefined> {
+    try {
+      return await client.get(key);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function take(found: Lease | undefined): Promise<Lease> {
+    const now = timestamp(new Date(clock.now()));
+    const spec = { holderIdentity: holder, leaseDurationSeconds: durationSeconds, acquireTime: now, renewTime: now };
+    if (found === undefined) return client.create({ metadata: { ...key }, spec });
+    const changed = found.spec?.holderIdentity !== holder;
+    return client.update({
+      ...found,
+      spec: { ...found.spec, ...spec, leaseTransitions: (found.spec?.leaseTransitions ?? 0) + (changed ? 1 : 0) },
+    });
+  }
+
+  /** Liveness is a change seen on this machine's own clock: what the other's clock says does not matter. */
+  async function waitForSilence(found: Lease, signal: AbortSignal): Promise<Lease | undefined> {
+    const waitMs = (found.spec?.leaseDurationSeconds ?? durationSeconds) * 1000;
+    const until = clock.now() + waitMs;
+    const other = found.spec?.holderIdentity ?? '';
+    logger.info({ node: nodeName, holder: other, waitMs }, 'the node has another holder, waiting whether it is alive');
+    while (clock.now() < until && !signal.aborted) {
+      await pause(pollMs, signal, clock);
+      const next = await find();
+      if (next === undefined || next.spec?.holderIdentity === holder) return next;
+      if (next.metadata?.resourceVersion !== found.metadata?.resourceVersion) throw new NodeNameTakenError(nodeName, other);
+    }
+    return found;
+  }
+
+  async function acquireOnce(signal: AbortSignal): Promise<void> {
+    const found = await find();
+    const foreign =
+      found?.spec?.holderIdentity !== undefined && found.spec.holderIdentity !== '' && found.spec.holderIdentity !== holder;
+    const target = foreign ? await waitForSilence(found, signal) : found;
+    if (!signal.aborted) held = await take(target);
+  }
+
+  async function renew(): Promise<void> {
+    const lease = held ?? (await find());
+    try {
+      if (lease === undefined) held = await take(undefined);
+      else held = await client.update({ ...lease, spec: { ...lease.spec, renewTime: timestamp(new Date(clock.now())) } });
+    } catch (error) {
+      held = undefined;
+      if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
+      const now = await find();
+      const other = now?.spec?.holderIdentity;
+      if (other !== undefined && other !== holder) throw new NodeNameTakenError(nodeName, other);
+      held = now;
+    }
+  }
+
+  return {
+    async acquire(signal) {
+      const backoff = createBackoff({ maxMs: 5_000 });
+      while (!signal.aborted) {
+        try {
+          return await acquireOnce(signal);
+        } catch (err) {
+          if (err instanceof NodeNameTakenError) throw err;
+          logger.warn({ node: nodeName, err }, 'cannot acquire the lease of the node, will retry');
+          await pause(backoff.next(), signal, clock);
+        }
+      }
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        await pause(renewMs, signal, clock);
+        if (signal.aborted) return;
+        try {
+          await renew();
+        } catch (err) {
+          if (err instanceof NodeNameTakenError) throw err;
+          logger.warn({ node: nodeName, err }, 'cannot renew the lease of the node, will retry');
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { messageToJson } from '../../api/codec/json.ts';
+import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
+import type { Node, NodeMetrics, NodeStatus, NodeUsage } from '../../api/generated/types.ts';
+import { createBackoff } from '../../client/backoff.ts';
+import { type Clock, pause } from '../../client/clock.ts';
+import type { Logger } from '../../client/logger.ts';
+import type { ResourceClient } from '../../client/resource-client.ts';
+import type { MachineInventory } from '../machine/inventory.ts';
+import type { UsageReader } from '../machine/usage-reader.ts';
+import type { ContainerRuntime, ImageService, LocalImage, ObservedContainer } from '../runtime/runtime.ts';
+import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels } from './compute-node.ts';
+
+export interface NodeReporterOptions {
+  readonly nodes: ResourceClient<Node>;
+  readonly nodeMetrics: ResourceClient<NodeMetrics>;
+  readonly runtime: Pick<ContainerRuntime, 'version'>;
+  readonly images: Pick<ImageService, 'list'>;
+  readonly usage: UsageReader;
+  containers(): ObservedContainer[];
+  readonly nodeName: string;
+  readonly inventory: MachineInventory;
+  readonly agentVersion: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Tells the API what this machine is, whether it is fit to run pods, and what it uses. */
+export interface NodeReporter {
+  /** Creates the Node or brings it up to date; labels, taints and `unschedulable` that a user set are kept. Retries until aborted. */
+  register(signal: AbortSignal): Promise<void>;
+  /** Reports until aborted. Never throws. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Kubernetes' figures: the engine is asked every 10 s; a status without news is written every 5 min. */
+const checkMs = 10_000;
+const heartbeatMs = 300_000;
+const usageMs = 15_000;
+const imagesMs = 60_000;
+
+export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
+  const { nodes, nodeName, inventory, clock, logger } = options;
+  let images: LocalImage[] = [];
+  let imagesAt = Number.NEGATIVE_INFINITY;
+  let usage: NodeUsage | undefined;
+  let written: { readonly status: NodeStatus; readonly at: number } | undefined;
+  let usageWritten: NodeUsage | undefined;
+
+  async function look(): Promise<NodeStatus> {
+    let runtimeVersion: string | undefined;
+    let engineError: string | undefined;
+    try {
+      runtimeVersion = (await options.runtime.version()).runtime;
+      if (clock.now() - imagesAt >= imagesMs) {
+        images = await options.images.list();
+        imagesAt = clock.now();
+      }
+    } catch (error) {
+      engineError = error instanceof Error ? error.message : String(error);
+    }
+    const { agentVersion } = options;
+    return computeNodeStatus(
+      { inventory, runtimeVersion, engineError, agentVersion, images, usage, nowMs: clock.now() },
+      written?.status,
+    );
+  }
+
+  async function registerOnce(): Promise<void> {
+    const labels = nodeLabels(nodeName, inventory);
+    try {
+      const known = await nodes.get({ name: nodeName });
+      const missing = Object.entries(labels).some(([key, value]) => known.metadata?.labels?.[key] !== value);
+      if (missing) await nodes.patch({ name: nodeName }, { metadata: { labels } });
+      written = { status: known.status ?? {}, at: Number.NEGATIVE_INFINITY };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await nodes.create({ metadata: { name: nodeName, labels }, spec: {} }).catch((cause: unknown) => {
+        if (!isAlreadyExists(cause)) throw cause;
+      });
+      written = undefined;
+    }
+    await writeStatus(await look());
+  }
+
+  async function writeStatus(status: NodeStatus): Promise<void> {
+    const json = messageToJson('berth.core.v1.NodeStatus', status);
+    await nodes.patch({ name: nodeName, subresource: 'status' }, { status: json });
+    written = { status, at: clock.now() };
+  }
+
+  async function check(): Promise<void> {
+    const status = await look();
+    const due = written === undefined || clock.now() - written.at >= heartbeatMs;
+    if (due || fingerprint(status) !== fingerprint(written?.status ?? {})) await writeOrRegister(() => writeStatus(status));
+  }
+
+  /** A Node that somebody deleted is made again: the machine is there. */
+  async function writeOrRegister(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      usageWritten = undefined;
+      await registerOnce();
+    }
+  }
+
+  async function sample(): Promise<void> {
+    const reading = await options.usage.sample(options.containers());
+    usage = reading.usage;
+    await Promise.all([writeUsage(reading.usage), writeMetrics(reading.metrics)]);
+  }
+
+  async function writeUsage(next: NodeUsage): Promise<void> {
+    if (!isUsageNews(next, usageWritten, inventory)) return;
+    const json = messageToJson('berth.core.v1.NodeUsage', next);
+    await writeOrRegister(async () => {
+      await nodes.patch({ name: nodeName, subresource: 'status' }, { status: { usage: json } });
+      usageWritten = next;
+    });
+  }
+
+  async function writeMetrics(metrics: NodeMetrics): Promise<void> {
+    try {
+      await options.nodeMetrics.update(metrics);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await options.nodeMetrics.create(metrics);
+    }
+  }
+
+  async function every(ms: number, what: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await pause(ms, signal, clock);
+      if (signal.aborted) return;
+      await run().catch((err: unknown) => logger.warn({ node: nodeName, err }, `cannot ${what}, will retry`));
+    }
+  }
+
+  return {
+    async register(signal) {
+      const backoff = createBackoff({ maxMs: 5_000 });
+      while (!signal.aborted) {
+        try {
+          return await registerOnce();
+        } catch (err) {
+          logger.warn({ node: nodeName, err }, 'cannot register the node, will retry');
+          await pause(backoff.next(), signal, clock);
+        }
+      }
+    },
+    async run(signal) {
+      // The first sample has no rates yet: it is what the second is compared with.
+      await options.usage.sample([]);
+      await Promise.all([every(checkMs, 'report the node', check, signal), every(usageMs, 'report usage', sample, signal)]);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { type MachineInventory, readInventory } from './machine/inventory.ts';
+import { createUsageReader, type UsageReader } from './machine/usage-reader.ts';
+import { createDockerRuntime } from './runtime/docker/docker-runtime.ts';
+import type { ContainerAccess, ContainerRuntime, ImageService } from './runtime/runtime.ts';
+import { createVolumes, type Volumes } from './volumes/volumes.ts';
+
+/** Everything of the machine that the agent touches. Tests bring their own. */
+export interface AgentPorts {
+  readonly runtime: ContainerRuntime;
+  readonly images: ImageService;
+  readonly access: ContainerAccess;
+  readonly volumes: Volumes;
+  readonly usage: UsageReader;
+  readonly inventory: MachineInventory;
+  close(): void;
+}
+
+export interface PortsOptions {
+  readonly nodeName: string;
+  /** The agent's own folder: <data>/node/<node>. */
+  readonly nodeDir: string;
+  readonly dockerSocket: string | undefined;
+  readonly warn: (message: string) => void;
+}
+
+/** This machine, with the Docker Engine. */
+export async function openPorts({ nodeName, nodeDir, dockerSocket, warn }: PortsOptions): Promise<AgentPorts> {
+  const docker = createDockerRuntime({ nodeName, warn, ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }) });
+  return {
+    runtime: docker.runtime,
+    images: docker.images,
+    access: docker.access,
+    volumes: createVolumes(`${nodeDir}/pods`, { warn }),
+    usage: createUsageReader({ nodeName, dataDir: nodeDir }),
+    inventory: await readInventory({ dataDir: nodeDir }),
+    close: docker.close,
+  };
+}
