@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { StorageError } from '../storage-error.ts';
 
 const eio = 5;
@@ -24,7 +25,8 @@ export async function translateWriteError(error: unknown, directory: string): Pr
 async function commitError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
   try {
-    await error.commitError;
+    // lmdb rejects it in the same turn; should it ever not, the writes behind must not wait for ever.
+    await Promise.race([error.commitError, setTimeout(1000, undefined, { ref: false })]);
     return error;
   } catch (inner) {
     return inner;
