@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import type { FieldViolation } from '../errors/api-error.ts';
 import { invalidValue, notSupported, required } from '../errors/violations.ts';
+import { ipVersion } from '../meta/ip.ts';
 
 /**
  * Small checks that add to a list of violations. `at` is the parent's path and `name` what follows it (".image"), so that a good
@@ -46,7 +46,7 @@ export function checkPort(out: Violations, at: string, name: string, value: numb
 }
 
 export function checkIp(out: Violations, at: string, name: string, value: string | undefined): void {
-  if (value && isIP(value) === 0) out.push(invalidValue(at + name, value, 'must be an IP address'));
+  if (value && ipVersion(value) === 0) out.push(invalidValue(at + name, value, 'must be an IP address'));
 }
 
 /** A path that stays below the place it starts from. */

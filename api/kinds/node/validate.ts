@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { Node } from '../../generated/types.ts';
+import { ipVersion } from '../../meta/ip.ts';
 import { checkFieldSupport, compileFieldSupport } from '../field-support.ts';
 import { validateQuantities } from '../quantities.ts';
 import { validateTaints } from '../taints.ts';
@@ -21,7 +21,7 @@ export function validateNode(node: Node): FieldViolation[] {
 
 function isCidr(text: string): boolean {
   const [address = '', length = '', ...rest] = text.split('/');
-  const version = isIP(address);
+  const version = ipVersion(address);
   return version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128);
 }
 

@@ -54,7 +54,7 @@ const scheduling = {
   'spec.tolerations[].operator': works,
   'spec.tolerations[].value': works,
   'spec.tolerations[].effect': works,
-  'spec.tolerations[].tolerationSeconds': warned('a taint does not evict running pods yet, so the pod stays for good'),
+  'spec.tolerations[].tolerationSeconds': warned('a taint does not evict running pods yet, so the pod stays for good', 300),
   'spec.topologySpreadConstraints[]': warned('the scheduler does not spread pods over topology domains yet'),
   'spec.priorityClassName': warned('priority classes do not exist yet; say spec.priority'),
   'spec.priority': warned('it decides who is scheduled first, but pushes nobody out', 0),
