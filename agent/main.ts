@@ -1,29 +1,20 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../api/generated/types.ts';
-import { resourceAmounts } from '../api/kinds/pod/resources.ts';
 import { linkAbort } from '../client/abort.ts';
-import { createBackoff } from '../client/backoff.ts';
 import type { Client } from '../client/client.ts';
-import { type Clock, pause, systemClock } from '../client/clock.ts';
-import { createEventRecorder } from '../client/events.ts';
+import { type Clock, systemClock } from '../client/clock.ts';
 import { createInformer } from '../client/informer.ts';
 import type { Logger } from '../client/logger.ts';
-import { createImageSource } from './config/images.ts';
 import { createObjectSource } from './config/objects.ts';
-import { createLimit } from './limit.ts';
 import { createNodeLease, holderIdentity } from './node/node-lease.ts';
 import { createNodeReporter } from './node/node-reporter.ts';
-import { ensureSandboxImage, ownSandboxImage } from './pause/sandbox-image.ts';
-import { createPodEvents } from './pod/pod-events.ts';
-import { createPodWorkers, type PodWorkers } from './pod/pod-workers.ts';
-import { createStarter } from './pod/start-containers.ts';
-import { createStopper } from './pod/stop-containers.ts';
 import { type AgentPorts, openPorts } from './ports.ts';
 import { createStatusWriter } from './status/status-writer.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { runTunnel } from './tunnel/tunnel.ts';
 import { packageVersion } from './version.ts';
+import { untilSandboxImage, type Wiring, wireWorkers } from './wiring.ts';
 
 export { checkDocker } from './preflight.ts';
 export { purge } from './purge.ts';
@@ -41,9 +32,6 @@ export interface AgentOptions {
   readonly clock?: Clock;
 }
 
-/** Calls that make the engine work at once. More do not go faster, they only make each other wait (FIELD.md: the floor is 8). */
-const engineCalls = 8;
-
 /** Runs the agent of a node until the signal aborts; containers stay. Rejects with a plain error when another live agent has the name. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const { nodeName, logger } = options;
@@ -60,8 +48,6 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
     if (options.ports === undefined) ports.close();
   }
 }
-
-type Wiring = AgentOptions & { readonly ports: AgentPorts; readonly nodeDir: string; readonly clock: Clock };
 
 async function serve(wiring: Wiring, signal: AbortSignal, stop: () => void): Promise<void> {
   const { client, nodeName, logger, clock, ports, nodeDir } = wiring;
@@ -104,40 +90,11 @@ async function serve(wiring: Wiring, signal: AbortSignal, stop: () => void): Pro
     ),
   ];
   // One that fails for good ends them all, in order.
-  const results = await Promise.allSettled(loops.map((loop) => loop.catch((error: unknown) => (stop(), Promise.reject(error)))));
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
-}
-
-interface Parts {
-  readonly status: ReturnType<typeof createStatusWriter>;
-  readonly objects: ReturnType<typeof createObjectSource>;
-}
-
-function wireWorkers(wiring: Wiring, { status, objects }: Parts, signal: AbortSignal): PodWorkers {
-  const { client, nodeName, logger, clock, ports, sandboxImage = ownSandboxImage } = wiring;
-  const { runtime, volumes, inventory } = ports;
-  const events = createPodEvents(
-    createEventRecorder({ client: client.events, component: 'kubelet', host: nodeName, clock, logger }),
+  const ends = loops.map((loop) =>
+    loop.catch((error: unknown) => {
+      stop();
+      throw error;
+    }),
   );
-  const limit = createLimit(engineCalls);
-  const amounts = resourceAmounts(inventory.allocatable);
-  const hostIP = inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
-  const allocatable = { cpuMilli: amounts.cpu ?? 0, memoryBytes: amounts.memory ?? 0 };
-  const images = createImageSource(ports.images, clock, signal);
-  const starter = createStarter({ runtime, images, objects, volumes, events, clock, limit, sandboxImage, hostIP, allocatable });
-  const stopper = createStopper({ runtime, pods: client.pods, volumes, status, events, limit });
-  return createPodWorkers({ runtime, starter, stopper, status, events, clock, logger, hostIP, allocatable: amounts });
-}
-
-async function untilSandboxImage({ ports, sandboxImage, clock, logger }: Wiring, signal: AbortSignal): Promise<void> {
-  const backoff = createBackoff({ maxMs: 10_000 });
-  while (!signal.aborted) {
-    try {
-      await ensureSandboxImage(ports.images, sandboxImage);
-      return;
-    } catch (err) {
-      logger.warn({ err }, 'cannot get the sandbox image ready, will retry');
-      await pause(backoff.next(), signal, clock);
-    }
-  }
+  for (const result of await Promise.allSettled(ends)) if (result.status === 'rejected') throw result.reason;
 }

@@ -14,7 +14,7 @@ export function computeEnv(pod: Pod, container: Container, objects: PodObjects, 
   const env = new Map<string, string>();
   for (const source of container.envFrom ?? []) addAll(env, source, objects);
   for (const variable of container.env ?? []) {
-    const value = valueOf(variable, env, { pod, container, objects, facts });
+    const value = envValue(variable, env, { pod, container, objects, facts });
     if (value !== undefined) env.set(variable.name ?? '', value);
   }
   return env;
@@ -49,7 +49,7 @@ function needed<T>(value: T | undefined, optional: boolean | undefined, message:
   return value;
 }
 
-function valueOf(variable: EnvVar, env: ReadonlyMap<string, string>, context: Context): string | undefined {
+function envValue(variable: EnvVar, env: ReadonlyMap<string, string>, context: Context): string | undefined {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = variable.valueFrom ?? {};
   const { pod, container, objects, facts } = context;
   if (fieldRef !== undefined) return fieldText(fieldRef, pod, facts);

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type AgentOptions, runAgent } from '../../agent/main.ts';
+import { ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
+import { createVolumes } from '../../agent/volumes/volumes.ts';
+import type { Pod } from '../../api/generated/types.ts';
+import { type Client, connect } from '../../client/index.ts';
+import { createFakeLogger } from '../fakes/fake-logger.ts';
+import { createFakeRuntime, type FakeRuntime, type FakeRuntimeOptions } from '../fakes/fake-runtime.ts';
+import type { RunningServer } from './apiserver-harness.ts';
+
+export const image = 'busybox:1.36';
+
+export interface Machine {
+  readonly fake: FakeRuntime;
+  readonly dataDir: string;
+  remove(): Promise<void>;
+}
+
+/** A machine whose engine is in memory; agents come and go on it. */
+export async function startMachine(options: FakeRuntimeOptions = {}): Promise<Machine> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'berth-agent-'));
+  const fake = createFakeRuntime({ images: [image, ownSandboxImage], ...options });
+  return { fake, dataDir, remove: () => rm(dataDir, { recursive: true, force: true }) };
+}
+
+export interface RunningAgent {
+  readonly client: Client;
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function startAgent(
+  server: RunningServer,
+  machine: Machine,
+  nodeName: string,
+  options: Partial<AgentOptions> = {},
+): RunningAgent {
+  const client = connect(server.admin);
+  const abort = new AbortController();
+  const { fake, dataDir } = machine;
+  const usage = { timestamp: { seconds: 1 }, cpu: { string: '100m' }, memory: { string: '1Gi' } };
+  const ports = {
+    runtime: fake.runtime,
+    images: fake.images,
+    access: fake.access,
+    volumes: createVolumes(join(dataDir, 'node', nodeName, 'pods'), { canMount: false }),
+    usage: { sample: async () => ({ usage, metrics: { metadata: { name: nodeName }, usage: {} } }) },
+    inventory: {
+      capacity: { cpu: { string: '4' }, memory: { string: '8Gi' }, pods: { string: '110' } },
+      allocatable: { cpu: { string: '4' }, memory: { string: '8Gi' }, pods: { string: '110' } },
+      addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+      nodeInfo: { machineID: 'machine-1', architecture: 'amd64', operatingSystem: 'linux' },
+    },
+    close: () => {},
+  };
+  const ended = runAgent({ client, nodeName, dataDir, logger: createFakeLogger(), ports, ...options }, abort.signal);
+  ended.catch(() => {});
+  return {
+    client,
+    ended,
+    async stop() {
+      abort.abort();
+      await ended.catch(() => {});
+      client.close();
+    },
+  };
+}
+
+/** Looks until `check` gives something, or fails with what it last was. */
+export async function until<T>(
+  what: string,
+  check: () => Promise<T | undefined | false> | T | undefined | false,
+  ms = 20_000,
+): Promise<T> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const value = await check();
+    if (value !== undefined && value !== false) return value;
+    if (Date.now() > deadline) throw new Error(`not in ${ms} ms: ${what}`);
+    await delay(10);
+  }
+}
+
+export async function podWhere(client: Client, name: string, test: (pod: Pod) => boolean): Promise<Pod> {
+  let last: Pod | undefined;
+  try {
+    return await until(`pod ${name}`, async () => {
+      last = await client.pods.get({ namespace: 'default', name });
+      return test(last) && last;
+    });
+  } catch (error) {
+    throw new Error(`${String(error)}; its status is ${JSON.stringify(last?.status)}`);
+  }
+}
+
+export async function isGone(client: Client, name: string): Promise<boolean> {
+  return client.pods.get({ namespace: 'default', name }).then(
+    () => false,
+    (error: unknown) => (error as { code?: string }).code === 'NOT_FOUND',
+  );
+}
+
+export const isRunning = (pod: Pod): boolean =>
+  pod.status?.phase === 'Running' &&
+  pod.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
