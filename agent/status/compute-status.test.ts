@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import type { Pod } from '../../api/generated/types.ts';
+import { pod } from '../../test/builders/index.ts';
+import { observe } from '../pod/observation.ts';
+import { specHash } from '../pod/spec-hash.ts';
+import type { ObservedContainer } from '../runtime/runtime.ts';
+import { computeStatus, type StatusInput } from './compute-status.ts';
+import { computePatch } from './status-writer.ts';
+
+const nowMs = Date.UTC(2026, 0, 1);
+const at = (seconds: number) => new Date(nowMs + seconds * 1000);
+
+function one(containerName: string, change: Partial<ObservedContainer> = {}): ObservedContainer {
+  return {
+    podUid: 'u',
+    podName: 'web',
+    podNamespace: 'default',
+    containerName,
+    attempt: 0,
+    specHash: specHash({ name: containerName, image: 'app:1' }),
+    gracePeriodSeconds: 30,
+    id: `${containerName}-id`,
+    state: 'running',
+    image: 'app:1',
+    imageId: 'sha256:1',
+    createdAt: at(-10),
+    startedAt: at(-10),
+    finishedAt: undefined,
+    exitCode: undefined,
+    oomKilled: false,
+    error: '',
+    ip: containerName === 'POD' ? '172.17.0.2' : undefined,
+    pid: 1,
+    ...change,
+  };
+}
+
+const ended = (exitCode: number, change: Partial<ObservedContainer> = {}) =>
+  one('app', { state: 'exited', exitCode, finishedAt: at(-1), ...change });
+const web = pod('web').uid('u').container('app', { image: 'app:1' });
+
+function status(object: Pod, containers: ObservedContainer[], change: Partial<StatusInput> = {}) {
+  const base = {
+    previous: object.status,
+    nowMs,
+    hostIP: '10.0.0.1',
+    killing: false,
+    refused: undefined,
+    waiting: () => undefined,
+  };
+  return computeStatus({ pod: object, observed: observe(containers), ...base, ...change });
+}
+
+const ready = (s: ReturnType<typeof status>) => s.conditions?.find(({ type }) => type === 'Ready');
+
+describe('computeStatus', () => {
+  it('says ContainerCreating of a pod of which nothing runs yet', () => {
+    const s = status(web.build(), []);
+    expect(s.phase).toBe('Pending');
+    expect(s.containerStatuses?.[0]?.state).toEqual({ waiting: { reason: 'ContainerCreating' } });
+    expect(ready(s)).toMatchObject({
+      status: 'False',
+      reason: 'ContainersNotReady',
+      message: 'containers with unready status: [app]',
+    });
+  });
+
+  it('says Running and Ready with addresses when all containers run', () => {
+    const s = status(web.build(), [one('POD'), one('app')]);
+    expect(s).toMatchObject({ phase: 'Running', podIP: '172.17.0.2', podIPs: [{ ip: '172.17.0.2' }], hostIP: '10.0.0.1' });
+    expect(ready(s)?.status).toBe('True');
+  });
+
+  it('gives a pod on the host network the address of the host', () => {
+    expect(status(web.spec({ hostNetwork: true }).build(), [one('POD', { ip: undefined })]).podIP).toBe('10.0.0.1');
+  });
+
+  it.each([
+    ['Completed', ended(0), 'Succeeded'],
+    ['Error', ended(3), 'Failed'],
+    ['OOMKilled', ended(137, { oomKilled: true }), 'Failed'],
+    ['ContainerCannotRun', ended(127, { error: 'exec: not found', startedAt: undefined }), 'Failed'],
+  ])('says %s of a container that ended so, and of its pod %s', (reason, container, phase) => {
+    const s = status(web.restartPolicy('Never').build(), [one('POD'), container]);
+    expect(s.containerStatuses?.[0]?.state?.terminated?.reason).toBe(reason);
+    expect(s.phase).toBe(phase);
+  });
+
+  it('says CrashLoopBackOff with the last state while a restart is waited for', () => {
+    const s = status(web.build(), [one('POD'), ended(1, { attempt: 2, restartsInRow: 2 })]);
+    expect(s.containerStatuses?.[0]).toMatchObject({
+      restartCount: 2,
+      state: {
+        waiting: { reason: 'CrashLoopBackOff', message: 'back-off 20s restarting failed container=app pod=web_default(u)' },
+      },
+      lastState: { terminated: { exitCode: 1 } },
+    });
+    expect(s.phase).toBe('Running');
+  });
+
+  it('keeps the time of a condition that does not change', () => {
+    const first = status(web.build(), [one('POD'), one('app')]);
+    const later = status(web.build(), [one('POD'), one('app')], { previous: first, nowMs: nowMs + 60_000 });
+    expect(later.conditions).toEqual(first.conditions);
+  });
+
+  it('says why a pod was refused and nothing else', () => {
+    const s = status(web.build(), [], { refused: { reason: 'OutOfcpu', message: 'no' } });
+    expect(s).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu', message: 'no' });
+  });
+});
+
+describe('computePatch', () => {
+  it('is nothing when the API says the same already', () => {
+    const s = status(web.build(), [one('POD'), one('app')]);
+    expect(computePatch({ ...s, qosClass: 'BestEffort' }, structuredClone(s))).toBeUndefined();
+  });
+
+  it('sends only what changed, and takes back what is no longer said', () => {
+    const before = status(web.build(), [one('POD')]);
+    const after = status(web.build(), [one('POD'), one('app')], { previous: before });
+    const patch = computePatch({ ...before, reason: 'Old' }, after);
+    expect(Object.keys(patch ?? {}).sort()).toEqual(['conditions', 'containerStatuses', 'phase', 'reason']);
+    expect(patch).toMatchObject({
+      reason: null,
+      conditions: [{ type: 'ContainersReady', reason: null, message: null }, { type: 'Ready' }],
+    });
+  });
+});
