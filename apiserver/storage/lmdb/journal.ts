@@ -276,7 +276,7 @@ export class Journal {
       for (const key of sweep?.heads ?? []) quiet(heads.remove(key));
       for (const { event, record } of writes) {
         if (event.durability === 'relaxed') continue;
-        quiet(log.put(event.revision, record));
+        quiet(log.put(event.revision, record, { append: true }));
         quiet(
           heads.put(event.key, encodeHead({ revision: event.revision, size: record.length, deleted: event.type === 'delete' })),
         );

@@ -9,7 +9,7 @@ import { LmdbStorage } from './lmdb-storage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { clearClean, ensureFormat, hasDatabase, markClean, wasStoppedCleanly } from './markers.ts';
 import { RelaxedKeys } from './relaxed-keys.ts';
-import { openTables, readHead, readState, type Tables } from './tables.ts';
+import { openTables, readHead, readNewestRevision, readState, type Tables } from './tables.ts';
 import { verifyInChild } from './verify.ts';
 
 export interface LmdbStorageOptions {
@@ -62,8 +62,15 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
   const { directory, clock = systemStorageClock } = options;
   const hub = createWatcherHub(options.watcherLimits ?? defaultWatcherLimits);
   const relaxed = loadRelaxed(tables);
+  const state = readState(tables);
+  const newest = readNewestRevision(tables);
+  if (newest > state.reserved)
+    throw new StorageError(
+      'corrupt',
+      `open the store ${directory}: its log reaches ${newest}, its state ${state.reserved}; restore it from a backup`,
+    );
   const limits = { ...defaultLimits, ...options.limits };
-  const journal = new Journal({ tables, directory, limits, clock, relaxed, hub, state: readState(tables) });
+  const journal = new Journal({ tables, directory, limits, clock, relaxed, hub, state });
   const release = async (clean: boolean): Promise<void> => {
     try {
       await tables.root.close();
