@@ -10,7 +10,7 @@ import type { Storage } from '../../apiserver/storage/storage.ts';
 
 const rounds = 15;
 const maxLifeMs = 400;
-const hook = new URL('../../apiserver/storage/lmdb/from-source.mjs', import.meta.url).href;
+const hook = new URL('../conformance/storage-from-source.mjs', import.meta.url).href;
 const program = fileURLToPath(new URL('./storage-writer.ts', import.meta.url));
 
 /** What the writer has said. */

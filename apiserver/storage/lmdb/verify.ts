@@ -30,7 +30,7 @@ function programArguments(): string[] {
   if (import.meta.url.endsWith('.js')) return [fileURLToPath(new URL('./verify-child.js', import.meta.url))];
   return [
     '--import',
-    new URL('./from-source.mjs', import.meta.url).href,
+    new URL('../../../test/conformance/storage-from-source.mjs', import.meta.url).href,
     fileURLToPath(new URL('./verify-child.ts', import.meta.url)),
   ];
 }

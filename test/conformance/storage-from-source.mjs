@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { register } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 
-const cache = new URL('../../../node_modules/.cache/berth-from-source/', import.meta.url);
+const cache = new URL('../../node_modules/.cache/berth-from-source/', import.meta.url);
 
 if (isMainThread) register(import.meta.url);
 
