@@ -8,8 +8,8 @@ import { metadataForCreate, validateNewMetadata } from './metadata.ts';
 const NAME_ATTEMPTS = 8;
 
 /**
- * Creates an object. The order of the steps is fixed: metadata first, because all later steps may look at names; warnings before
- * defaults, so that they speak of what the client wrote; defaults before lifecycle and admission, which may rely on them; validation
+ * Creates an object. The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then
+ * metadata, because all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation
  * last, because it judges what will be stored.
  */
 export async function createObject(
@@ -40,10 +40,10 @@ async function createOnce(
   context: WriteContext,
 ): Promise<StoreResult> {
   const { kind } = store;
+  const warnings = kind.warnings?.(object) ?? [];
   object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
   if (kind.hasStatus) delete object.status;
   const at = { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' };
-  const warnings = kind.warnings?.(object) ?? [];
   kind.defaults(object);
   kind.lifecycle?.prepareForCreate?.(object);
   const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata)];

@@ -1,28 +1,211 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Pod } from '../../api/generated/types.ts';
+import { connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
 let server: RunningServer;
 beforeAll(async () => {
   server = await startServer();
+  await server.client.namespaces.create({ metadata: { name: 'pages' } });
 });
 afterAll(async () => {
   await server.stop();
   await server.remove();
 });
 
-const web = (name: string) => ({
+const web = (name: string): Pod => ({
   metadata: { name, namespace: 'default', labels: { app: 'web' } },
   spec: { containers: [{ name: 'main', image: 'nginx' }] },
+});
+const at = (name: string) => ({ namespace: 'default', name });
+const text = (name: string, namespace = 'default', data: Record<string, string> = { a: '1' }) => ({
+  metadata: { name, namespace },
+  data,
 });
 
 test('a created object can be read, listed and deleted', async () => {
   const created = await server.client.pods.create(web('a'));
   expect(created.metadata?.uid).toMatch(/^[0-9a-f-]{36}$/);
+  expect(created.metadata?.generation).toBe(1);
   expect(created.status?.phase).toBe('Pending');
-  const read = await server.client.pods.get({ namespace: 'default', name: 'a' });
-  expect(read).toEqual(created);
-  const page = await server.client.pods.list({ namespace: 'default', labelSelector: 'app=web' });
-  expect(page.items).toEqual([created]);
-  await server.client.pods.delete({ namespace: 'default', name: 'a' });
-  await expect(server.client.pods.get({ namespace: 'default', name: 'a' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  expect(await server.client.pods.get(at('a'))).toEqual(created);
+  expect((await server.client.pods.list({ namespace: 'default', labelSelector: 'app=web' })).items).toEqual([created]);
+  await server.client.pods.delete(at('a'));
+  await expect(server.client.pods.get(at('a'))).rejects.toMatchObject({ code: 'NOT_FOUND', subject: { kind: 'Pod', name: 'a' } });
+  await expect(server.client.pods.delete(at('a'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('a name that is taken is refused, a generated one is always free', async () => {
+  await server.client.configMaps.create(text('taken'));
+  await expect(server.client.configMaps.create(text('taken'))).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+  const make = () => server.client.configMaps.create({ metadata: { generateName: 'gen-', namespace: 'default' } });
+  const made = await Promise.all(Array.from({ length: 20 }, make));
+  expect(new Set(made.map((each) => each.metadata?.name)).size).toBe(20);
+});
+
+test('every violation is reported at once with its path', async () => {
+  const wrong: Pod = {
+    metadata: { name: 'Bad', namespace: 'default', labels: { '-x': '!' } },
+    spec: { containers: [{ name: 'UP' }] },
+  };
+  const error = await server.client.pods.create(wrong).catch((reason) => reason);
+  expect(error.code).toBe('INVALID_ARGUMENT');
+  const fields = error.violations.map((each: { field: string }) => each.field);
+  expect(fields).toEqual(expect.arrayContaining(['metadata.name', 'spec.containers[0].name', 'spec.containers[0].image']));
+  expect(fields.some((field: string) => field.startsWith('metadata.labels'))).toBe(true);
+});
+
+test('an update from an old version is a conflict, one without a version is not, an equal one writes nothing', async () => {
+  const first = await server.client.configMaps.create(text('versions'));
+  const second = await server.client.configMaps.update({ ...first, data: { a: '2' } });
+  await expect(server.client.configMaps.update({ ...first, data: { a: '3' } })).rejects.toMatchObject({ code: 'ABORTED' });
+  const third = await server.client.configMaps.update(text('versions', 'default', { a: '4' }));
+  expect(Number(third.metadata?.resourceVersion)).toBeGreaterThan(Number(second.metadata?.resourceVersion));
+  const same = await server.client.configMaps.update(third);
+  expect(same).toEqual(third);
+});
+
+test('concurrent patches of different fields all arrive', async () => {
+  await server.client.configMaps.create(text('patched', 'default', {}));
+  const keys = Array.from({ length: 10 }, (_, i) => `k${i}`);
+  await Promise.all(keys.map((key) => server.client.configMaps.patch(at('patched'), { data: { [key]: 'v' } })));
+  expect(Object.keys((await server.client.configMaps.get(at('patched'))).data ?? {})).toEqual(expect.arrayContaining(keys));
+});
+
+test('a patch is read as strictly as any other write', async () => {
+  const patch = { spec: { containersss: [] } };
+  await server.client.pods.create(web('strict'));
+  await expect(server.client.pods.patch(at('strict'), patch)).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    violations: [{ field: 'spec.containersss' }],
+  });
+  await expect(server.client.pods.patch(at('strict'), { metadata: { resourceVersion: '1' } })).rejects.toMatchObject({
+    code: 'ABORTED',
+  });
+});
+
+test('the object door leaves the status alone, and the status door everything else', async () => {
+  const made = await server.client.pods.create(web('doors'));
+  const viaObject = await server.client.pods.update({
+    ...made,
+    metadata: { ...made.metadata, labels: { x: '1' } },
+    status: { phase: 'Failed' },
+  });
+  expect(viaObject.status?.phase).toBe('Pending');
+  const viaStatus = await server.client.pods.updateStatus({
+    ...viaObject,
+    metadata: { ...viaObject.metadata, labels: { y: '2' } },
+    status: { ...viaObject.status, phase: 'Running' },
+  });
+  expect(viaStatus.status?.phase).toBe('Running');
+  expect(viaStatus.metadata?.labels).toEqual({ x: '1' });
+  expect(viaStatus.metadata?.generation).toBe(1);
+  const { resourceVersion: _, ...withoutVersion } = viaStatus.metadata!;
+  await expect(server.client.pods.updateStatus({ ...viaStatus, metadata: withoutVersion })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+  });
+});
+
+test('a status patch changes only the conditions that it names', async () => {
+  await server.client.pods.create(web('conditions'));
+  const target = { ...at('conditions'), subresource: 'status' } as const;
+  await server.client.pods.patch(target, { status: { conditions: [{ type: 'A', status: 'True' }] } });
+  const both = await server.client.pods.patch(target, { status: { conditions: [{ type: 'B', status: 'False' }] } });
+  expect(both.status?.conditions?.map((each) => `${each.type}=${each.status}`)).toEqual(['A=True', 'B=False']);
+});
+
+test('finalizers keep a deleted object until they are gone', async () => {
+  const { configMaps } = server.client;
+  await configMaps.create({ metadata: { name: 'kept', namespace: 'default', finalizers: ['example.com/a'] } });
+  const deleted = await configMaps.delete(at('kept'));
+  expect(deleted.metadata?.deletionTimestamp).toBeDefined();
+  const adding = configMaps.patch(at('kept'), { metadata: { finalizers: ['example.com/a', 'example.com/b'] } });
+  await expect(adding).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  await configMaps.patch(at('kept'), { metadata: { finalizers: null } });
+  await expect(configMaps.get(at('kept'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('a bound pod waits for its agent, which ends it by its uid', async () => {
+  await server.client.nodes.create({ metadata: { name: 'n1' } });
+  const node = await server.client.nodes.get({ name: 'n1' });
+  await server.client.nodes.updateStatus({ ...node, status: { allocatable: { pods: { string: '9' } } } });
+  const made = await server.client.pods.create(web('graceful'));
+  await server.client.pods.bind(at('graceful'), 'n1');
+  const waiting = await server.client.pods.delete(at('graceful'), { gracePeriodSeconds: 20 });
+  expect(waiting.metadata?.deletionGracePeriodSeconds).toBe(20);
+  const shorter = await server.client.pods.delete(at('graceful'), { gracePeriodSeconds: 5 });
+  expect(shorter.metadata?.deletionGracePeriodSeconds).toBe(5);
+  expect((await server.client.pods.delete(at('graceful'), { gracePeriodSeconds: 60 })).metadata?.deletionGracePeriodSeconds).toBe(
+    5,
+  );
+  const other = server.client.pods.delete(at('graceful'), { gracePeriodSeconds: 0, preconditions: { uid: 'other' } });
+  await expect(other).rejects.toMatchObject({ code: 'ABORTED' });
+  await server.client.pods.delete(at('graceful'), { gracePeriodSeconds: 0, preconditions: { uid: made.metadata!.uid } });
+  await expect(server.client.pods.get(at('graceful'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('pages show one snapshot while writes go on', async () => {
+  const wanted = Array.from({ length: 25 }, (_, i) => `p${String(i).padStart(2, '0')}`);
+  for (const name of wanted) await server.client.configMaps.create(text(name, 'pages'));
+  const seen: string[] = [];
+  let token = '';
+  do {
+    const page = await server.client.configMaps.list({ namespace: 'pages', limit: 10, continue: token });
+    for (const item of page.items) seen.push(`${item.metadata?.name}=${item.data?.a}`);
+    token = page.metadata.continue ?? '';
+    await server.client.configMaps.patch({ namespace: 'pages', name: 'p20' }, { data: { a: 'changed' } });
+    await server.client.configMaps.create({ metadata: { generateName: 'p1-', namespace: 'pages' } });
+  } while (token);
+  expect(seen).toEqual(wanted.map((name) => `${name}=1`));
+  await expect(server.client.configMaps.list({ namespace: 'pages', continue: 'AAAA' })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+  });
+});
+
+test('a page never exceeds 2 MiB, asked or not', async () => {
+  const big = { big: 'x'.repeat(900_000) };
+  for (const name of ['b1', 'b2', 'b3']) await server.client.configMaps.create(text(name, 'kube-system', big));
+  const page = await server.client.configMaps.list({ namespace: 'kube-system' });
+  expect(page.items).toHaveLength(2);
+  expect(page.metadata.continue).toBeTruthy();
+});
+
+test('a namespace empties itself, refuses creates, and goes; those that Berth needs stay', async () => {
+  const { namespaces, configMaps } = server.client;
+  await namespaces.create({ metadata: { name: 'going' } });
+  await configMaps.create({ metadata: { name: 'slow', namespace: 'going', finalizers: ['example.com/a'] } });
+  await namespaces.delete({ name: 'going' });
+  await expect(configMaps.create(text('late', 'going'))).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+  await expect
+    .poll(async () => (await configMaps.get({ namespace: 'going', name: 'slow' })).metadata?.deletionTimestamp)
+    .toBeDefined();
+  await configMaps.patch({ namespace: 'going', name: 'slow' }, { metadata: { finalizers: null } });
+  const gone = () =>
+    namespaces.get({ name: 'going' }).then(
+      () => 'there',
+      (error) => error.code,
+    );
+  await expect.poll(gone, { timeout: 5_000 }).toBe('NOT_FOUND');
+  await expect(namespaces.delete({ name: 'default' })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  await expect(configMaps.create(text('x', 'nowhere'))).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    subject: { kind: 'Namespace' },
+  });
+});
+
+test('a dry run goes through every step and stores nothing', async () => {
+  const made = await server.client.configMaps.create(text('dry'), { dryRun: ['All'] });
+  expect(made.metadata?.uid).toBeDefined();
+  await expect(server.client.configMaps.get(at('dry'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('fields that Berth does not act on come back as warnings, whatever characters they hold', async () => {
+  const heard: string[] = [];
+  const client = connect({ ...server.admin, onWarning: (warning) => heard.push(warning) });
+  const pod = web('warned');
+  pod.spec!.priorityClassName = 'high';
+  await client.pods.create(pod);
+  client.close();
+  expect(heard.length).toBeGreaterThan(0);
+  expect(heard.join('\n')).toContain('spec.priorityClassName');
 });

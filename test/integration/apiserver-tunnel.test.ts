@@ -56,10 +56,10 @@ async function serveExec(streamId: string, signal: AbortSignal): Promise<void> {
   const stream = agent.tunnel.serve(streamId, signal);
   for await (const frame of stream.input()) {
     if (frame.stdin) await stream.write({ exec: { stdout: Buffer.from(frame.stdin.toString().toUpperCase()) } });
-    if (frame.stdinClose) break;
+    if (!frame.stdinClose) continue;
+    await stream.write({ exec: { exit: { code: 7 } } });
+    stream.end();
   }
-  await stream.write({ exec: { exit: { code: 7 } } });
-  stream.end();
 }
 
 test('logs of a pod without a node say so', async () => {

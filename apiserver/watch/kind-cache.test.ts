@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import type { ConfigMap, ConfigMapWatchResponse } from '../../api/generated/types.ts';
+import { configMap } from '../../api/kinds/config-map/kind.ts';
+import type { StorageEvent } from '../storage/storage.ts';
+import { protobufEvents } from './event-format.ts';
+import { KindCache } from './kind-cache.ts';
+import { compileSelection } from './selection.ts';
+import { WatchSource } from './watch-source.ts';
+
+function harness(bounds = {}) {
+  let now = 0;
+  const waves: (() => void)[] = [];
+  const clock = {
+    now: () => now,
+    setTimeout: (run: () => void) => ({ waves: waves.push(run) }) as { unref?(): unknown },
+    setImmediate: (run: () => void) => void waves.push(run),
+  };
+  const cache = new KindCache(configMap, { bounds, clock });
+  const put = (name: string, revision: number, labels: Record<string, string> = {}): void =>
+    cache.apply(change('put', name, revision, labels));
+  const remove = (name: string, revision: number, labels: Record<string, string> = {}): void =>
+    cache.apply(change('delete', name, revision, labels));
+  return { cache, put, remove, waves, tick: (ms: number) => (now += ms) };
+}
+
+function change(type: 'put' | 'delete', name: string, revision: number, labels: Record<string, string>): StorageEvent {
+  const object: ConfigMap = { metadata: { name, namespace: 'default', labels } };
+  return {
+    type,
+    key: `configmaps/default/${name}`,
+    revision,
+    bytes: encodeMessage(configMap.message, object),
+    durability: 'synced',
+  };
+}
+
+function watch(cache: KindCache, revision: number | undefined, request = {}): WatchSource {
+  const start = { revision, initialEvents: revision === undefined, initialBookmark: false };
+  return new WatchSource(cache, compileSelection(cache, request), protobufEvents(configMap.message), start);
+}
+
+function read(source: WatchSource): string[] {
+  const seen: string[] = [];
+  for (let chunk = source.next(); chunk; chunk = source.next()) {
+    const { events = [] } = decodeMessage<ConfigMapWatchResponse>('berth.core.v1.ConfigMapWatchResponse', chunk);
+    for (const { type, object } of events) seen.push(`${type} ${object?.metadata?.name}@${object?.metadata?.resourceVersion}`);
+  }
+  return seen;
+}
+
+test('a watcher that starts anywhere in the ring gets everything after it and nothing twice', () => {
+  const { cache, put, remove } = harness();
+  put('a', 1);
+  put('b', 3);
+  put('a', 4);
+  remove('b', 6);
+  cache.advance(6);
+  const all = ['ADDED a@1', 'ADDED b@3', 'MODIFIED a@4', 'DELETED b@6'];
+  for (const [from, skipped] of [
+    [0, 0],
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [5, 3],
+    [6, 4],
+  ] as const) {
+    expect(read(watch(cache, from))).toEqual(all.slice(skipped));
+  }
+});
+
+test('events that the cache already shows are ignored', () => {
+  const { cache, put } = harness();
+  put('a', 5);
+  cache.advance(5);
+  put('a', 5);
+  put('old', 3);
+  expect(read(watch(cache, undefined))).toEqual(['ADDED a@5']);
+  expect(cache.size).toBe(1);
+});
+
+test('watchers with the same selection share one encoded response', () => {
+  const { cache, put } = harness();
+  const [first, second, other] = [watch(cache, 0), watch(cache, 0), watch(cache, 0, { labelSelector: 'x=1' })];
+  put('a', 1);
+  cache.advance(1);
+  for (const source of [first, second]) read(source);
+  put('b', 2, { x: '1' });
+  cache.advance(2);
+  const chunk = first.next();
+  expect(second.next()).toBe(chunk);
+  expect(other.next()).not.toBe(chunk);
+});
+
+test('the ring forgets by age and by count, and says from where it knows', () => {
+  const { cache, put, tick } = harness({ maxAgeMs: 100, maxEvents: 3 });
+  put('a', 1);
+  tick(60);
+  put('b', 2);
+  tick(60);
+  put('c', 3);
+  cache.advance(3);
+  expect(() => watch(cache, 0)).toThrow(/kept from version 1 on/);
+  expect(read(watch(cache, 1))).toEqual(['ADDED b@2', 'ADDED c@3']);
+  for (let revision = 4; revision < 9; revision++) put('c', revision);
+  cache.advance(8);
+  expect(cache.ring.startRevision).toBe(5);
+});
+
+test('a watcher that falls behind the ring is told that it is lost', () => {
+  const { cache, put } = harness({ maxEvents: 2 });
+  const source = watch(cache, 0);
+  for (let revision = 1; revision < 6; revision++) put('a', revision);
+  cache.advance(5);
+  expect(source.lost).toBe(true);
+  expect(() => source.next()).toThrow(/list again/);
+});
+
+test('all that happened before a wave wakes watchers once', () => {
+  const { cache, put, waves } = harness();
+  let woken = 0;
+  cache.wave.add(() => woken++);
+  put('a', 1);
+  put('a', 2);
+  expect(waves).toHaveLength(1);
+  waves.pop()!();
+  expect(woken).toBe(1);
+});
+
+test('waiting for a version ends when the feed has come there, whatever the kind of the change', async () => {
+  const { cache } = harness();
+  const reached = cache.reached(7, 60_000);
+  cache.advance(7);
+  expect(await reached).toBe(true);
+});

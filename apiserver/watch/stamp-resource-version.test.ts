@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import type { Pod } from '../../api/generated/types.ts';
+import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
+import { WireError } from './wire.ts';
+
+const text = fc.string({ minLength: 1, maxLength: 300 });
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const metadata = fc.record({
+  name: optional(text),
+  generateName: optional(text),
+  namespace: optional(text),
+  uid: optional(text),
+  resourceVersion: optional(fc.nat().map(String)),
+  generation: optional(fc.nat()),
+  labels: optional(fc.dictionary(text, text, { maxKeys: 5 })),
+  finalizers: optional(fc.array(text, { minLength: 1, maxLength: 3 })),
+});
+const pod = fc.record({ metadata: optional(metadata), spec: optional(fc.record({ nodeName: optional(text) })) });
+
+/** The value as a decoder would give it: nothing is undefined. */
+const clean = (value: object): Pod => JSON.parse(JSON.stringify(value));
+
+test('stamping is what decoding, setting and encoding would give, byte for byte', () => {
+  fc.assert(
+    fc.property(pod, fc.nat(), (value, revision) => {
+      const bytes = encodeMessage('berth.core.v1.Pod', clean(value));
+      const expected = decodeMessage<Pod>('berth.core.v1.Pod', bytes);
+      expected.metadata = { ...expected.metadata, resourceVersion: String(revision) };
+      const stamped = stampResourceVersion(bytes, String(revision));
+      expect(stamped.equals(encodeMessage('berth.core.v1.Pod', expected))).toBe(true);
+      expect(decodeMessage('berth.meta.v1.ObjectMeta', metadataBytes(stamped))).toEqual(expected.metadata);
+    }),
+  );
+});
+
+test('bytes that are no message are refused or stamped, never read beyond their end', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+      try {
+        stampResourceVersion(bytes, '7');
+      } catch (error) {
+        expect(error).toBeInstanceOf(WireError);
+      }
+    }),
+  );
+});

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+
+let server: RunningServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(async () => {
+  await server.stop();
+  await server.remove();
+});
+
+async function makeNode(name: string, cpu: string): Promise<void> {
+  const node = await server.client.nodes.create({ metadata: { name } });
+  const allocatable = { cpu: { string: cpu }, memory: { string: '8Gi' }, pods: { string: '110' } };
+  await server.client.nodes.updateStatus({ ...node, status: { allocatable } });
+}
+
+async function makePod(name: string, cpu: string): Promise<{ namespace: string; name: string }> {
+  const containers = [{ name: 'main', image: 'x', resources: { requests: { cpu: { string: cpu } } } }];
+  await server.client.pods.create({ metadata: { name, namespace: 'default' }, spec: { containers } });
+  return { namespace: 'default', name };
+}
+
+test('binding sets the node and the condition in one write, once', async () => {
+  await makeNode('n1', '2');
+  const pod = await makePod('a', '1');
+  const bound = await server.client.pods.bind(pod, 'n1');
+  expect(bound.spec?.nodeName).toBe('n1');
+  expect(bound.status?.conditions).toMatchObject([{ type: 'PodScheduled', status: 'True' }]);
+  expect(bound.metadata?.generation).toBe(2);
+  await expect(server.client.pods.bind(pod, 'n1')).rejects.toMatchObject({ code: 'ABORTED' });
+});
+
+test('a pod that is another one, is being deleted, or names no node that exists is not bound', async () => {
+  const pod = await makePod('b', '1');
+  await expect(server.client.pods.bind({ ...pod, uid: 'other' }, 'n1')).rejects.toMatchObject({ code: 'ABORTED' });
+  await expect(server.client.pods.bind(pod, 'nowhere')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await server.client.pods.patch(pod, { metadata: { finalizers: ['example.com/keep'] } });
+  await server.client.pods.delete(pod);
+  await expect(server.client.pods.bind(pod, 'n1')).rejects.toMatchObject({ code: 'ABORTED' });
+});
+
+test('concurrent binders cannot over-commit a node together', async () => {
+  await makeNode('n2', '3');
+  const pods = await Promise.all(Array.from({ length: 10 }, (_, i) => makePod(`c${i}`, '1')));
+  const results = await Promise.allSettled(pods.map((pod) => server.client.pods.bind(pod, 'n2')));
+  expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(3);
+  for (const result of results) if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'ABORTED' });
+  const page = await server.client.pods.list({ namespace: 'default', fieldSelector: 'spec.nodeName=n2' });
+  expect(page.items).toHaveLength(3);
+});
+
+test('a finished pod gives its share back', async () => {
+  await makeNode('n3', '1');
+  const first = await makePod('d1', '1');
+  const second = await makePod('d2', '1');
+  const bound = await server.client.pods.bind(first, 'n3');
+  await expect(server.client.pods.bind(second, 'n3')).rejects.toMatchObject({ code: 'ABORTED' });
+  await server.client.pods.updateStatus({ ...bound, status: { ...bound.status, phase: 'Succeeded' } });
+  await server.client.pods.get(first);
+  expect((await server.client.pods.bind(second, 'n3')).spec?.nodeName).toBe('n3');
+});

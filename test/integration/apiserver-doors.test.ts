@@ -1,0 +1,214 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, credentials, loadPackageDefinition, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import protobuf from 'protobufjs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import 'protobufjs/ext/descriptor/index.js';
+import { createAuthority } from '../../apiserver/auth/certificates.ts';
+import { issueNodeCredentials } from '../../apiserver/main.ts';
+import { connect } from '../../client/index.ts';
+import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
+
+let server: RunningServer;
+const pass = (bytes: Buffer): Buffer => bytes;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(async () => {
+  await server.stop();
+  await server.remove();
+});
+
+function rawClient(ca = server.info.ca): Client {
+  return new Client(server.info.address, credentials.createSsl(Buffer.from(ca)));
+}
+
+/** One unary call with bytes as they are. */
+function call(client: Client, path: string, bytes: Buffer, metadata = new Metadata()): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, pass, pass, bytes, metadata, (error: ServiceError | null, value?: Buffer) => {
+      if (error) reject(error);
+      else resolve(value!);
+    });
+  });
+}
+
+async function adminToken(): Promise<string> {
+  return (await readFile(join(server.dataDir, 'pki', 'admin.token'), 'utf8')).trim();
+}
+
+function bearer(token: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${token}`);
+  return metadata;
+}
+
+test('one port takes client certificates and bearer tokens, and nobody without either', async () => {
+  const { address, ca } = server.info;
+  expect((await server.client.namespaces.get({ name: 'default' })).metadata?.name).toBe('default');
+  const byToken = connect({ address, ca, token: await adminToken() });
+  expect((await byToken.namespaces.get({ name: 'default' })).metadata?.name).toBe('default');
+  byToken.close();
+  const wrong = connect({ address, ca, token: 'wrong' });
+  await expect(wrong.namespaces.get({ name: 'default' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  wrong.close();
+  const nobody = connect({ address, ca });
+  await expect(nobody.namespaces.get({ name: 'default' })).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+    message: expect.stringContaining('client certificate'),
+  });
+  nobody.close();
+});
+
+test('a certificate of another authority is nobody, and a client that trusts another authority does not connect', async () => {
+  const other = await createAuthority('other', new Date());
+  const stranger = connect({ address: server.info.address, ca: server.info.ca, cert: other.certificate, key: other.key });
+  await expect(stranger.namespaces.get({ name: 'default' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  stranger.close();
+  const distrusting = connect({ ...server.admin, ca: other.certificate });
+  await expect(distrusting.namespaces.get({ name: 'default' }, { timeoutMs: 3_000 })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
+  distrusting.close();
+});
+
+test('a node writes its own node and no other', async () => {
+  await issueNodeCredentials(server.dataDir, 'n1');
+  const node = connect({ ...server.admin, ...(await readPair(server.dataDir, 'node-n1')) });
+  expect((await node.nodes.create({ metadata: { name: 'n1' } })).metadata?.name).toBe('n1');
+  await expect(node.nodes.create({ metadata: { name: 'n2' } })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  await expect(node.secrets.create({ metadata: { name: 's', namespace: 'default' } })).rejects.toMatchObject({
+    code: 'PERMISSION_DENIED',
+  });
+  node.close();
+});
+
+test('keys are readable by their owner only, and a restart keeps certificates and tokens', async () => {
+  const pki = join(server.dataDir, 'pki');
+  expect((await stat(pki)).mode & 0o777).toBe(0o700);
+  for (const name of ['ca.key', 'server.key', 'admin.key', 'admin.token', 'tokens'])
+    expect((await stat(join(pki, name))).mode & 0o777).toBe(0o600);
+  expect(await readFile(join(pki, 'tokens'), 'utf8')).not.toContain(await adminToken());
+  const one = await startServer();
+  const before = await readFile(join(one.dataDir, 'pki', 'server.crt'), 'utf8');
+  await one.stop();
+  const two = await startServer({ dataDir: one.dataDir });
+  expect(await readFile(join(two.dataDir, 'pki', 'server.crt'), 'utf8')).toBe(before);
+  await two.stop();
+  const three = await startServer({ dataDir: one.dataDir, advertise: 'berth.example.com' });
+  expect(await readFile(join(three.dataDir, 'pki', 'server.crt'), 'utf8')).not.toBe(before);
+  await three.stop();
+  await three.remove();
+});
+
+test('health answers without credentials, reflection does not', async () => {
+  const client = rawClient();
+  const answer = await call(client, '/grpc.health.v1.Health/Check', Buffer.alloc(0));
+  expect([...answer]).toEqual([8, 1]);
+  await expect(reflect(new Metadata(), { list_services: '*' })).rejects.toMatchObject({ code: 16 });
+  client.close();
+});
+
+interface ReflectionAnswer {
+  list_services_response?: { service: { name: string }[] };
+  file_descriptor_response?: { file_descriptor_proto: Buffer[] };
+}
+
+function reflect(metadata: Metadata, request: object): Promise<ReflectionAnswer> {
+  const path = 'node_modules/@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto';
+  const definition = loadPackageDefinition(loadSync(path, { keepCase: true, oneofs: true })) as never as {
+    grpc: {
+      reflection: {
+        v1: {
+          ServerReflection: new (
+            ...input: unknown[]
+          ) => Client & Record<string, (metadata: Metadata) => NodeJS.EventEmitter & { write(v: object): void; end(): void }>;
+        };
+      };
+    };
+  };
+  const client = new definition.grpc.reflection.v1.ServerReflection(
+    server.info.address,
+    credentials.createSsl(Buffer.from(server.info.ca)),
+  );
+  return new Promise((resolve, reject) => {
+    const stream = client.ServerReflectionInfo!(metadata);
+    stream.on('data', (answer: ReflectionAnswer) => {
+      stream.end();
+      resolve(answer);
+    });
+    stream.on('error', reject);
+    stream.on('end', () => client.close());
+    stream.write(request);
+  });
+}
+
+test('reflection lists every service, and its file descriptors rebuild the messages', async () => {
+  const metadata = bearer(await adminToken());
+  const { list_services_response: list } = await reflect(metadata, { list_services: '*' });
+  const names = list!.service.map((each) => each.name);
+  expect(names).toEqual(
+    expect.arrayContaining(['berth.core.v1.Pods', 'berth.meta.v1.Objects', 'berth.node.v1.Tunnel', 'berth.core.v1.Secrets']),
+  );
+  const answer = await reflect(metadata, { file_containing_symbol: 'berth.core.v1.Pods' });
+  const { FileDescriptorSet } = (await import('protobufjs/ext/descriptor/index.js')).default as never as {
+    FileDescriptorSet: protobuf.Type;
+  };
+  const file = answer.file_descriptor_response!.file_descriptor_proto.map((bytes) =>
+    Buffer.concat([Buffer.from([0x0a]), lengthOf(bytes), bytes]),
+  );
+  const set = FileDescriptorSet.decode(Buffer.concat(file));
+  const root = (protobuf.Root as never as { fromDescriptor(set: unknown): protobuf.Root }).fromDescriptor(set).resolveAll();
+  const pod = root.lookupType('berth.core.v1.Pod');
+  expect(pod.fields.spec!.id).toBe(2);
+  expect(root.lookupType('berth.core.v1.PodSpec').fields.nodeName!.id).toBe(10);
+  expect(root.lookupService('berth.core.v1.Pods').methods.Watch!.responseStream).toBe(true);
+});
+
+function lengthOf(bytes: Buffer): Buffer {
+  const writer = protobuf.Writer.create().uint32(bytes.length);
+  return Buffer.from(writer.finish());
+}
+
+test('damaged requests and unknown fields are invalid, never internal', async () => {
+  const client = rawClient();
+  const metadata = bearer(await adminToken());
+  const samples = ['ff', '0aff', '0a0a', '08011001', '0a020a05', '9a01', '0a0632040a024100', '0a0412020801'].map((hex) =>
+    Buffer.from(hex, 'hex'),
+  );
+  for (const method of ['Create', 'Get', 'List', 'Update', 'UpdateStatus', 'Patch', 'Delete', 'DeleteCollection', 'Bind']) {
+    for (const bytes of samples) {
+      const code = await call(client, `/berth.core.v1.Pods/${method}`, bytes, metadata).then(
+        () => 0,
+        (error: ServiceError) => error.code,
+      );
+      expect([0, 3, 5]).toContain(code);
+    }
+  }
+  const unknown = await call(client, '/berth.core.v1.ConfigMaps/Create', Buffer.from('0a03f80101', 'hex'), metadata).catch(
+    (error) => error,
+  );
+  expect(unknown.details).toContain('unknown field');
+  client.close();
+});
+
+test('errors carry their reason, their subject and their violations as details', async () => {
+  const error = await server.client.pods.get({ namespace: 'default', name: 'nope' }).catch((reason) => reason);
+  expect(error).toMatchObject({
+    code: 'NOT_FOUND',
+    reason: 'NotFound',
+    subject: { kind: 'Pod', namespace: 'default', name: 'nope' },
+  });
+  const many = {
+    metadata: {
+      name: 'x',
+      namespace: 'default',
+      labels: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`-bad${i}`, '!'])),
+    },
+  };
+  const invalid = await server.client.configMaps.create(many).catch((reason) => reason);
+  expect(invalid.code).toBe('INVALID_ARGUMENT');
+  expect(invalid.violations.length).toBeGreaterThan(20);
+  expect(invalid.violations.at(-1).description).toMatch(/and \d+ more/);
+});
