@@ -17,8 +17,8 @@ const program = fileURLToPath(new URL('./storage-writer.ts', import.meta.url));
 class Account {
   /** The last acknowledged state of each key; undefined: deleted. */
   readonly acknowledged = new Map<string, { revision: number; text: string | undefined }>();
-  /** Keys with a write that was begun and not acknowledged: either outcome is right. */
-  readonly begun = new Set<string>();
+  /** What was begun and not acknowledged: either outcome is right. */
+  readonly begun = new Map<string, string>();
   readonly revisions = new Set<number>();
   highest = 0;
   isOpen = false;
@@ -28,7 +28,7 @@ class Account {
     if (sign === 'open') {
       this.isOpen = true;
       expect(Number(key), 'the store never goes back behind an acknowledged revision').toBeGreaterThanOrEqual(this.highest);
-    } else if (sign === '?') this.begun.add(key!);
+    } else if (sign === '?') this.begun.set(key!, revision!);
     else {
       const number = Number(revision);
       expect(this.revisions.has(number), `revision ${number} was given out once`).toBe(false);
@@ -71,11 +71,11 @@ async function checkSynced(storage: Storage, account: Account): Promise<void> {
   for (const [key, { revision, text }] of account.acknowledged) {
     if (key.startsWith('leases/')) continue;
     const found = await storage.get(key);
-    if (account.begun.has(key) && found?.revision !== revision) {
-      // The write in flight reached the disk before the kill, and only its acknowledgement was lost.
-      if (found) expect(found.revision, key).toBeGreaterThan(revision);
-      continue;
-    }
+    // The write in flight may have reached the disk before the kill, only its acknowledgement was lost: a later revision, or a deletion.
+    const begun = account.begun.get(key);
+    if (begun === 'put' && found && found.revision > revision) continue;
+    if (begun === 'delete' && !found) continue;
+    if (found) expect(found.revision, key).toBe(revision);
     expect(found && Buffer.from(found.bytes).toString(), `${key} at ${revision}`).toBe(text);
   }
 }
