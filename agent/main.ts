@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../api/generated/types.ts';
@@ -32,6 +33,8 @@ export interface AgentOptions {
   readonly clock?: Clock;
 }
 
+const mostListeners = 1_000;
+
 /** Runs the agent of a node until the signal aborts; containers stay. Rejects with a plain error when another live agent has the name. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const { nodeName, logger } = options;
@@ -40,6 +43,8 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const warn = (message: string) => logger.warn({ node: nodeName }, message);
   const ports = options.ports ?? (await openPorts({ nodeName, nodeDir, dockerSocket: options.dockerSocket, warn }));
   const abort = linkAbort(signal);
+  // Every loop and stream listens to it; the default of 10 would be called a leak.
+  setMaxListeners(mostListeners, abort.signal);
   try {
     await serve({ ...options, ports, nodeDir, clock: options.clock ?? systemClock }, abort.signal, abort.abort);
   } finally {

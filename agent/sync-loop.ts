@@ -62,7 +62,8 @@ export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal)
 
   async function relist({ workers: to }: SyncLoopOptions): Promise<boolean> {
     try {
-      to.relist(await runtime.list());
+      const sinceMs = clock.now();
+      to.relist(await runtime.list(), sinceMs);
       return true;
     } catch (err) {
       logger.warn({ err }, 'cannot list containers, will retry');

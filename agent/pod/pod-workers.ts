@@ -40,9 +40,9 @@ export interface PodWorkers {
   wake(podUid: string): void;
   /**
    * Everything the engine has, listed again: pods that differ are woken, and containers of pods that nobody knows are swept. Call it only
-   * once the API's pods are known. The first time it is where an agent that starts again takes over what runs.
+   * once the API's pods are known; `sinceMs` is when the list was asked for. The first time it is where an agent that starts again takes over what runs.
    */
-  relist(all: readonly ObservedContainer[]): void;
+  relist(all: readonly ObservedContainer[], sinceMs: number): void;
   records(): Iterable<PodRecord>;
   get(podUid: string): PodRecord | undefined;
   run(signal: AbortSignal): Promise<void>;
@@ -63,6 +63,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   const { runtime, starter, stopper, clock, logger } = options;
   const records = new Map<string, PodRecord>();
   const queue = createWorkQueue({ name: 'pods', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger });
+  /** Pods that are gone for good, and since when: a list that was on its way meanwhile may still show them. */
+  const left = new Map<string, number>();
   let listed = false;
 
   function update(pod: Pod): void {
@@ -86,14 +88,15 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     queue.add(record.uid);
   }
 
-  function relist(all: readonly ObservedContainer[]): void {
+  function relist(all: readonly ObservedContainer[], sinceMs: number): void {
+    for (const [uid, at] of left) if (at < sinceMs) left.delete(uid);
     const byPod = new Map<string, Map<string, ObservedContainer>>();
     for (const container of all) {
       const group = byPod.get(container.podUid) ?? new Map<string, ObservedContainer>();
       byPod.set(container.podUid, group.set(container.id, container));
     }
     for (const [uid, containers] of byPod) {
-      if (!records.has(uid)) adoptOrphan(uid, containers);
+      if (!records.has(uid) && !left.has(uid)) adoptOrphan(uid, containers);
     }
     for (const record of records.values()) {
       const seen = byPod.get(record.uid) ?? new Map<string, ObservedContainer>();
@@ -160,6 +163,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     options.status.forget(record.uid);
     if (!(await stopper.kill(record, plan, () => refresh(record), finalStatus))) return 'again';
     records.delete(record.uid);
+    left.set(record.uid, clock.now());
     options.status.forget(record.uid);
     return 'done';
   }

@@ -29,6 +29,8 @@ export async function startMachine(options: FakeRuntimeOptions = {}): Promise<Ma
 export interface RunningAgent {
   readonly client: Client;
   readonly ended: Promise<void>;
+  /** The status patches it sent, by pod name. */
+  readonly patches: Map<string, number>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +41,14 @@ export function startAgent(
   options: Partial<AgentOptions> = {},
 ): RunningAgent {
   const client = connect(server.admin);
+  const patches = new Map<string, number>();
+  const pods: Client['pods'] = {
+    ...client.pods,
+    patch(target, ...rest) {
+      patches.set(target.name, (patches.get(target.name) ?? 0) + 1);
+      return client.pods.patch(target, ...rest);
+    },
+  };
   const abort = new AbortController();
   const { fake, dataDir } = machine;
   const usage = { timestamp: { seconds: 1 }, cpu: { string: '100m' }, memory: { string: '1Gi' } };
@@ -56,10 +66,14 @@ export function startAgent(
     },
     close: () => {},
   };
-  const ended = runAgent({ client, nodeName, dataDir, logger: createFakeLogger(), ports, ...options }, abort.signal);
+  const ended = runAgent(
+    { client: { ...client, pods }, nodeName, dataDir, logger: createFakeLogger(), ports, ...options },
+    abort.signal,
+  );
   ended.catch(() => {});
   return {
     client,
+    patches,
     ended,
     async stop() {
       abort.abort();
