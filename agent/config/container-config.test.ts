@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import type { Container } from '../../api/generated/types.ts';
+import { pod } from '../../test/builders/index.ts';
+import { type ContainerInput, computeContainerConfig, computeLimits, computeSandboxConfig } from './container-config.ts';
+import { expand } from './expand.ts';
+
+const facts = { podIP: '172.17.0.9', hostIP: '10.0.0.1', allocatable: { cpuMilli: 4000, memoryBytes: 8 << 20 } };
+const objects = {
+  configMaps: new Map([['cm', { data: { a: 'one', b: 'two' } }]]),
+  secrets: new Map([['s', { data: { token: Buffer.from('hidden') } }]]),
+};
+
+function config(container: Container, change: Partial<ContainerInput> = {}) {
+  const object = pod('web').uid('u').on('n1').labels({ tier: 'front' }).container('app', container).build();
+  const own = object.spec!.containers![0]!;
+  const base = {
+    pod: object,
+    container: own,
+    sandboxId: 'box',
+    objects,
+    facts,
+    volumes: new Map(),
+    attempt: 0,
+    restartsInRow: 0,
+    specHash: 'h',
+  };
+  return computeContainerConfig({ ...base, ...change });
+}
+
+const env = (variables: Container['env'], envFrom?: Container['envFrom']) =>
+  Object.fromEntries(config({ env: variables, ...(envFrom && { envFrom }) }).env.map(({ name, value }) => [name, value]));
+
+describe('expand', () => {
+  it.each([
+    ['$(A)', '1'],
+    ['x$(A)y$(B)', 'x1y2'],
+    ['$$(A)', '$(A)'],
+    ['$(MISSING)', '$(MISSING)'],
+    ['$A', '$A'],
+  ])('reads %s as %s', (text, result) => {
+    expect(
+      expand(
+        text,
+        new Map([
+          ['A', '1'],
+          ['B', '2'],
+        ]),
+      ),
+    ).toBe(result);
+  });
+});
+
+describe('computeContainerConfig', () => {
+  it('takes variables from values, ConfigMaps, Secrets and the pod itself, the later over the earlier', () => {
+    const found = env(
+      [
+        { name: 'a', value: 'own' },
+        { name: 'TWICE', value: '$(a)-$(b)' },
+        { name: 'TOKEN', valueFrom: { secretKeyRef: { localObjectReference: { name: 's' }, key: 'token' } } },
+        { name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+        { name: 'TIER', valueFrom: { fieldRef: { fieldPath: "metadata.labels['tier']" } } },
+        { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+        { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+        { name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+      ],
+      [{ prefix: '', configMapRef: { localObjectReference: { name: 'cm' } } }],
+    );
+    const expected = {
+      a: 'own',
+      b: 'two',
+      TWICE: 'own-two',
+      TOKEN: 'hidden',
+      NAME: 'web',
+      TIER: 'front',
+      IP: '172.17.0.9',
+      NODE: 'n1',
+      CPU: '4',
+    };
+    expect(found).toEqual(expected);
+  });
+
+  it('says which ConfigMap or key is missing, unless it is optional', () => {
+    const reference = (name: string, key: string, optional = false) => [
+      { name: 'X', valueFrom: { configMapKeyRef: { localObjectReference: { name }, key, optional } } },
+    ];
+    expect(() => env(reference('nope', 'a'))).toThrow('configmap "nope" not found');
+    expect(() => env(reference('cm', 'z'))).toThrow("couldn't find key z in ConfigMap default/cm");
+    expect(env(reference('nope', 'a', true))).toEqual({});
+  });
+
+  it('expands command and arguments', () => {
+    const made = config({ command: ['sh', '$(A)'], args: ['$(A)'], env: [{ name: 'A', value: '1' }] });
+    expect([made.command, made.args]).toEqual([['sh', '1'], ['1']]);
+  });
+
+  it('runs as the user of the container, or else of the pod', () => {
+    expect(config({ securityContext: { runAsUser: 5, runAsGroup: 6 } }).user).toBe('5:6');
+    expect(config({}).user).toBeUndefined();
+  });
+});
+
+describe('computeLimits', () => {
+  it('turns requests into shares and limits into a quota', () => {
+    const resources = { requests: { cpu: { string: '500m' } }, limits: { cpu: { string: '2' }, memory: { string: '64Mi' } } };
+    expect(computeLimits({ resources })).toEqual({ cpuShares: 512, cpuQuota: 200_000, memoryBytes: 64 << 20 });
+  });
+  it('gives the least share and no quota to a container that asks for nothing', () => {
+    expect(computeLimits({})).toEqual({ cpuShares: 2, cpuQuota: 0, memoryBytes: 0 });
+  });
+});
+
+describe('computeSandboxConfig', () => {
+  it('opens the host ports of all containers', () => {
+    const object = pod('web')
+      .container('a', { ports: [{ containerPort: 80, hostPort: 8080 }, { containerPort: 81 }] })
+      .build();
+    expect(computeSandboxConfig(object, 'pause', 0)).toMatchObject({
+      hostname: 'web',
+      portMappings: [{ containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' }],
+    });
+  });
+});
