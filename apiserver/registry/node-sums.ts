@@ -4,6 +4,7 @@ import { type Amounts, podRequests } from '../../api/kinds/pod/resources.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
+import { WireReader } from '../watch/wire.ts';
 
 /** What one pod takes from its node. */
 interface Share {
@@ -70,8 +71,9 @@ export class NodeSums {
   }
 
   private put(entry: Entry): void {
-    const pod = this.cache.decoder.decode(entry) as Pod;
     this.remove(entry.key);
+    if (!namesNode(entry.bytes)) return;
+    const pod = this.cache.decoder.decode(entry) as Pod;
     const node = pod.spec?.nodeName;
     if (!node || isFinished(pod)) return;
     // The cache shows the binding now; the reservation has done its work.
@@ -93,6 +95,20 @@ export class NodeSums {
     if (sum.pods) this.sums.set(node, sum);
     else this.sums.delete(node);
   }
+}
+
+const SPEC = 2;
+const NODE_NAME = 10;
+
+/** Whether encoded bytes name a node, without decoding them: most writes of pods are of unbound ones when many are created. */
+function namesNode(bytes: Uint8Array): boolean {
+  const pod = new WireReader(bytes);
+  while (pod.next()) {
+    if (pod.number !== SPEC) continue;
+    const spec = new WireReader(bytes, pod.valueStart, pod.valueEnd);
+    while (spec.next()) if (spec.number === NODE_NAME) return true;
+  }
+  return false;
 }
 
 /** What a pod asks for, with itself as one of the resource "pods". */
