@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { decodeMessage, encodeMessage, messageType } from '../../api/codec/message.ts';
-import { conflict, type ErrorSubject, notFound } from '../../api/errors/index.ts';
+import { conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Storage, Write } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
@@ -81,9 +81,11 @@ export class KindStore {
     return { kind: this.kind.kind, name, ...(namespace ? { namespace } : {}) };
   }
 
-  /** Resolves once the cache shows every write that this server has acknowledged. */
+  /** Resolves once the cache shows every write that this server has acknowledged. Throws UNAVAILABLE when the feed hangs. */
   async fresh(): Promise<void> {
-    if (this.cache.revision < this.acknowledged) await this.cache.reached(this.acknowledged, FRESH_TIMEOUT_MS);
+    if (this.cache.revision >= this.acknowledged) return;
+    if (await this.cache.reached(this.acknowledged, FRESH_TIMEOUT_MS)) return;
+    throw unavailable(`cannot read ${this.kind.plural}: the watch cache does not show the last write yet, try again`);
   }
 
   /** The newest version, or undefined. */
