@@ -86,6 +86,9 @@ export default {
     exclude: { path: ['^dist/', '^api/generated/types/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['berth-source', 'import', 'require', 'node', 'default', 'types'],
+    },
   },
 };

@@ -1,5 +1,8 @@
+import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 
+/** `import ... from 'berth'` in examples finds the sources, through the same "exports" that give users the built package. */
+const conditions = ['berth-source', ...defaultServerConditions];
 const excluded = ['node_modules/**', 'dist/**'];
 
 // One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
@@ -16,7 +19,10 @@ export default defineConfig({
         },
       },
       { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 } },
-      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 } },
+      {
+        ssr: { resolve: { conditions } },
+        test: { name: 'integration', include: ['test/integration/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 },
+      },
       {
         test: {
           name: 'e2e',

@@ -11,7 +11,8 @@ export async function checkDocker(socketPath?: string): Promise<RuntimeVersion> 
     return await docker.runtime.version();
   } catch (error) {
     if (!(error instanceof RuntimeError) || error.code !== 'unavailable') throw error;
-    const advice = 'install it (Debian: apt-get install docker.io), start it (systemctl start docker, or dockerd), and run this as root';
+    const advice =
+      'install it (Debian: apt-get install docker.io), start it (systemctl start docker, or dockerd), and run this as root';
     throw new RuntimeError('unavailable', `the Docker Engine does not answer: ${error.message}; ${advice}`, { cause: error });
   } finally {
     docker.close();

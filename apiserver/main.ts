@@ -1,49 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { kinds as apiKinds } from '../api/kinds/index.ts';
-import type { Kind } from '../api/kinds/kind.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
+import type { ServerOptions } from './options.ts';
 import { ensureNamespaces } from './registry/ensure-namespaces.ts';
 import { runNamespaceSweeper } from './registry/namespace-sweeper.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
-import type { WatchLimits } from './rpc/watch-pump.ts';
 import { openStorage } from './storage/open-storage.ts';
 import { runCompaction } from './storage/run-compaction.ts';
 import type { Storage } from './storage/storage.ts';
-import type { RingBounds } from './watch/event-ring.ts';
 import { runFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
 export { type CredentialFiles, issueNodeCredentials, pkiDir } from './auth/pki.ts';
-
-export interface ServerOptions {
-  /** Everything the server keeps: store/, pki/. */
-  readonly dataDir: string;
-  /** "127.0.0.1:7443"; port 0 takes a free one. */
-  readonly listen: string;
-  /** A name or address under which clients reach the server, if it is not one of the machine's own. */
-  readonly advertise?: string | undefined;
-  readonly backend: 'memory' | 'lmdb';
-  readonly log: Logger;
-  /** Called once, when the server serves. */
-  readonly ready?: (info: ServerInfo) => void;
-  /** For tests: other kinds, smaller bounds. */
-  readonly kinds?: readonly Kind[];
-  readonly ring?: Partial<RingBounds>;
-  readonly watchLimits?: Partial<WatchLimits>;
-}
-
-export interface ServerInfo {
-  /** Where it listens, with the real port. */
-  readonly address: string;
-  readonly port: number;
-  /** The authority's certificate, PEM. */
-  readonly ca: string;
-}
+export type { ServerInfo, ServerOptions } from './options.ts';
 
 /** What running calls get when the server stops; streams end at once. */
 const DRAIN_MS = 5_000;

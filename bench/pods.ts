@@ -74,7 +74,15 @@ function podOf(name: string): Pod {
   return {
     metadata: { name, namespace: 'default', labels: { bench: 'pods' } },
     spec: {
-      containers: [{ name: 'main', image, command: ['sleep', '3600'], resources: { requests: { cpu: { string: '10m' } } } }],
+      containers: [
+        {
+          name: 'main',
+          image,
+          imagePullPolicy: 'IfNotPresent',
+          command: ['sleep', '3600'],
+          resources: { requests: { cpu: { string: '10m' } } },
+        },
+      ],
     },
   };
 }

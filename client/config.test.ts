@@ -70,6 +70,12 @@ describe('contexts file', () => {
     await removeContext('a', path);
   });
 
+  it('removes the file with the last context', async () => {
+    await upsertContext({ name: 'a', options: local, use: true }, path);
+    await removeContext('a', path);
+    await expect(loadContext(undefined, path)).rejects.toThrow('no such file; start a cluster with "berth up"');
+  });
+
   it('says how to get a file when there is none', async () => {
     await expect(loadContext(undefined, path)).rejects.toThrow(
       `read ${path}: no such file; start a cluster with "berth up", or set BERTH_CONFIG`,

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectOptions } from './client.ts';
@@ -57,6 +57,8 @@ const encode = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 export async function loadContext(name?: string, path: string = configPath()): Promise<Context> {
   const file = await read(path);
   if (!file) throw new ConfigError(`read ${path}: no such file; start a cluster with "berth up", or set BERTH_CONFIG`);
+  if (name === undefined && file.contexts.length === 0)
+    throw new ConfigError(`${path} has no context; start a cluster with "berth up", or set BERTH_CONFIG`);
   const wanted = name ?? file['current-context'];
   const known = file.contexts.map((context) => context.name).join(', ') || 'none';
   if (!wanted)
@@ -126,11 +128,15 @@ export async function useContext(name: string, path: string = configPath()): Pro
   await writeSecretFile(path, printConfig({ ...file, 'current-context': name }));
 }
 
-/** Removes a context, and its cluster and user unless another context uses them. Does nothing when there is none of this name. */
+/**
+ * Removes a context, and its cluster and user unless another context uses them; the file goes with the last one. Does nothing when there
+ * is none of this name.
+ */
 export async function removeContext(name: string, path: string = configPath()): Promise<void> {
   const file = await read(path);
   if (!file?.contexts.some((entry) => entry.name === name)) return;
   const contexts = file.contexts.filter((entry) => entry.name !== name);
+  if (contexts.length === 0) return await rm(path, { force: true });
   const used = (part: 'cluster' | 'user') => new Set(contexts.map((entry) => entry.context[part]));
   const was = file.contexts.find((entry) => entry.name === name)!.context;
   await writeSecretFile(

@@ -4,9 +4,12 @@ import { delayAfter } from '../pod/back-off.ts';
 import type { ImageService } from '../runtime/runtime.ts';
 import { RuntimeError } from '../runtime/runtime-error.ts';
 
-/** What became of a wish for an image. `notBefore` is when the next pull may be tried. */
+/**
+ * What became of a wish for an image. `notBefore` is when the next pull may be tried; `unchecked` says why an image that is here could not
+ * be compared with the registry's.
+ */
 export type ImageResult =
-  | { readonly present: true; readonly pulledMs: number | undefined }
+  | { readonly present: true; readonly pulledMs: number | undefined; readonly unchecked?: string }
   | { readonly present: false; readonly reason: string; readonly message: string; readonly notBefore: number };
 
 /** Sees to it that images are there. One pull at a time for each reference, whoever asks; failures back off for all of them. */
@@ -26,6 +29,8 @@ interface Failure {
   readonly count: number;
   readonly notBefore: number;
   readonly message: string;
+  /** Nobody refused the image: its registry could not be asked. */
+  readonly unreachable: boolean;
 }
 
 export function createImageSource(images: ImageService, clock: Clock, signal: AbortSignal): ImageSource {
@@ -45,13 +50,15 @@ export function createImageSource(images: ImageService, clock: Clock, signal: Ab
     try {
       await images.pull(reference, signal);
       present.set(reference, true);
-      failures.set(reference, { count: 0, notBefore: 0, message: '' });
+      failures.set(reference, { count: 0, notBefore: 0, message: '', unreachable: false });
       return { present: true, pulledMs: clock.now() - startedAt };
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
       const count = (failures.get(reference)?.count ?? 0) + 1;
-      const failure = { count, notBefore: clock.now() + delayAfter(count, backOff), message: error.message };
+      const unreachable = error.code === 'unavailable';
+      const failure = { count, notBefore: clock.now() + delayAfter(count, backOff), message: error.message, unreachable };
       failures.set(reference, failure);
+      if (unreachable && (await isPresent(reference))) return { present: true, pulledMs: undefined, unchecked: error.message };
       const reason = error.code === 'image-invalid-name' ? 'InvalidImageName' : 'ErrImagePull';
       return { present: false, reason, message: error.message, notBefore: failure.notBefore };
     }
@@ -66,6 +73,10 @@ export function createImageSource(images: ImageService, clock: Clock, signal: Ab
       }
       const failed = failures.get(reference);
       if (failed !== undefined && failed.notBefore > clock.now()) {
+        // A registry that is away, or that never was (an image made on this machine), does not keep a pod from starting.
+        if (failed.unreachable && (await isPresent(reference))) {
+          return { present: true, pulledMs: undefined, unchecked: failed.message };
+        }
         return {
           present: false,
           reason: 'ImagePullBackOff',

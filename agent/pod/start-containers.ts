@@ -99,7 +99,9 @@ export function createStarter(options: StartOptions): Starter {
         result.pulledMs === undefined
           ? `Container image "${image}" already present on machine`
           : `Successfully pulled image "${image}" in ${(result.pulledMs / 1000).toFixed(3)}s`;
-      events(pod, 'Normal', 'Pulled', message, name);
+      const unchecked =
+        result.unchecked === undefined ? '' : `; its registry could not be asked for a newer one: ${result.unchecked}`;
+      events(pod, 'Normal', 'Pulled', message + unchecked, name);
       return true;
     }
     const { reason, message, notBefore } = result;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type ConnectOptions, connect, loadContext } from '../../client/index.ts';
@@ -56,7 +56,9 @@ async function nodeConnection(flags: AgentFlags): Promise<ConnectOptions> {
   const userAgent = `berth-agent/${flags.nodeName}`;
   if (existsSync(join(installation(flags.dataDir).pki, 'ca.key'))) {
     const { issueNodeCredentials } = await import('../../apiserver/main.ts');
-    return { address: flags.server ?? defaultListen, userAgent, ...(await issueNodeCredentials(flags.dataDir, flags.nodeName)) };
+    const files = await issueNodeCredentials(flags.dataDir, flags.nodeName);
+    const [ca, cert, key] = [files.ca, files.certificate, files.key].map((file) => readFileSync(file, 'utf8'));
+    return { address: flags.server ?? defaultListen, userAgent, ca: ca ?? '', cert, key };
   }
   const { options } = await loadContext(flags.context);
   return { ...options, userAgent, address: flags.server ?? options.address };

@@ -30,11 +30,10 @@ async function server(flags: ServerFlags): Promise<void> {
   await runDaemon(logger, async (signal) => {
     const components: Promise<void>[] = [];
     const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
-    const onReady = ({ address }: { readonly address: string }): void => {
-      logger.info({ address }, 'API server is ready');
+    const ready = ({ address }: { readonly address: string }): void => {
       if (flags.scheduler) components.push(schedule(flags, address, logger, signal));
     };
-    await runServer({ ...options, logger, onReady }, signal);
+    await runServer({ ...options, log: logger, ready }, signal);
     await Promise.all(components);
   });
 }

@@ -37,7 +37,7 @@ export function registerUp(program: Command): void {
 async function up(flags: UpFlags): Promise<void> {
   const { checkDocker } = await import('../../agent/main.ts');
   const docker = await checkDocker();
-  tick(`Docker Engine ${docker.version} answers (API ${docker.apiVersion})`);
+  tick(`${docker.runtime} answers (API ${docker.apiVersion}, cgroup v${docker.cgroupVersion})`);
 
   const running = (['server', 'agent'] as const).filter(
     (name) => isSupervised(flags.dataDir, name) || processPid(flags.dataDir, name),

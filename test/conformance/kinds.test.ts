@@ -39,11 +39,12 @@ const codeOf = (call: Promise<unknown>): Promise<string> =>
   );
 
 describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => {
-  const key = (name: string) => (kind.namespaced ? { namespace: 'default', name } : { name });
+  const key = (name: string): { name: string; namespace?: string } =>
+    kind.namespaced ? { namespace: 'default', name } : { name };
   const json = (name: string): JsonObject => ({
     apiVersion: kind.apiVersion,
     kind: kind.kind,
-    metadata: { ...key(name), labels: { suite: 'kinds' } },
+    metadata: { name, labels: { suite: 'kinds' }, ...(kind.namespaced ? { namespace: 'default' } : {}) },
     ...structuredClone(required[kind.kind] ?? {}),
   });
   const typed = (): ResourceClient<ApiObject> => server.client.resource(kind);
@@ -92,6 +93,10 @@ describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => 
   test('a watch sees it come, change and go', async () => {
     const stop = new AbortController();
     const seen: string[] = [];
+    let started = (): void => {};
+    const startedUp = new Promise<void>((resolve) => {
+      started = resolve;
+    });
     const watching = (async () => {
       for await (const events of typed().watch({ ...scope, sendInitialEvents: true }, { signal: stop.signal })) {
         for (const { type, object } of events) {
@@ -101,10 +106,7 @@ describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => 
         if (seen.includes('DELETED')) return;
       }
     })();
-    let started = (): void => {};
-    await new Promise<void>((resolve) => {
-      started = resolve;
-    });
+    await startedUp;
     const made = await typed().create(fromJson<ApiObject>(kind, json('watched')));
     await typed().update(labelled(made, 'changed'));
     await typed().delete(key('watched'));

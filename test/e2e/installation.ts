@@ -35,7 +35,8 @@ export async function createInstallation(name: string): Promise<Installation> {
   const config = join(folder, 'config');
   const nodeName = `e2e-${name}-${process.pid}`;
   const address = `127.0.0.1:${await freePort()}`;
-  const berth = (args: readonly string[], input = ''): Promise<Outcome> => run(process.execPath, [launcher, ...args], config, input);
+  const berth = (args: readonly string[], input = ''): Promise<Outcome> =>
+    run(process.execPath, [launcher, ...args], config, input);
   const ok = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await berth(args);
     if (code !== 0) throw new Error(`berth ${args.join(' ')} ended with ${code}: ${stderr || stdout}`);
@@ -76,7 +77,15 @@ export function run(program: string, args: readonly string[], config = '/nonexis
 /** The containers that a node made, as the engine sees them. */
 export async function containersOf(nodeName: string): Promise<{ id: string; pod: string; container: string; state: string }[]> {
   const format = '{{.ID}} {{.Label "io.berth.pod.name"}} {{.Label "io.berth.container.name"}} {{.State}}';
-  const { stdout } = await run('docker', ['ps', '-a', '--no-trunc', '--filter', `label=io.berth.node=${nodeName}`, '--format', format]);
+  const { stdout } = await run('docker', [
+    'ps',
+    '-a',
+    '--no-trunc',
+    '--filter',
+    `label=io.berth.node=${nodeName}`,
+    '--format',
+    format,
+  ]);
   return stdout
     .split('\n')
     .filter(Boolean)

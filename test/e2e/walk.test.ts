@@ -11,7 +11,10 @@ beforeAll(async () => {
   berth = await createInstallation('walk');
   const port = await freePort();
   page = `http://127.0.0.1:${port}/`;
-  manifest = readFileSync(new URL('../../examples/hello.yaml', import.meta.url), 'utf8').replace('hostPort: 8080', `hostPort: ${port}`);
+  manifest = readFileSync(new URL('../../examples/hello.yaml', import.meta.url), 'utf8').replace(
+    'hostPort: 8080',
+    `hostPort: ${port}`,
+  );
   await berth.up();
 });
 afterAll(() => berth.purge());
@@ -51,7 +54,9 @@ describe('the walk of a new user', () => {
     const [pod] = all.items;
     expect(pod).toMatchObject({ kind: 'Pod', spec: { nodeName: berth.nodeName }, status: { phase: 'Running' } });
     expect(pod.status.podIP).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
-    expect(pod.status.containerStatuses.map((each: { ready: boolean; restartCount: number }) => [each.ready, each.restartCount])).toEqual([
+    expect(
+      pod.status.containerStatuses.map((each: { ready: boolean; restartCount: number }) => [each.ready, each.restartCount]),
+    ).toEqual([
       [true, 0],
       [true, 0],
     ]);
@@ -73,7 +78,9 @@ describe('the walk of a new user', () => {
   });
 
   it('shows logs of one container, whole and by tail', async () => {
-    await eventually('the writer wrote', async () => ((await berth.ok('logs', 'hello', '-c', 'writer')).includes('wrote the page') ? true : undefined));
+    await eventually('the writer wrote', async () =>
+      (await berth.ok('logs', 'hello', '-c', 'writer')).includes('wrote the page') ? true : undefined,
+    );
     expect(await berth.ok('logs', 'hello', '-c', 'writer', '--tail', '1')).toBe('wrote the page\n');
   });
 
@@ -113,7 +120,9 @@ describe('the walk of a new user', () => {
     });
     expect((await podJson('hello')).metadata.uid).toBe(version);
     expect((await containersOf(berth.nodeName)).map((each) => each.id).sort()).toEqual(before);
-    expect((await podJson('hello')).status.containerStatuses.map((each: { restartCount: number }) => each.restartCount)).toEqual([0, 0]);
+    expect((await podJson('hello')).status.containerStatuses.map((each: { restartCount: number }) => each.restartCount)).toEqual([
+      0, 0,
+    ]);
   });
 
   it('deletes the pod and leaves nothing behind', async () => {

@@ -1,0 +1,29 @@
+import type { Logger } from 'pino';
+import type { Kind } from '../api/kinds/kind.ts';
+import type { WatchLimits } from './rpc/watch-pump.ts';
+import type { RingBounds } from './watch/event-ring.ts';
+
+export interface ServerOptions {
+  /** Everything the server keeps: store/, pki/. */
+  readonly dataDir: string;
+  /** "127.0.0.1:7443"; port 0 takes a free one. */
+  readonly listen: string;
+  /** A name or address under which clients reach the server, if it is not one of the machine's own. */
+  readonly advertise?: string | undefined;
+  readonly backend: 'memory' | 'lmdb';
+  readonly log: Logger;
+  /** Called once, when the server serves. */
+  readonly ready?: (info: ServerInfo) => void;
+  /** For tests: other kinds, smaller bounds. */
+  readonly kinds?: readonly Kind[];
+  readonly ring?: Partial<RingBounds>;
+  readonly watchLimits?: Partial<WatchLimits>;
+}
+
+export interface ServerInfo {
+  /** Where it listens, with the real port. */
+  readonly address: string;
+  readonly port: number;
+  /** The authority's certificate, PEM. */
+  readonly ca: string;
+}
