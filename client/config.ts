@@ -57,8 +57,6 @@ const encode = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 export async function loadContext(name?: string, path: string = configPath()): Promise<Context> {
   const file = await read(path);
   if (!file) throw new ConfigError(`read ${path}: no such file; start a cluster with "berth up", or set BERTH_CONFIG`);
-  if (name === undefined && file.contexts.length === 0)
-    throw new ConfigError(`${path} has no context; start a cluster with "berth up", or set BERTH_CONFIG`);
   const wanted = name ?? file['current-context'];
   const known = file.contexts.map((context) => context.name).join(', ') || 'none';
   if (!wanted)
