@@ -51,9 +51,9 @@ export interface ExecStream {
   closeInput(): void;
   /** The terminal's new size in characters. */
   resize(width: number, height: number): void;
-  /** Output as it comes, until the command ends. May be read once. Throws ApiError when the connection fails. */
+  /** Output as it comes, until the command ends. May be read once; leaving the loop early closes. Throws ApiError on failure. */
   output(): AsyncIterable<ExecOutput>;
-  /** The command's exit code, known when `output` has been read to its end. */
+  /** The command's exit code, known when `output` has been read to its end; throws CANCELLED when that was not waited for. */
   exitCode(): Promise<number>;
   /** Ends the call, also in the middle; the command loses its terminal. */
   close(): void;
@@ -73,7 +73,10 @@ export interface TunnelClient {
 }
 
 export interface TunnelControl {
-  /** What the server asks for, as it asks. Ends when the server ends the stream; throws CANCELLED on abort, UNAVAILABLE on failure. */
+  /**
+   * What the server asks for, as it asks. Ends when the server ends the stream; throws CANCELLED on abort, UNAVAILABLE on failure.
+   * Leaving the loop ends the stream: nobody would answer the server.
+   */
   requests(): AsyncIterable<Open>;
   /** Tells the server that a stream cannot be served, and why. */
   refuse(streamId: string, error: unknown): Promise<void>;
@@ -81,7 +84,10 @@ export interface TunnelControl {
 
 /** One log or one command, with flow control from end to end. */
 export interface TunnelStream {
-  /** What the user sends to a command. Ends with the user's side; throws CANCELLED when the user has gone. */
+  /**
+   * What the user sends to a command. Ends with the user's side; throws CANCELLED when the user has gone. Leaving the loop early
+   * throws the rest away; writing goes on.
+   */
   input(): AsyncIterable<PodExecRequest>;
   /** Sends a piece; resolves when there is room for more. Throws when the user has gone. */
   write(frame: TunnelFrame): Promise<void>;

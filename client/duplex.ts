@@ -8,7 +8,10 @@ export interface Duplex<Req, Res> {
   write(message: Req): Promise<void>;
   /** Nothing more is written. */
   end(): void;
-  /** What comes, until the other side ends. May be read once. */
+  /**
+   * What comes, until the other side ends. May be read once. Leaving the loop early ends neither direction: what comes afterwards is
+   * thrown away, and writing goes on.
+   */
   messages(): AsyncIterable<Res>;
   /** Ends the call, also in the middle. */
   cancel(): void;
@@ -28,6 +31,8 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
   const closed = new AbortController();
   let failure: ServiceError | undefined;
   let ended = false;
+  /** Whoever read has left: the call's end comes only after what is still on its way. */
+  let unwanted = false;
   /** Those waiting for room. */
   const waiting = new Set<() => void>();
   const wakeAll = () => {
@@ -45,7 +50,9 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
   });
   call.on('drain', wakeAll);
   // Makes the library read ahead (a bounded number of messages), so that the call's end is noticed also while nobody reads.
-  call.on('readable', () => {});
+  call.on('readable', () => {
+    if (unwanted) discard(call);
+  });
 
   function checkOpen(): void {
     if (failure) throw codec.toError(failure);
@@ -67,11 +74,19 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
     },
     async *messages() {
       try {
-        for await (const bytes of call) yield codec.decode(bytes as Buffer);
+        // Otherwise leaving the loop would destroy the call, and with it the direction in which is still written.
+        for await (const bytes of call.iterator({ destroyOnReturn: false })) yield codec.decode(bytes as Buffer);
       } catch (error) {
         throw codec.toError(error);
+      } finally {
+        unwanted = true;
+        discard(call);
       }
     },
     cancel: () => call.cancel(),
   };
+}
+
+function discard(call: ClientDuplexStream<Buffer, Buffer>): void {
+  while (call.read() !== null);
 }

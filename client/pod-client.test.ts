@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { isUnavailable } from '../api/errors/index.ts';
+import { isCancelled, isUnavailable } from '../api/errors/index.ts';
 import { type Script, type ScriptedStream, startScriptedServer } from '../test/fakes/scripted-server.ts';
 import type { ExecStream } from './client.ts';
 import { connect } from './connect.ts';
@@ -148,6 +148,25 @@ describe('exec', () => {
     await expect(reading).rejects.toSatisfy(isUnavailable);
     await expect(exec.exitCode()).rejects.toSatisfy(isUnavailable);
     await failed;
+  });
+
+  it('ends the command when the loop over its output is left', async () => {
+    let gone = () => {};
+    const noticed = new Promise<void>((resolve) => {
+      gone = resolve;
+    });
+    const { client } = await setup({
+      duplex: {
+        'berth.core.v1.Pods/Exec': (call) => {
+          call.onCancelled(gone);
+          call.onMessage(() => void call.write({ stdout: Buffer.from('a') }));
+        },
+      },
+    });
+    const exec = client.pods.exec(key, { command: ['yes'] });
+    for await (const _piece of exec.output()) break;
+    await noticed;
+    await expect(exec.exitCode()).rejects.toSatisfy(isCancelled);
   });
 
   it('says so when the connection ends before the command does', async () => {

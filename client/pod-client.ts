@@ -1,6 +1,7 @@
 import { unavailable } from '../api/errors/index.ts';
 import type { Pod, PodExecOptions, PodExecRequest, PodExecResponse, PodLogsResponse } from '../api/generated/types.ts';
 import type { Kind } from '../api/kinds/kind.ts';
+import { cancelled } from './call-errors.ts';
 import type { BindTarget, ExecOutput, ExecStream, PodClient } from './client.ts';
 import type { Connection, Method } from './connection.ts';
 import type { Duplex } from './duplex.ts';
@@ -51,6 +52,10 @@ function createExecStream(duplex: Duplex<PodExecRequest, PodExecResponse>, key: 
     } catch (error) {
       exit.reject(error);
       throw error;
+    } finally {
+      // Says nothing new unless the loop was left early.
+      exit.reject(cancelled(methods.exec));
+      duplex.cancel();
     }
   }
 

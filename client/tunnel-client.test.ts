@@ -77,6 +77,45 @@ describe('tunnel', () => {
     expect(stream.closed.aborted).toBe(true);
   });
 
+  it('goes on writing after the loop over the input was left, and still notices the end', async () => {
+    const frames: Record<string, unknown>[] = [];
+    const { tunnel, stop } = await setup({
+      duplex: {
+        'berth.node.v1.Tunnel/Serve': (call) => {
+          call.onMessage((frame) => {
+            frames.push(frame);
+            // Far more than is read ahead: the end comes after it.
+            if (frame.streamId) for (let i = 0; i < 200; i++) call.write({ exec: { stdin: Buffer.alloc(16 * 1024, i) } });
+          });
+          call.onEnd(call.end);
+        },
+      },
+    });
+    const stream = tunnel.serve('s1', stop.signal);
+    for await (const _first of stream.input()) break;
+    for (let i = 0; i < 3; i++) await stream.write({ exec: { stdout: Buffer.from([i]) } });
+    stream.end();
+    await closed(stream.closed);
+    expect(frames.slice(1)).toEqual([0, 1, 2].map((i) => ({ exec: { stdout: Buffer.from([i]) } })));
+  });
+
+  it('ends the control stream when the loop over the requests is left', async () => {
+    let gone = () => {};
+    const noticed = new Promise<void>((resolve) => {
+      gone = resolve;
+    });
+    const { tunnel, stop } = await setup({
+      duplex: {
+        'berth.node.v1.Tunnel/Control': (call) => {
+          call.onCancelled(gone);
+          call.onMessage(() => void call.write({ open: { streamId: 's1' } }));
+        },
+      },
+    });
+    for await (const _request of tunnel.control('n1', stop.signal).requests()) break;
+    await noticed;
+  });
+
   it('says as its last frame why a stream failed', async () => {
     const frames: Record<string, unknown>[] = [];
     const { tunnel, stop } = await setup({

@@ -26,7 +26,11 @@ function openControl(connection: Connection, nodeName: string, signal: AbortSign
   duplex.write({ hello: { nodeName } }).catch(() => {});
   return {
     async *requests() {
-      for await (const { open } of duplex.messages()) if (open) yield open;
+      try {
+        for await (const { open } of duplex.messages()) if (open) yield open;
+      } finally {
+        duplex.cancel();
+      }
     },
     refuse: (streamId, error) => duplex.write({ refuse: { streamId, status: toStatus(error) } }),
   };
