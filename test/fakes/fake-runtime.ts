@@ -90,169 +90,197 @@ const gracefulExit = 143;
 const killed = 137;
 const notStartable = 127;
 
+/** What the fake remembers; its ports and its levers are functions over this. */
+interface FakeEngine {
+  readonly options: FakeRuntimeOptions;
+  readonly containers: Map<string, Mutable<FakeContainer>>;
+  readonly images: Map<string, LocalImage>;
+  readonly behaviours: Map<string, FakeBehaviour>;
+  readonly watchers: Set<(event: RuntimeEvent) => void>;
+  readonly calls: FakeCall[];
+  readonly failures: Map<FakeMethod, RuntimeError[]>;
+  readonly gates: Map<FakeMethod, Promise<void>>;
+  readonly endWaiters: Map<string, Set<() => void>>;
+  readonly now: () => Date;
+  serial: number;
+  down: boolean;
+  losing: boolean;
+}
+
 export function createFakeRuntime(options: FakeRuntimeOptions = {}): FakeRuntime {
-  const now = options.now ?? (() => new Date());
-  const sleep = options.sleep ?? (async () => undefined);
-  const containers = new Map<string, Mutable<FakeContainer>>();
-  const images = new Map<string, LocalImage>();
-  const behaviours = new Map<string, FakeBehaviour>();
-  const failures = new Map<FakeMethod, RuntimeError[]>();
-  const gates = new Map<FakeMethod, Promise<void>>();
-  const watchers = new Set<(event: RuntimeEvent) => void>();
-  const endWaiters = new Map<string, Set<() => void>>();
-  const calls: FakeCall[] = [];
-  let serial = 0;
-  let down = false;
-  let losing = false;
+  const engine: FakeEngine = {
+    options,
+    containers: new Map(),
+    images: new Map(),
+    behaviours: new Map(),
+    watchers: new Set(),
+    calls: [],
+    failures: new Map(),
+    gates: new Map(),
+    endWaiters: new Map(),
+    now: options.now ?? (() => new Date()),
+    serial: 0,
+    down: false,
+    losing: false,
+  };
+  for (const name of options.images ?? []) addImage(engine, name);
+  const { access, controls } = createFakeAccess({
+    enter: (method, id) => enter(engine, method, labelOf(engine, id)),
+    isRunning: (id) => engine.containers.get(id)?.state === 'running',
+    exists: (id) => engine.containers.has(id),
+    endOf: (id) => endOf(engine, id),
+  });
+  return { ...controls, ...createLevers(engine), runtime: createRuntimePort(engine), images: createImagePort(engine), access };
+}
 
-  for (const name of options.images ?? []) addImage(name);
+function addImage(engine: FakeEngine, reference: string): LocalImage {
+  const name = canonicalName(reference);
+  const image = { id: `sha256:${createHash('sha256').update(name).digest('hex')}`, names: [name], sizeBytes: 1_000_000 };
+  engine.images.set(name, image);
+  return image;
+}
 
-  function addImage(reference: string): LocalImage {
-    const name = canonicalName(reference);
-    const image = { id: `sha256:${createHash('sha256').update(name).digest('hex')}`, names: [name], sizeBytes: 1_000_000 };
-    images.set(name, image);
-    return image;
+/** Every call passes here: it is written down, may be held, may fail. */
+async function enter(engine: FakeEngine, method: FakeMethod, target: string): Promise<void> {
+  engine.calls.push({ method, target, at: engine.now() });
+  await engine.gates.get(method);
+  const failure = engine.failures.get(method)?.shift();
+  if (failure !== undefined) throw failure;
+  if (engine.down) throw new RuntimeError('unavailable', `${method} ${target}: cannot connect to the engine`);
+}
+
+function emit(engine: FakeEngine, container: ObservedContainer): void {
+  if (engine.losing || engine.down) return;
+  for (const watcher of engine.watchers) watcher({ podUid: container.podUid, containerId: container.id });
+}
+
+function create(engine: FakeEngine, config: SandboxConfig | ContainerConfig): Mutable<FakeContainer> {
+  const image = engine.images.get(canonicalName(config.image));
+  if (image === undefined)
+    throw new RuntimeError('image-not-found', `create ${targetOf(config.identity)}: no such image: ${config.image}`);
+  engine.serial++;
+  const id = createHash('sha256').update(`container ${engine.serial}`).digest('hex');
+  const container: Mutable<FakeContainer> = {
+    ...config.identity,
+    id,
+    config,
+    state: 'created',
+    image: config.image,
+    imageId: image.id,
+    createdAt: engine.now(),
+    startedAt: undefined,
+    finishedAt: undefined,
+    exitCode: undefined,
+    oomKilled: false,
+    error: '',
+    ip: undefined,
+    pid: undefined,
+  };
+  engine.containers.set(id, container);
+  emit(engine, container);
+  return container;
+}
+
+function start(engine: FakeEngine, container: Mutable<FakeContainer>): void {
+  const behaviour = engine.behaviours.get(container.containerName) ?? {};
+  if (behaviour.startError !== undefined) {
+    Object.assign(container, { state: 'exited', error: behaviour.startError, exitCode: notStartable, finishedAt: engine.now() });
+    emit(engine, container);
+    return;
   }
+  container.state = 'running';
+  container.startedAt = engine.now();
+  container.pid = 1000 + engine.serial;
+  emit(engine, container);
+  if (behaviour.exitsWith !== undefined) end(engine, container, behaviour.exitsWith);
+}
 
-  /** Every call passes here: it is written down, may be held, may fail. */
-  async function enter(method: FakeMethod, target: string): Promise<void> {
-    calls.push({ method, target, at: now() });
-    await gates.get(method);
-    const failure = failures.get(method)?.shift();
-    if (failure !== undefined) throw failure;
-    if (down) throw new RuntimeError('unavailable', `${method} ${target}: cannot connect to the engine`);
-  }
+function end(engine: FakeEngine, container: Mutable<FakeContainer>, exitCode: number, oomKilled = false): void {
+  if (container.state !== 'running') return;
+  Object.assign(container, { state: 'exited', exitCode, oomKilled, finishedAt: engine.now(), pid: undefined, ip: undefined });
+  for (const wake of engine.endWaiters.get(container.id) ?? []) wake();
+  engine.endWaiters.delete(container.id);
+  emit(engine, container);
+}
 
-  function emit(container: ObservedContainer): void {
-    if (losing || down) return;
-    for (const watcher of watchers) watcher({ podUid: container.podUid, containerId: container.id });
-  }
+function endOf(engine: FakeEngine, id: string): { ended: Promise<void>; cancel(): void } {
+  const waiting = engine.endWaiters.get(id) ?? new Set();
+  engine.endWaiters.set(id, waiting);
+  let wake = () => {};
+  const ended = new Promise<void>((resolve) => {
+    wake = resolve;
+    waiting.add(resolve);
+  });
+  return { ended, cancel: () => waiting.delete(wake) };
+}
 
-  function targetOf(identity: ContainerIdentity): string {
-    return `${identity.podName}/${identity.containerName}`;
-  }
+function portInUse(engine: FakeEngine, config: SandboxConfig): number | undefined {
+  const taken = new Set(
+    [...engine.containers.values()]
+      .filter((container) => container.state === 'running' && 'portMappings' in container.config)
+      .flatMap((container) => (container.config as SandboxConfig).portMappings.map(portKey)),
+  );
+  return config.portMappings.find((mapping) => taken.has(portKey(mapping)))?.hostPort;
+}
 
-  function labelOf(id: string): string {
-    const container = containers.get(id);
-    return container === undefined ? id : targetOf(container);
-  }
+function targetOf(identity: ContainerIdentity): string {
+  return `${identity.podName}/${identity.containerName}`;
+}
 
-  function create(config: SandboxConfig | ContainerConfig): Mutable<FakeContainer> {
-    const image = images.get(canonicalName(config.image));
-    if (image === undefined)
-      throw new RuntimeError('image-not-found', `create ${targetOf(config.identity)}: no such image: ${config.image}`);
-    serial++;
-    const id = createHash('sha256').update(`container ${serial}`).digest('hex');
-    const container: Mutable<FakeContainer> = {
-      ...config.identity,
-      id,
-      config,
-      state: 'created',
-      image: config.image,
-      imageId: image.id,
-      createdAt: now(),
-      startedAt: undefined,
-      finishedAt: undefined,
-      exitCode: undefined,
-      oomKilled: false,
-      error: '',
-      ip: undefined,
-      pid: undefined,
-    };
-    containers.set(id, container);
-    emit(container);
-    return container;
-  }
+function labelOf(engine: FakeEngine, id: string): string {
+  const container = engine.containers.get(id);
+  return container === undefined ? id : targetOf(container);
+}
 
-  function start(container: Mutable<FakeContainer>): void {
-    const behaviour = behaviours.get(container.containerName) ?? {};
-    if (behaviour.startError !== undefined) {
-      Object.assign(container, { state: 'exited', error: behaviour.startError, exitCode: notStartable, finishedAt: now() });
-      emit(container);
-      return;
-    }
-    container.state = 'running';
-    container.startedAt = now();
-    container.pid = 1000 + serial;
-    emit(container);
-    if (behaviour.exitsWith !== undefined) end(container, behaviour.exitsWith);
-  }
-
-  function end(container: Mutable<FakeContainer>, exitCode: number, oomKilled = false): void {
-    if (container.state !== 'running') return;
-    Object.assign(container, { state: 'exited', exitCode, oomKilled, finishedAt: now(), pid: undefined, ip: undefined });
-    for (const wake of endWaiters.get(container.id) ?? []) wake();
-    endWaiters.delete(container.id);
-    emit(container);
-  }
-
-  function endOf(id: string): { ended: Promise<void>; cancel(): void } {
-    const waiting = endWaiters.get(id) ?? new Set();
-    endWaiters.set(id, waiting);
-    let wake = () => {};
-    const ended = new Promise<void>((resolve) => {
-      wake = resolve;
-      waiting.add(resolve);
-    });
-    return { ended, cancel: () => waiting.delete(wake) };
-  }
-
-  function portInUse(config: SandboxConfig): number | undefined {
-    const taken = new Set(
-      [...containers.values()]
-        .filter((container) => container.state === 'running' && 'portMappings' in container.config)
-        .flatMap((container) => (container.config as SandboxConfig).portMappings.map(portKey)),
-    );
-    return config.portMappings.find((mapping) => taken.has(portKey(mapping)))?.hostPort;
-  }
-
-  const runtime: ContainerRuntime = {
+function createRuntimePort(engine: FakeEngine): ContainerRuntime {
+  const sleep = engine.options.sleep ?? (async () => undefined);
+  return {
     async list(podUid) {
-      await enter('list', podUid ?? '');
-      return [...containers.values()].filter((c) => podUid === undefined || c.podUid === podUid).map(observed);
+      await enter(engine, 'list', podUid ?? '');
+      return [...engine.containers.values()].filter((c) => podUid === undefined || c.podUid === podUid).map(observed);
     },
     async runSandbox(config) {
-      await enter('runSandbox', targetOf(config.identity));
-      const taken = portInUse(config);
+      await enter(engine, 'runSandbox', targetOf(config.identity));
+      const taken = portInUse(engine, config);
       if (taken !== undefined) {
         throw new RuntimeError('port-in-use', `start sandbox of ${config.identity.podName}: port ${taken} is already allocated`);
       }
-      const container = create(config);
-      start(container);
-      if (!config.hostNetwork && container.state === 'running') container.ip = addressOf(serial);
+      const container = create(engine, config);
+      start(engine, container);
+      if (!config.hostNetwork && container.state === 'running') container.ip = addressOf(engine.serial);
       return observed(container);
     },
     async runContainer(config) {
-      await enter('runContainer', targetOf(config.identity));
-      if (containers.get(config.sandboxId)?.state !== 'running') {
+      await enter(engine, 'runContainer', targetOf(config.identity));
+      if (engine.containers.get(config.sandboxId)?.state !== 'running') {
         throw new RuntimeError('conflict', `create ${targetOf(config.identity)}: sandbox ${config.sandboxId} is not running`);
       }
-      const container = create(config);
-      start(container);
+      const container = create(engine, config);
+      start(engine, container);
       return observed(container);
     },
     async stop(id, gracePeriodSeconds) {
-      await enter('stop', labelOf(id));
-      const container = containers.get(id);
+      await enter(engine, 'stop', labelOf(engine, id));
+      const container = engine.containers.get(id);
       if (container?.state !== 'running') return;
-      const behaviour = behaviours.get(container.containerName) ?? {};
-      if (behaviour.ignoresTerm !== true) return end(container, behaviour.termExitCode ?? defaultTermCode(container));
-      const waiting = endOf(id);
+      const behaviour = engine.behaviours.get(container.containerName) ?? {};
+      if (behaviour.ignoresTerm !== true) return end(engine, container, behaviour.termExitCode ?? defaultTermCode(container));
+      const waiting = endOf(engine, id);
       await Promise.race([sleep(gracePeriodSeconds * 1000), waiting.ended]);
       waiting.cancel();
-      end(container, killed);
+      end(engine, container, killed);
     },
     async remove(id) {
-      await enter('remove', labelOf(id));
-      const container = containers.get(id);
+      await enter(engine, 'remove', labelOf(engine, id));
+      const container = engine.containers.get(id);
       if (container === undefined) return;
-      end(container, killed);
-      containers.delete(id);
-      emit(container);
+      end(engine, container, killed);
+      engine.containers.delete(id);
+      emit(engine, container);
     },
-    events: (signal) => watch(watchers, signal),
+    events: (signal) => watch(engine.watchers, signal),
     async version(): Promise<RuntimeVersion> {
-      await enter('version', '');
+      await enter(engine, 'version', '');
       return {
         runtime: 'docker://20.10.24',
         apiVersion: '1.41',
@@ -262,81 +290,78 @@ export function createFakeRuntime(options: FakeRuntimeOptions = {}): FakeRuntime
       };
     },
   };
+}
 
-  const imageService: ImageService = {
+function createImagePort(engine: FakeEngine): ImageService {
+  return {
     async find(reference) {
-      await enter('find', reference);
-      return images.get(canonicalName(reference)) ?? [...images.values()].find((image) => image.id === reference);
+      await enter(engine, 'find', reference);
+      return engine.images.get(canonicalName(reference)) ?? [...engine.images.values()].find((image) => image.id === reference);
     },
     async pull(reference, signal) {
-      await enter('pull', reference);
+      await enter(engine, 'pull', reference);
       signal.throwIfAborted();
-      if (options.pullable !== undefined && !options.pullable.includes(reference)) {
+      if (engine.options.pullable !== undefined && !engine.options.pullable.includes(reference)) {
         throw new RuntimeError('image-not-found', `pull ${reference}: manifest unknown`);
       }
-      return addImage(reference);
+      return addImage(engine, reference);
     },
     async list() {
-      await enter('listImages', '');
-      return [...images.values()];
+      await enter(engine, 'listImages', '');
+      return [...engine.images.values()];
     },
     async load(reference) {
-      await enter('load', reference);
-      return addImage(reference);
+      await enter(engine, 'load', reference);
+      return addImage(engine, reference);
     },
     async remove(reference) {
-      await enter('removeImage', reference);
-      return images.delete(canonicalName(reference));
+      await enter(engine, 'removeImage', reference);
+      return engine.images.delete(canonicalName(reference));
     },
   };
+}
 
-  const { access, controls } = createFakeAccess({
-    enter: (method, id) => enter(method, labelOf(id)),
-    isRunning: (id) => containers.get(id)?.state === 'running',
-    exists: (id) => containers.has(id),
-    endOf,
-  });
+type Levers = Omit<FakeRuntime, keyof FakeAccessControls | 'runtime' | 'images' | 'access'>;
 
+function createLevers(engine: FakeEngine): Levers {
   return {
-    ...controls,
-    runtime,
-    images: imageService,
-    access,
-    calls,
-    callsOf: (method) => calls.filter((call) => call.method === method),
-    containers: () => [...containers.values()].map((container) => ({ ...container })),
+    calls: engine.calls,
+    callsOf: (method) => engine.calls.filter((call) => call.method === method),
+    containers: () => [...engine.containers.values()].map((container) => ({ ...container })),
     container(podName, containerName) {
-      const found = [...containers.values()].filter((c) => c.podName === podName && c.containerName === containerName).at(-1);
+      const found = [...engine.containers.values()]
+        .filter((c) => c.podName === podName && c.containerName === containerName)
+        .at(-1);
       if (found === undefined) throw new Error(`no container ${podName}/${containerName} in the fake runtime`);
       return { ...found };
     },
-    behave: (containerName, behaviour) => void behaviours.set(containerName, behaviour),
+    behave: (containerName, behaviour) => void engine.behaviours.set(containerName, behaviour),
     exit(id, exitCode, how = {}) {
-      const container = containers.get(id);
+      const container = engine.containers.get(id);
       if (container === undefined) throw new Error(`no container ${id} in the fake runtime`);
-      end(container, exitCode, how.oomKilled);
+      end(engine, container, exitCode, how.oomKilled);
     },
-    failNext: (method, error) => void failures.set(method, [...(failures.get(method) ?? []), error]),
+    failNext: (method, error) => void engine.failures.set(method, [...(engine.failures.get(method) ?? []), error]),
     hold(method) {
       let open = () => {};
-      gates.set(
+      engine.gates.set(
         method,
         new Promise((resolve) => {
           open = resolve;
         }),
       );
       return () => {
-        gates.delete(method);
+        engine.gates.delete(method);
         open();
       };
     },
     setDown(value) {
-      const returns = down && !value;
-      down = value;
-      if (returns) for (const container of containers.values()) emit(container);
+      const returns = engine.down && !value;
+      engine.down = value;
+      if (returns) for (const container of engine.containers.values()) emit(engine, container);
     },
     loseEvents: (lose) => {
-      losing = lose;
+      engine.losing = lose;
     },
   };
 }
