@@ -92,8 +92,12 @@ describe('tunnel', () => {
       },
     });
     const stream = tunnel.serve('s1', stop.signal);
-    for await (const _first of stream.input()) break;
-    for (let i = 0; i < 3; i++) await stream.write({ exec: { stdout: Buffer.from([i]) } });
+    for await (const _first of stream.input()) {
+      await stream.write({ exec: { stdout: Buffer.from([0]) } });
+      await expect.poll(() => frames).toHaveLength(2);
+      break;
+    }
+    for (let i = 1; i < 3; i++) await stream.write({ exec: { stdout: Buffer.from([i]) } });
     stream.end();
     await closed(stream.closed);
     expect(frames.slice(1)).toEqual([0, 1, 2].map((i) => ({ exec: { stdout: Buffer.from([i]) } })));
