@@ -14,6 +14,7 @@ import {
 } from '../../agent/runtime/runtime.ts';
 import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
 import { createFakeAccess, type FakeAccessControls } from './fake-access.ts';
+import { watch } from './fake-events.ts';
 
 /** What a container does when it is started or told to stop; the default runs until it is stopped and ends on SIGTERM with code 143. */
 export interface FakeBehaviour {
@@ -385,29 +386,4 @@ function addressOf(serial: number): string {
 
 function canonicalName(reference: string): string {
   return reference.includes('@') || /:[^/]+$/.test(reference) ? reference : `${reference}:latest`;
-}
-
-async function* watch(watchers: Set<(event: RuntimeEvent) => void>, signal: AbortSignal): AsyncIterable<RuntimeEvent> {
-  const pending: RuntimeEvent[] = [];
-  let wake = () => {};
-  const receive = (event: RuntimeEvent) => {
-    pending.push(event);
-    wake();
-  };
-  const onAbort = () => wake();
-  watchers.add(receive);
-  signal.addEventListener('abort', onAbort);
-  try {
-    while (!signal.aborted) {
-      const event = pending.shift();
-      if (event !== undefined) yield event;
-      else
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-    }
-  } finally {
-    watchers.delete(receive);
-    signal.removeEventListener('abort', onAbort);
-  }
 }
