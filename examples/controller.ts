@@ -1,4 +1,5 @@
 // Gives every namespace with the annotation example.com/contact a ConfigMap "team" that its pods can read the contact from.
+import { realpathSync } from 'node:fs';
 import { type Client, connect, createInformer, createWorkQueue, loadContext } from 'berth';
 
 export async function runController(client: Client, signal: AbortSignal): Promise<void> {
@@ -26,7 +27,8 @@ export async function runController(client: Client, signal: AbortSignal): Promis
   await Promise.all([following, queue.run(2, reconcile, signal)]);
 }
 
-if (process.argv[1] === import.meta.filename) {
+// True when node was started with this file, by whichever path, and false when a test imports it.
+if (realpathSync(process.argv[1] ?? '') === import.meta.filename) {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
   const client = connect({ ...(await loadContext()).options, userAgent: 'team-controller' });

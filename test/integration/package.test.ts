@@ -1,0 +1,119 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { upsertContext } from '../../client/index.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+
+const run = promisify(execFile);
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const inRepository = (path: string): string => join(repository, path);
+const typeRoots = [inRepository('node_modules/@types')];
+
+/** Each line must be refused: a declaration that does not resolve would make everything `any`, and nothing be refused. */
+const mistakes = `
+import { connect, createInformer, type Pod } from 'berth';
+// @ts-expect-error no such field
+export const pod: Pod = { spec: { nope: 1 } };
+// @ts-expect-error not a PEM text
+const client = connect({ address: '127.0.0.1:7443', ca: 1 });
+// @ts-expect-error a name is no number
+export const node: number | undefined = (await client.pods.get({ name: 'web' })).spec?.nodeName;
+const informer = createInformer({ name: 'pods', client: client.pods });
+// @ts-expect-error a pod has no data
+export const data = informer.lister.list()[0]?.data;
+`;
+
+/** A user's folder as \`npm install\` leaves it: the package has what package.json lists, and nothing of the sources. */
+let folder: string;
+let server: RunningServer;
+
+async function compile(config: string): Promise<void> {
+  const tsc = inRepository('node_modules/typescript/bin/tsc');
+  await run(process.execPath, [tsc, '-p', config]).catch((error: { stdout: string }) => expect.unreachable(error.stdout));
+}
+
+/** What \`npm run build\` makes of client/ and what it needs; the check of the sources is not this test's. */
+async function installPackage(): Promise<void> {
+  const target = join(folder, 'node_modules', 'berth');
+  await mkdir(target, { recursive: true });
+  await cp(inRepository('package.json'), join(target, 'package.json'));
+  await symlink(inRepository('node_modules'), join(target, 'node_modules'));
+  const config = join(folder, 'build.json');
+  const compilerOptions = { rootDir: repository, outDir: join(target, 'dist'), typeRoots, noCheck: true, sourceMap: false };
+  await writeFile(
+    config,
+    JSON.stringify({
+      extends: inRepository('tsconfig.build.json'),
+      compilerOptions: { ...compilerOptions, incremental: false, tsBuildInfoFile: null },
+      include: [],
+      files: [inRepository('client/index.ts')],
+    }),
+  );
+  await compile(config);
+}
+
+async function writeProgram(): Promise<void> {
+  await mkdir(join(folder, 'src'));
+  await cp(inRepository('examples/controller.ts'), join(folder, 'src', 'controller.ts'));
+  await writeFile(join(folder, 'src', 'mistakes.ts'), mistakes);
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+  const compilerOptions = { target: 'ES2023', lib: ['ES2023'], module: 'NodeNext', strict: true, types: ['node'], typeRoots };
+  const rest = { skipLibCheck: true, rootDir: 'src', outDir: 'out' };
+  await writeFile(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...compilerOptions, ...rest }, include: ['src'] }),
+  );
+}
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'berth-package-')));
+  server = await startServer();
+  await installPackage();
+  await writeProgram();
+}, 60_000);
+afterAll(async () => {
+  await server.stop();
+  await server.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function exitCode(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+describe('the package, in the hands of a user', () => {
+  it('type-checks the example, and finds mistakes in a program', async () => {
+    await compile(join(folder, 'tsconfig.json'));
+  });
+
+  it('runs the compiled example, started by any path, with the current context, until SIGTERM', async () => {
+    const config = join(folder, 'config');
+    await upsertContext({ name: 'test', options: server.admin, use: true }, config);
+    await symlink('out', join(folder, 'linked'));
+    const child = spawn(process.execPath, [join(folder, 'linked', 'controller.js')], {
+      env: { PATH: process.env.PATH, BERTH_CONFIG: config },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    const annotations = { 'example.com/contact': 'ann' };
+    await server.client.namespaces.create({ metadata: { name: 'user', annotations } });
+    const contact = async () => (await server.client.configMaps.list({ namespace: 'user' })).items[0]?.data?.contact;
+    try {
+      await expect.poll(contact, { timeout: 20_000 }).toBe('ann');
+    } finally {
+      child.kill('SIGTERM');
+    }
+    expect(await exitCode(child)).toBe(0);
+  });
+
+  it('says in plain words what to do when there is no cluster yet', async () => {
+    const env = { PATH: process.env.PATH, BERTH_CONFIG: join(folder, 'none') };
+    const failed = await run(process.execPath, [join(folder, 'out', 'controller.js')], { env }).catch((error) => error);
+    expect(failed.stderr).toContain('start a cluster with "berth up"');
+  });
+});
