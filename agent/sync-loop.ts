@@ -22,8 +22,8 @@ export interface SyncLoopOptions {
 
 /** The engine's events are lost now and then: everything is listed again this often. */
 const relistMs = 10_000;
-/** As Kubernetes: a changed ConfigMap is in the pods that mount it about a minute later. */
-const refreshMs = 60_000;
+/** A changed ConfigMap is in the pods that mount it half a minute later; Kubernetes takes about a minute. */
+const refreshMs = 30_000;
 
 /**
  * Feeds the pod workers: wishes from the API, hints and lists from the engine. Nothing is started, stopped or swept before both the

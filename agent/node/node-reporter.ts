@@ -36,6 +36,8 @@ export interface NodeReporter {
 const checkMs = 10_000;
 const heartbeatMs = 300_000;
 const usageMs = 15_000;
+/** The first reading with rates does not wait that long: people look, and pods are placed, right after the start. */
+const firstUsageMs = 1_500;
 const imagesMs = 60_000;
 
 export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
@@ -129,9 +131,9 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
     }
   }
 
-  async function every(ms: number, what: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await pause(ms, signal, clock);
+  async function every(ms: number, what: string, run: () => Promise<void>, signal: AbortSignal, firstMs = ms): Promise<void> {
+    for (let wait = firstMs; !signal.aborted; wait = ms) {
+      await pause(wait, signal, clock);
       if (signal.aborted) return;
       await run().catch((err: unknown) => logger.warn({ node: nodeName, err }, `cannot ${what}, will retry`));
     }
@@ -152,7 +154,10 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
     async run(signal) {
       // The first sample has no rates yet: it is what the second is compared with.
       await options.usage.sample([]);
-      await Promise.all([every(checkMs, 'report the node', check, signal), every(usageMs, 'report usage', sample, signal)]);
+      await Promise.all([
+        every(checkMs, 'report the node', check, signal),
+        every(usageMs, 'report usage', sample, signal, firstUsageMs),
+      ]);
     },
   };
 }

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, freePort } from './installation.ts';
+import { conditionOf, createPodHouse, type PodHouse, type PodJson, podOf, script, stay } from './pods-fixture.ts';
+
+// What the containers of a pod share, how others reach them, and what is measured of them.
+let house: PodHouse;
+let web: PodJson;
+let port: number;
+beforeAll(async () => {
+  house = await createPodHouse('network');
+  port = await freePort();
+  await house.apply(
+    podOf('web', [
+      script('mkdir -p /tmp/w && echo served > /tmp/w/index.html && exec httpd -f -p 80 -h /tmp/w', {
+        name: 'server',
+        ports: [{ containerPort: 80, hostPort: port }],
+      }),
+      script(stay, { name: 'client' }),
+    ]),
+  );
+  web = await house.running('web');
+});
+afterAll(() => house.berth.purge());
+
+describe('the containers of a pod', () => {
+  it('reach each other on localhost', async () => {
+    const page = () => house.sh('web', 'wget -q -O - http://localhost/', 'client');
+    expect(await eventually('the page is there', page)).toBe('served\n');
+  });
+  it('share IPC and network, and nothing else', async () => {
+    const spaces = (container: string) =>
+      house.sh('web', 'for n in net ipc mnt pid; do readlink /proc/self/ns/$n; done', container).then((text) => text.split('\n'));
+    const [server, client] = [await spaces('server'), await spaces('client')];
+    expect(server.slice(0, 2)).toEqual(client.slice(0, 2));
+    expect(server[2]).not.toBe(client[2]);
+    expect(server[3]).not.toBe(client[3]);
+    await house.sh('web', 'echo shared > /dev/shm/note', 'server');
+    expect(await house.sh('web', 'cat /dev/shm/note', 'client')).toBe('shared\n');
+  });
+});
+
+describe('a pod on the network', () => {
+  it('has an address of its own, which others reach', async () => {
+    expect(web.status.podIP).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+    expect(await house.sh('web', 'hostname -i', 'client')).toContain(web.status.podIP ?? '?');
+    await house.apply(podOf('other', [script(stay)]));
+    const other = await house.running('other');
+    expect(other.status.podIP).not.toBe(web.status.podIP);
+    expect(await house.sh('other', `wget -q -O - http://${web.status.podIP}/`)).toBe('served\n');
+  });
+  it('is reached through its hostPort', async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    expect(await response.text()).toBe('served\n');
+  });
+  it('that wants a taken hostPort is not placed; it runs when the port is free', async () => {
+    const ports = [{ containerPort: 80, hostPort: port }];
+    await house.apply(podOf('rival', [script(stay, { ports })]));
+    const unplaced = (pod: PodJson) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable';
+    const refused = (pod: PodJson) => pod.status.phase === 'Failed';
+    const rival = await house.until('rival', 'is not placed', (pod) => unplaced(pod) || refused(pod));
+    expect(rival.status.reason ?? conditionOf(rival, 'PodScheduled')?.reason).toMatch(/^(Unschedulable|NodePorts)$/);
+    await house.berth.ok('delete', 'pod', 'rival');
+  });
+  it("can have the machine's network and address", async () => {
+    await house.apply(podOf('on-host', [script(stay)], { hostNetwork: true }));
+    const pod = await house.running('on-host');
+    expect(pod.status.podIP).toBe(pod.status.hostIP);
+    expect(await house.sh('on-host', 'hostname')).toBe(await house.sh('on-host', 'cat /proc/sys/kernel/hostname'));
+  });
+});
+
+describe('what is measured', () => {
+  it('is reported of the node within seconds, of its pods and of their containers', async () => {
+    const metrics = await eventually('the pods are measured', async () => {
+      const found = JSON.parse(await house.berth.ok('get', 'nodemetrics', house.berth.nodeName, '-o', 'json'));
+      const pod = found.pods?.find((each: { name: string }) => each.name === 'web');
+      return pod?.containers?.length === 2 && pod.containers[0].usage?.cpu !== undefined ? found : undefined;
+    });
+    expect(metrics.node).toHaveProperty('load1');
+    expect(metrics.usage).toMatchObject({ cpu: expect.any(String), memory: expect.any(String) });
+    const pod = metrics.pods.find((each: { name: string }) => each.name === 'web');
+    expect(pod).toMatchObject({ namespace: 'default', uid: web.metadata.uid });
+    expect(pod.containers.map((each: { name: string }) => each.name).sort()).toEqual(['client', 'server']);
+    for (const { usage } of pod.containers) expect(usage).toMatchObject({ cpu: expect.any(String), memory: expect.any(String) });
+    expect(Number(pod.networkReceiveBytes)).toBeGreaterThan(0);
+  });
+});
