@@ -44,6 +44,8 @@ export interface StoreEnvironment {
 
 /** How often a change is computed again because somebody else was faster. More means that something writes without end. */
 const MAX_ATTEMPTS = 20;
+/** What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the key. */
+const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
 /** How long a read waits for the watch cache to show the last acknowledged write. */
 const FRESH_TIMEOUT_MS = 5_000;
 
@@ -96,11 +98,16 @@ export class KindStore {
 
   /** A version to start a change from; the cache's may be old, which the compare-and-swap finds out. */
   async current(at: ObjectName, fromStorage: boolean): Promise<Current> {
+    if (!this.mayExist(at)) throw notFound(this.subject(at));
     const key = this.key(at);
     const cached = fromStorage ? undefined : this.cache.get(key);
     const found = cached ?? (await translated(this.subject(at), this.storage.get(key)));
     if (!found) throw notFound(this.subject(at));
     return found;
+  }
+
+  private mayExist({ namespace, name }: ObjectName): boolean {
+    return POSSIBLE_NAME.test(name) && (!this.kind.namespaced || POSSIBLE_NAME.test(namespace));
   }
 
   /** The version as an object that the caller may change, without its resourceVersion. */

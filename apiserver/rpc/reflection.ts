@@ -5,16 +5,17 @@ import type {
   ServiceDefinition,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { fromJSON } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
+import { fileDescriptorSet } from '../../api/generated/file-descriptors.ts';
+import { WireReader } from '../watch/wire.ts';
 import type { AnyCall } from './caller.ts';
-import { descriptorRoot } from './definitions.ts';
 
 type Handler = handleBidiStreamingCall<unknown, unknown>;
+type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
 
 /**
  * Serves reflection (v1 and v1alpha) for the services of the API under the API's own rule: `admit` throws for a caller without
- * credentials. The file descriptors are built when somebody first asks, because that takes longer than the rest of the start.
+ * credentials. The file descriptors are read when somebody first asks, because most servers are never asked.
  */
 export function addReflection(
   server: Server,
@@ -24,9 +25,7 @@ export function addReflection(
 ): void {
   let built: Map<string, Handler> | undefined;
   const handlers = (): Map<string, Handler> => {
-    built ??= collect(
-      new ReflectionService(fromJSON(descriptorRoot().toJSON(), { keepCase: true }), { services: [...services] }),
-    ).handlers;
+    built ??= collect(new ReflectionService(describedFiles(), { services: [...services] })).handlers;
     return built;
   };
   const { definitions } = collect(new ReflectionService({}));
@@ -42,6 +41,17 @@ export function addReflection(
       },
     });
   }
+}
+
+/**
+ * The files of proto/ as the library reads them. It only looks at `fileDescriptorProtos`; those that proto-loader would put there have
+ * no imports and names that other tools cannot resolve.
+ */
+function describedFiles(): PackageDefinition {
+  const set = new WireReader(Buffer.from(fileDescriptorSet, 'base64'));
+  const fileDescriptorProtos: Buffer[] = [];
+  while (set.next()) fileDescriptorProtos.push(Buffer.from(set.value()));
+  return { files: { format: 'Protocol Buffer 3 DescriptorProto', type: {}, fileDescriptorProtos } };
 }
 
 /** What the library would add to a server. */

@@ -12,9 +12,17 @@ export interface StatusReply {
 }
 
 const DOMAIN = 'berth.io';
-/** Trailers travel in one header block, which clients bound (16 KiB in places); the details are base64 there. */
-const MAX_MESSAGE = 2_048;
-const MAX_VIOLATION_BYTES = 5_000;
+/**
+ * Trailers travel in one header block, of which many clients take 8 KiB (all that stand on gRPC's C core or Java) and refuse the whole
+ * answer otherwise. The message stands there twice, once percent-encoded; the details are base64. These bounds together keep below it.
+ */
+const MAX_MESSAGE = 1_000;
+const MAX_VIOLATION_BYTES = 3_000;
+const MAX_FIELD = 256;
+const MAX_DESCRIPTION = 512;
+const MAX_NAMES = { kind: 63, namespace: 63, name: 253 } as const;
+/** Tags, lengths and the like around each violation. */
+const VIOLATION_OVERHEAD = 10;
 
 const numbers = {
   CANCELLED: codes.CANCELLED,
@@ -36,7 +44,7 @@ const numbers = {
 /** An ApiError as a gRPC status with google.rpc details in the trailer `grpc-status-details-bin`. */
 export function toStatus(error: ApiError, requestId: string): StatusReply {
   const code = numbers[error.code];
-  const message = truncate(toUSVString(error.message), MAX_MESSAGE);
+  const message = shorten(error.message, MAX_MESSAGE, percentEncoded);
   const metadata = new Metadata();
   const details = [
     any('google.rpc.ErrorInfo', { reason: error.reason, domain: DOMAIN, metadata: { ...subject(error), requestId } }),
@@ -47,8 +55,9 @@ export function toStatus(error: ApiError, requestId: string): StatusReply {
   return { code, details: message, metadata };
 }
 
-function subject({ subject: { kind, namespace, name } }: ApiError): Record<string, string> {
-  return { ...(kind ? { kind } : {}), ...(namespace ? { namespace } : {}), ...(name ? { name } : {}) };
+function subject({ subject }: ApiError): Record<string, string> {
+  const names = (['kind', 'namespace', 'name'] as const).filter((key) => subject[key]);
+  return Object.fromEntries(names.map((key) => [key, shorten(subject[key]!, MAX_NAMES[key])]));
 }
 
 function any(type: string, value: object): object {
@@ -64,8 +73,8 @@ function bounded(violations: readonly FieldViolation[]): FieldViolation[] {
   const kept: FieldViolation[] = [];
   let bytes = 0;
   for (const { field, description, reason } of violations) {
-    const each = { field: truncate(toUSVString(field), 256), description: truncate(toUSVString(description), 512), reason };
-    bytes += Buffer.byteLength(each.field) + Buffer.byteLength(each.description) + each.reason.length;
+    const each = { field: shorten(field, MAX_FIELD), description: shorten(description, MAX_DESCRIPTION), reason };
+    bytes += Buffer.byteLength(each.field) + Buffer.byteLength(each.description) + each.reason.length + VIOLATION_OVERHEAD;
     if (bytes > MAX_VIOLATION_BYTES) {
       const more = violations.length - kept.length;
       return [...kept, { field: '', description: `and ${more} more`, reason: 'TooManyViolations' }];
@@ -75,8 +84,14 @@ function bounded(violations: readonly FieldViolation[]): FieldViolation[] {
   return kept;
 }
 
-function truncate(text: string, maximum: number): string {
-  return text.length > maximum ? `${toUSVString(text.slice(0, maximum - 3))}...` : text;
+const percentEncoded = (text: string): number => encodeURI(text).length;
+
+/** The text, cut where it would be longer than this when sent. */
+function shorten(text: string, maximum: number, sizeOf: (text: string) => number = Buffer.byteLength): string {
+  let cut = toUSVString(text.slice(0, maximum));
+  if (cut.length === text.length && sizeOf(cut) <= maximum) return cut;
+  while (sizeOf(cut) > maximum - 3) cut = toUSVString(cut.slice(0, Math.floor((cut.length * (maximum - 3)) / (sizeOf(cut) + 1))));
+  return `${cut}...`;
 }
 
 /** A google.rpc.Status that an agent sent, as the ApiError that the client shall get. */
