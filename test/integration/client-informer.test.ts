@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ConfigMap } from '../../api/generated/types.ts';
+import type { ServerOptions } from '../../apiserver/main.ts';
 import { connect, createInformer, listAll } from '../../client/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -19,8 +20,13 @@ async function start(): Promise<RunningServer> {
 }
 
 /** The same data served again; at the old address, or at another one where the old clients do not find it. */
-async function startAgain(old: RunningServer, at: 'old address' | 'elsewhere'): Promise<RunningServer> {
-  return startServer({ backend: 'lmdb', dataDir: old.dataDir, ...(at === 'old address' && { listen: old.info.address }) });
+async function startAgain(
+  old: RunningServer,
+  at: 'old address' | 'elsewhere',
+  options: Pick<ServerOptions, 'ring'> = {},
+): Promise<RunningServer> {
+  const address = at === 'old address' ? { listen: old.info.address } : {};
+  return startServer({ ...options, ...address, backend: 'lmdb', dataDir: old.dataDir });
 }
 
 /** An informer with a connection of its own, that outlives the server, and a record of what its handler was told. */
@@ -28,11 +34,12 @@ async function follow(server: RunningServer) {
   const client = connect(server.admin);
   const stop = new AbortController();
   const seen: string[] = [];
+  const logger = createFakeLogger();
   const informer = createInformer({
     name: 'configmaps',
     client: client.configMaps,
     backoff: { maxMs: 200 },
-    logger: createFakeLogger(),
+    logger,
   });
   informer.addHandler({
     onAdd: (object) => void seen.push(`add ${object.metadata?.name}`),
@@ -46,7 +53,7 @@ async function follow(server: RunningServer) {
     client.close();
   });
   await informer.waitForSync(stop.signal);
-  return { seen, informer };
+  return { seen, informer, logger };
 }
 
 describe('informer over a real server', () => {
@@ -65,10 +72,13 @@ describe('informer over a real server', () => {
     expect(informer.lister.list().map((object) => object.metadata?.name)).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('sees what was deleted, changed and created while it could not reach the server', async () => {
+  it.each([
+    { how: 'by the changes since then', ring: {}, log: 'will watch again' },
+    { how: 'by a fresh list, when those are no longer kept', ring: { maxEvents: 1 }, log: 'will list again' },
+  ])('sees what was deleted, changed and created while it could not reach the server, $how', async ({ ring, log }) => {
     const first = await start();
     for (const name of ['changed', 'gone', 'same']) await first.client.configMaps.create(configMap(name, '1'));
-    const { seen, informer } = await follow(first);
+    const { seen, informer, logger } = await follow(first);
     seen.length = 0;
     await first.stop();
     const hidden = await startAgain(first, 'elsewhere');
@@ -76,12 +86,13 @@ describe('informer over a real server', () => {
     await hidden.client.configMaps.patch({ namespace: 'default', name: 'changed' }, { data: { value: '2' } });
     await hidden.client.configMaps.create(configMap('new', '1'));
     await hidden.stop();
-    const last = await startAgain(first, 'old address');
+    const last = await startAgain(first, 'old address', { ring });
     cleanups.push(last.stop);
     await expect.poll(() => seen, { timeout: 20_000 }).toHaveLength(3);
     expect([...seen].sort()).toEqual(['add new', 'delete gone', 'update changed']);
     expect(informer.lister.get('default/changed')?.data).toEqual({ value: '2' });
     expect(informer.lister.get('default/gone')).toBeUndefined();
+    expect(logger.lines.at(-1)).toMatchObject({ message: log });
   });
 });
 

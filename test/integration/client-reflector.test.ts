@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ConfigMap } from '../../api/generated/types.ts';
+import {
+  type ApiError,
+  type Client,
+  connect,
+  createReflector,
+  isAlreadyExists,
+  isUnavailable,
+  type WatchEvent,
+} from '../../client/index.ts';
+import { createFakeLogger } from '../fakes/fake-logger.ts';
+import { startServer } from './apiserver-harness.ts';
+
+const hook = fileURLToPath(new URL('../conformance/storage-from-source.mjs', import.meta.url));
+const program = fileURLToPath(new URL('./apiserver-process.ts', import.meta.url));
+const cleanups: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function startProcess(dataDir: string, address: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--import', hook, program, dataDir, address], { stdio: ['ignore', 'pipe', 'inherit'] });
+  cleanups.push(() => kill(child));
+  await Promise.race([
+    once(child.stdout!, 'data'),
+    once(child, 'exit').then(([code]) => expect.unreachable(`the server ended with code ${code}`)),
+  ]);
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+/** Creates it, however often the server goes meanwhile. */
+async function createSurely(client: Client, name: string): Promise<void> {
+  const created = () =>
+    client.configMaps.create({ metadata: { namespace: 'default', name } }).then(
+      () => true,
+      (error: ApiError) => {
+        if (!isUnavailable(error) && !isAlreadyExists(error)) throw error;
+        return isAlreadyExists(error);
+      },
+    );
+  await expect.poll(created, { timeout: 20_000 }).toBe(true);
+}
+
+/** What a sink is told; each replacement with everything that it holds. */
+function follow(client: Client) {
+  const seen: string[] = [];
+  const stop = new AbortController();
+  const reflector = createReflector<ConfigMap>({
+    name: 'configmaps',
+    client: client.configMaps,
+    backoff: { initialMs: 20, maxMs: 200 },
+    logger: createFakeLogger(),
+    sink: {
+      replace: (objects) => void seen.push(`REPLACE ${objects.map((object) => object.metadata?.name).join(' ')}`),
+      apply: (events: readonly WatchEvent<ConfigMap>[]) =>
+        void seen.push(...events.map(({ type, object }) => `${type} ${object.metadata?.name}`)),
+    },
+  });
+  const running = reflector.run(stop.signal);
+  cleanups.push(async () => {
+    stop.abort();
+    await running;
+  });
+  return seen;
+}
+
+describe('reflector over a real server', () => {
+  it('resumes its watch after the server was killed: one list, and then every change once and in order', async () => {
+    // Made once in this process, for an address and the credentials.
+    const seed = await startServer({ backend: 'lmdb' });
+    cleanups.push(seed.remove);
+    await seed.stop();
+    const client = connect(seed.admin);
+    const writer = connect(seed.admin);
+    cleanups.push(client.close, writer.close);
+    let server = await startProcess(seed.dataDir, seed.info.address);
+    await createSurely(writer, 'first');
+    const seen = follow(client);
+    await expect.poll(() => seen, { timeout: 20_000 }).toEqual(['REPLACE first']);
+
+    const names = Array.from({ length: 30 }, (_, index) => `map-${index}`);
+    for (const [index, name] of names.entries()) {
+      // Twice in the middle of the writing; a write is on its way.
+      const writing = createSurely(writer, name);
+      if (index === 10 || index === 20) {
+        await kill(server);
+        server = await startProcess(seed.dataDir, seed.info.address);
+      }
+      await writing;
+    }
+    await expect.poll(() => seen, { timeout: 20_000 }).toContain('ADDED map-29');
+    expect(seen).toEqual(['REPLACE first', ...names.map((name) => `ADDED ${name}`)]);
+  });
+});
