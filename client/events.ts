@@ -1,14 +1,12 @@
-import { isNotFound } from '../api/errors/index.ts';
 import type { Event, ObjectReference } from '../api/generated/types.ts';
-import { secondsTimestamp, toRfc3339 } from '../api/meta/time.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createRateLimits } from './event-limits.ts';
+import { type Counted, createEventWriter, type EventType, type Recorded, shortenMessage } from './event-writer.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { createLru } from './lru.ts';
 import type { ResourceClient } from './resource-client.ts';
 
-/** Normal: as it should be; Warning: a person may have to look. */
-export type EventType = 'Normal' | 'Warning';
+export type { EventType } from './event-writer.ts';
 
 /**
  * Tells people what happened to an object, as Events. Never throws and never waits: what cannot be written is logged and dropped,
@@ -36,43 +34,23 @@ export interface EventRecorderOptions {
   readonly logger?: Logger;
 }
 
-/** One message about one object, and the Event that counts it. */
-interface Counted {
-  /** Undefined until the Event is created. */
-  written: { readonly namespace: string; readonly name: string } | undefined;
-  readonly firstAt: number;
-  lastAt: number;
-  count: number;
-}
-
-interface Pending {
-  readonly about: ObjectReference;
-  readonly type: EventType;
-  readonly reason: string;
-  readonly message: string;
-  readonly counted: Counted;
-}
-
 /** As client-go: enough for every object of a busy node to have its usual messages. */
 const defaultCacheSize = 4_096;
 const defaultQueueSize = 1_000;
-/** A name has 253 characters, of which the suffix takes up to 20. */
-const maxNameLength = 230;
-/** Kubernetes' limit of a message. */
-const maxMessageLength = 1_024;
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, component, host, clock = systemClock, random = Math.random, logger = stderrLogger } = options;
   const { cacheSize = defaultCacheSize, queueSize = defaultQueueSize } = options;
+  const writer = createEventWriter({ client, random, source: host === undefined ? { component } : { component, host } });
   const known = createLru<Counted>(cacheSize);
   const limits = createRateLimits({ clock, size: cacheSize });
   /** What waits to be written, oldest first; the same message waits once and is counted. */
-  const pending = new Map<string, Pending>();
+  const pending = new Map<string, Recorded>();
   let dropped = 0;
   let writing: Promise<void> | undefined;
 
   function event(about: ObjectReference, type: EventType, reason: string, text: string): void {
-    const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 3)}...` : text;
+    const message = shortenMessage(text);
     const key = JSON.stringify([about.kind, about.namespace, about.name, about.uid, about.fieldPath, type, reason, message]);
     const counted = count(key);
     if (pending.has(key)) return;
@@ -99,7 +77,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     for (let next = first(pending); next; next = first(pending)) {
       pending.delete(next.key);
       try {
-        await write(next.value);
+        await writer.write(next.value);
       } catch (err) {
         const { about, reason } = next.value;
         logger.warn(
@@ -111,43 +89,6 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     if (dropped > 0) logger.debug({ component, dropped }, 'events dropped: too many');
     dropped = 0;
     writing = undefined;
-  }
-
-  async function write(item: Pending): Promise<void> {
-    const { counted } = item;
-    if (counted.written && (await recount(counted, counted.written))) return;
-    const created = await client.create(newEvent(item));
-    counted.written = { namespace: created.metadata?.namespace ?? '', name: created.metadata?.name ?? '' };
-  }
-
-  /** False when the Event has expired meanwhile: a new one is made. */
-  async function recount(counted: Counted, target: { namespace: string; name: string }): Promise<boolean> {
-    try {
-      await client.patch(target, { count: counted.count, lastTimestamp: toRfc3339(secondsTimestamp(new Date(counted.lastAt))) });
-      return true;
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      return false;
-    }
-  }
-
-  function newEvent({ about, type, reason, message, counted }: Pending): Event {
-    const suffix = `${counted.firstAt.toString(16)}${Math.floor(random() * 0x1000000)
-      .toString(16)
-      .padStart(6, '0')}`;
-    return {
-      metadata: { name: `${about.name?.slice(0, maxNameLength)}.${suffix}`, namespace: about.namespace || 'default' },
-      involvedObject: about,
-      type,
-      reason,
-      message,
-      count: counted.count,
-      firstTimestamp: secondsTimestamp(new Date(counted.firstAt)),
-      lastTimestamp: secondsTimestamp(new Date(counted.lastAt)),
-      source: host === undefined ? { component } : { component, host },
-      reportingComponent: component,
-      ...(host === undefined ? {} : { reportingInstance: host }),
-    };
   }
 
   return {

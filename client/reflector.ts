@@ -1,10 +1,10 @@
 import { ApiError, isExpired } from '../api/errors/index.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
-import { linkAbort } from './abort.ts';
 import { type BackoffOptions, createBackoff } from './backoff.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { listAll } from './list-all.ts';
 import { type Logger, stderrLogger } from './logger.ts';
+import { readUntilSilent } from './read-until-silent.ts';
 import type { ResourceClient, Scope, WatchEvent } from './resource-client.ts';
 
 /**
@@ -76,27 +76,14 @@ export function createReflector<T extends ApiObject>(options: ReflectorOptions<T
   async function watch(signal: AbortSignal): Promise<void> {
     const startedAt = clock.now();
     let batches = 0;
-    const attempt = linkAbort(signal);
-    const silence = watchSilence(clock, silenceMs, () => {
-      logger.info({ reflector: name, silenceMs }, 'watch is silent, opening it again');
-      attempt.abort();
-    });
-    try {
-      for await (const events of client.watch(
-        { ...scope, resourceVersion: version, allowWatchBookmarks: true },
-        { signal: attempt.signal },
-      )) {
-        if (signal.aborted) return;
-        silence.heard();
-        batches++;
-        take(events);
-        backoff.reset();
-      }
-    } catch (error) {
-      if (!attempt.signal.aborted || signal.aborted) throw error;
-    } finally {
-      silence.stop();
-      attempt.unlink();
+    const onSilence = () => logger.info({ reflector: name, silenceMs }, 'watch is silent, opening it again');
+    const open = (attempt: AbortSignal) =>
+      client.watch({ ...scope, resourceVersion: version, allowWatchBookmarks: true }, { signal: attempt });
+    for await (const events of readUntilSilent(open, { signal, clock, silenceMs, onSilence })) {
+      if (signal.aborted) return;
+      batches++;
+      take(events);
+      backoff.reset();
     }
     emptyStreams = batches > 0 || clock.now() - startedAt >= workingMs ? 0 : emptyStreams + 1;
   }
@@ -127,21 +114,4 @@ export function createReflector<T extends ApiObject>(options: ReflectorOptions<T
   }
 
   return { run };
-}
-
-/** Calls `onSilence` when `heard` has not been called for `ms`. One timer, not one for each call. */
-function watchSilence(clock: Clock, ms: number, onSilence: () => void) {
-  let heardAt = clock.now();
-  const check = () => {
-    const leftMs = heardAt + ms - clock.now();
-    if (leftMs > 0) cancel = clock.after(leftMs, check);
-    else onSilence();
-  };
-  let cancel = clock.after(ms, check);
-  return {
-    heard: () => {
-      heardAt = clock.now();
-    },
-    stop: () => cancel(),
-  };
 }
