@@ -88,7 +88,12 @@ function podOf(name: string): Pod {
 }
 
 /** Creates pods through the API, and measures until a watch has seen all running, and then until it has seen all gone. */
-async function berthRound({ client, nodeName }: BenchBerth, engine: Engine, count: number): Promise<Sample> {
+export async function berthRound(
+  { client, nodeName }: BenchBerth,
+  engine: Engine,
+  count: number,
+  onRunning: () => void = () => undefined,
+): Promise<Sample> {
   const names = Array.from({ length: count }, (_, index) => `bench-${index}`);
   const stop = new AbortController();
   const running = new Set<string>();
@@ -117,6 +122,7 @@ async function berthRound({ client, nodeName }: BenchBerth, engine: Engine, coun
     await inParallel(count, 16, async (index) => void (await client.pods.create(podOf(names[index] ?? ''))));
     await reached.running.promise;
   });
+  onRunning();
   const remove = await seconds(async () => {
     await inParallel(count, 16, async (index) => {
       await client.pods.delete({ namespace: 'default', name: names[index] ?? '' }, { gracePeriodSeconds: 1 });

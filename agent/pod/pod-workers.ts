@@ -1,4 +1,4 @@
-import type { Pod, PodStatus } from '../../api/generated/types.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { Amounts } from '../../api/kinds/pod/resources.ts';
 import type { Clock } from '../../client/clock.ts';
@@ -12,6 +12,7 @@ import { computeActions, type Plan } from './compute-actions.ts';
 import { observe, readySandbox } from './observation.ts';
 import type { PodEvents } from './pod-events.ts';
 import { createRecord, demandKill, graceOf, type PodRecord, waitingOf } from './pod-record.ts';
+import { specHash } from './spec-hash.ts';
 import type { Starter } from './start-containers.ts';
 import type { Stopper } from './stop-containers.ts';
 
@@ -53,7 +54,7 @@ const workers = 256;
 /** The engine tells of one thing in several events; a look after the last of them sees all. */
 const hintDelayMs = 100;
 /** A status that says "about to start" is worth a write only when that takes long. */
-const transientMs = 1_000;
+const transientMs = 2_500;
 /** Steps in a row without looking whether somebody else waits. */
 const maxSteps = 5;
 /** How soon a pod that does not fit looks again while others are still leaving. */
@@ -74,6 +75,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     records.set(uid, record);
     record.pod = pod;
     if (pod.metadata?.deletionTimestamp !== undefined) demandKill(record, graceOf(pod));
+    if (before !== undefined) unblockChanged(record, before, pod);
     if (before === undefined || before === pod || wantsChanged(before, pod)) queue.add(uid);
     // Only the status changed: if somebody else wrote it, ours is due again; if we did, nothing comes of it.
     else if (record.status !== undefined && record.kill === undefined && !isFinished(pod))
@@ -182,7 +184,10 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     const of = <T extends (typeof actions)[number]['type']>(type: T) =>
       actions.filter((action): action is Extract<(typeof actions)[number], { type: T }> => action.type === type);
     const starts = of('run-container');
-    publish(record, starts.length > 0 ? transientMs : 0);
+    const begins = () => publish(record, transientMs);
+    // A pod that waits for its turn is Pending, as the API server made it: nothing is to be said of it yet.
+    if (starts.length === 0) publish(record, 0);
+    else if (record.containers.size > 0) begins();
     if (wakeAt !== undefined) wakeLater(record, wakeAt);
     if (actions.length === 0 || record.pod === undefined) return 'done';
     const { pod } = record;
@@ -198,7 +203,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     const sandbox = of('run-sandbox')[0] ?? readySandbox(observe(record.containers.values()));
     const others = removals.filter((container) => container.state !== 'created');
     const work = [stopper.removeAll(record, others)];
-    if (sandbox !== undefined && starts.length > 0) work.push(starter.start(record, pod, sandbox, starts));
+    if (sandbox !== undefined && starts.length > 0) work.push(starter.start({ record, pod, sandbox, starts, onBegin: begins }));
     const results = await Promise.allSettled(work);
     if (stops.length > 0) await refresh(record);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -238,7 +243,12 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     if (pod === undefined || record.gone) return;
     // What ended before this agent knew it, and left nothing here, was said by whoever ended it.
     if (isFinished(pod) && record.containers.size === 0) return;
+    const before = record.status;
     record.status = statusOf(record, pod);
+    for (const name of newCrashLoops(before, record.status)) {
+      const message = `Back-off restarting failed container ${name} in pod ${pod.metadata?.name}_${pod.metadata?.namespace}(${record.uid})`;
+      options.events(pod, 'Warning', 'BackOff', message, name);
+    }
     options.status.set(pod, record.status, delayMs);
   }
 
@@ -279,6 +289,24 @@ function holdsRoom(record: PodRecord): boolean {
 
 function hasEnded(status: PodStatus | undefined): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed';
+}
+
+/** The containers that wait after a crash now and did not before, or not for this restart. */
+function newCrashLoops(before: PodStatus | undefined, after: PodStatus): string[] {
+  const waits = (status: ContainerStatus | undefined) => status?.state?.waiting?.reason === 'CrashLoopBackOff';
+  const known = new Map((before?.containerStatuses ?? []).map((status) => [status.name, status]));
+  return (after.containerStatuses ?? []).flatMap((status) => {
+    const last = known.get(status.name);
+    return waits(status) && !(waits(last) && last?.restartCount === status.restartCount) ? [status.name ?? ''] : [];
+  });
+}
+
+/** A container whose image was changed is another one: what kept the old one waiting says nothing about it. */
+function unblockChanged(record: PodRecord, before: Pod, after: Pod): void {
+  if (record.blocked.size === 0) return;
+  const hashes = new Map((before.spec?.containers ?? []).map((container) => [container.name, specHash(container)]));
+  for (const container of after.spec?.containers ?? [])
+    if (hashes.get(container.name) !== specHash(container)) record.blocked.delete(container.name ?? '');
 }
 
 /** Whether anything changed that a worker acts on; not so the status, which is the agent's own work. */

@@ -42,6 +42,8 @@ const retry = { initialMs: 1_000, maxMs: 60_000 } as const;
 const startRetry = { initialMs: 10_000, maxMs: 300_000 } as const;
 /** How long a pull that failed is told as such, before the status says that it waits. */
 const errImagePullMs = 2_000;
+/** An image may appear without a pull: it is looked for this often, however long the pulls back off. */
+const imageLookMs = 30_000;
 
 /** Starts what a plan wants to run, everything that does not depend on each other at once. */
 export interface Starter {
@@ -49,20 +51,28 @@ export interface Starter {
    * Runs the sandbox (or takes the one that is ready) and the containers; what runs is added to the record. What fails is written
    * down there with its back-off. Throws only when the engine or the server is away.
    */
-  start(record: PodRecord, pod: Pod, sandbox: RunSandbox | ObservedContainer, containers: readonly RunContainer[]): Promise<void>;
+  start(request: StartRequest): Promise<void>;
+}
+
+export interface StartRequest {
+  readonly record: PodRecord;
+  readonly pod: Pod;
+  readonly sandbox: RunSandbox | ObservedContainer;
+  readonly starts: readonly RunContainer[];
+  /** Told when work on the pod begins: before that it only waits for its turn. May be told more than once. */
+  readonly onBegin: () => void;
 }
 
 export function createStarter(options: StartOptions): Starter {
   const { runtime, images, events, clock, limit } = options;
 
-  async function ensureSandbox(
-    record: PodRecord,
-    pod: Pod,
-    sandbox: RunSandbox | ObservedContainer,
-  ): Promise<ObservedContainer | undefined> {
+  async function ensureSandbox({ record, pod, sandbox, onBegin }: StartRequest): Promise<ObservedContainer | undefined> {
     if (!('type' in sandbox)) return sandbox;
     try {
-      const made = await limit(() => runtime.runSandbox(computeSandboxConfig(pod, options.sandboxImage, sandbox.attempt)));
+      const made = await limit(() => {
+        onBegin();
+        return runtime.runSandbox(computeSandboxConfig(pod, options.sandboxImage, sandbox.attempt));
+      });
       record.containers.set(made.id, made);
       if (made.state !== 'running') throw new RuntimeError('failed', made.error || 'the sandbox ended at once');
       record.blocked.delete('');
@@ -90,9 +100,12 @@ export function createStarter(options: StartOptions): Starter {
     return undefined;
   }
 
-  async function ensureImage(record: PodRecord, pod: Pod, container: Container): Promise<boolean> {
+  async function ensureImage({ record, pod, onBegin }: StartRequest, container: Container): Promise<boolean> {
     const { name = '', image = '', imagePullPolicy = 'IfNotPresent' } = container;
-    const pulling = () => events(pod, 'Normal', 'Pulling', `Pulling image "${image}"`, name);
+    const pulling = () => {
+      onBegin();
+      events(pod, 'Normal', 'Pulling', `Pulling image "${image}"`, name);
+    };
     const result = await images.ensure(image, imagePullPolicy, pulling);
     if (result.present) {
       const message =
@@ -104,7 +117,8 @@ export function createStarter(options: StartOptions): Starter {
       events(pod, 'Normal', 'Pulled', message + unchecked, name);
       return true;
     }
-    const { reason, message, notBefore } = result;
+    const { reason, message } = result;
+    const notBefore = Math.min(result.notBefore, clock.now() + imageLookMs);
     const isNew = reason === 'ErrImagePull';
     record.blocked.set(name, {
       reason,
@@ -122,6 +136,7 @@ export function createStarter(options: StartOptions): Starter {
     else {
       events(pod, 'Warning', 'Failed', isNew ? `Failed to pull image "${image}": ${message}` : message, name);
       events(pod, 'Warning', 'Failed', `Error: ${reason}`, name);
+      if (isNew) events(pod, 'Normal', 'BackOff', backOffMessage(image, message), name);
     }
     return false;
   }
@@ -153,7 +168,7 @@ export function createStarter(options: StartOptions): Starter {
         ...prepared,
       };
       const config = computeContainerConfig(input);
-      const made = await limit(() => runtime.runContainer(config));
+      const made = await limit(() => runtime.runContainer(config), 'first');
       record.containers.set(made.id, made);
       record.blocked.delete(name);
       events(pod, 'Normal', 'Created', `Created container: ${name}`, name);
@@ -179,15 +194,15 @@ export function createStarter(options: StartOptions): Starter {
   }
 
   return {
-    async start(record, pod, sandbox, starts) {
+    async start(request) {
+      const { record, pod, starts } = request;
       const byName = new Map((pod.spec?.containers ?? []).map((container) => [container.name ?? '', container]));
       const stopped = aborted(record.interrupt.signal);
-      const ready = ensureSandbox(record, pod, sandbox);
+      const ready = ensureSandbox(request);
       const prepared = prepare(record, pod, starts);
       const one = async (start: RunContainer) => {
         const container = byName.get(start.name);
-        const present =
-          container === undefined ? false : await Promise.race([ensureImage(record, pod, container), stopped.promise]);
+        const present = container === undefined ? false : await Promise.race([ensureImage(request, container), stopped.promise]);
         const [box, parts] = await Promise.all([ready, prepared]);
         if (present && box !== undefined && parts !== undefined && record.kill === undefined)
           await runContainer(record, pod, start, box, parts);

@@ -45,6 +45,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const wanted = new Map<string, Wanted>();
   /** What the server answered last: the informer may still be behind it. */
   const written = new Map<string, Pod>();
+  /** What was written last, to know its echo. */
+  const said = new Map<string, PodStatus>();
   const queue = createWorkQueue({ name: 'status', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger });
   let version = 0;
 
@@ -52,6 +54,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const next = wanted.get(uid);
     if (next === undefined) return;
     await write(next.pod, next.status);
+    said.set(uid, next.status);
     if (wanted.get(uid)?.version === next.version) wanted.delete(uid);
   }
 
@@ -71,9 +74,16 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     }
   }
 
+  const isAnswer = (uid: string, pod: Pod): boolean => {
+    const version = written.get(uid)?.metadata?.resourceVersion;
+    return version !== undefined && version === pod.metadata?.resourceVersion;
+  };
+
   return {
     set(pod, status, delayMs = 0) {
       const uid = pod.metadata?.uid ?? '';
+      // The echo of our own write, with nothing new to say.
+      if (wanted.get(uid) === undefined && said.get(uid) === status && isAnswer(uid, pod)) return;
       wanted.set(uid, { pod, status, version: ++version });
       queue.addAfter(uid, delayMs);
     },
@@ -84,6 +94,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     forget(uid) {
       wanted.delete(uid);
       written.delete(uid);
+      said.delete(uid);
       queue.forget(uid);
     },
     run: (signal) => queue.run(writers, handle, signal),

@@ -116,7 +116,7 @@ describe('events', () => {
     const abort = new AbortController();
     const quiet = await f.runShell('sleep 1000');
     const watched = collector(docker.runtime.events(abort.signal));
-    const loud = await f.runShell('sleep 1000');
+    const loud = await f.runShell('sleep 1');
     await watched.until((event) => event.podUid === loud.podUid);
     proxy.stop();
     const before = watched.seen.length;

@@ -21,8 +21,9 @@ export interface EventsOptions {
   readonly random?: () => number;
 }
 
-// Only what can change a pod's status; the many exec events of probes stay away.
-const actions = ['create', 'start', 'die', 'oom', 'destroy', 'pause', 'unpause'];
+// Only what the agent does not know by itself: what it started it has seen start, and what somebody else starts the periodic list shows.
+// The many exec events of probes stay away too.
+const actions = ['die', 'oom', 'destroy', 'pause', 'unpause'];
 const firstDelayMs = 100;
 const lastDelayMs = 10_000;
 // The engine's time and ours may differ a little, and events of the same moment come in any order.
