@@ -6,12 +6,16 @@ import { createImageSource } from './images.ts';
 
 const silent = (): void => undefined;
 
-function setUp({ present, failure }: { present: boolean; failure: RuntimeError }) {
+function setUp({ present, failure, invalid = false }: { present: boolean; failure: RuntimeError; invalid?: boolean }) {
   let nowMs = 0;
   const fake = createFakeRuntime({ images: present ? ['web:latest'] : [] });
   let pulls = 0;
   const images = {
     ...fake.images,
+    find: async (reference: string) => {
+      if (invalid) throw failure;
+      return fake.images.find(reference);
+    },
     pull: async () => {
       pulls++;
       throw failure;
@@ -59,5 +63,13 @@ describe('an image that must be pulled each time', () => {
   it('fails when it is not here and its registry cannot be reached', async () => {
     const { source } = setUp({ present: false, failure: unreachable });
     expect(await source.ensure('web:latest', 'Always', silent)).toMatchObject({ present: false, message: 'no such host' });
+  });
+});
+
+describe('a name that no image can have', () => {
+  it.each(['Always', 'IfNotPresent', 'Never'])('is an answer and not a failure of the engine, with policy %s', async (policy) => {
+    const invalid = new RuntimeError('image-invalid-name', 'invalid reference format');
+    const { source } = setUp({ present: false, failure: invalid, invalid: true });
+    expect(await source.ensure('Not A Name', policy, silent)).toMatchObject({ present: false, reason: 'InvalidImageName' });
   });
 });

@@ -45,6 +45,20 @@ export function createImageSource(images: ImageService, clock: Clock, signal: Ab
     return true;
   }
 
+  /** Or the result for a name that the engine cannot even look for. */
+  async function isHere(reference: string): Promise<ImageResult | boolean> {
+    try {
+      return await isPresent(reference);
+    } catch (error) {
+      if (error instanceof RuntimeError && error.code === 'image-invalid-name') return invalidName(error.message);
+      throw error;
+    }
+  }
+
+  function invalidName(message: string): ImageResult {
+    return { present: false, reason: 'InvalidImageName', message, notBefore: clock.now() + backOff.maxMs };
+  }
+
   async function pull(reference: string): Promise<ImageResult> {
     const startedAt = clock.now();
     try {
@@ -54,19 +68,20 @@ export function createImageSource(images: ImageService, clock: Clock, signal: Ab
       return { present: true, pulledMs: clock.now() - startedAt };
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
+      if (error.code === 'image-invalid-name') return invalidName(error.message);
       const count = (failures.get(reference)?.count ?? 0) + 1;
       const unreachable = error.code === 'unavailable';
       const failure = { count, notBefore: clock.now() + delayAfter(count, backOff), message: error.message, unreachable };
       failures.set(reference, failure);
       if (unreachable && (await isPresent(reference))) return { present: true, pulledMs: undefined, unchecked: error.message };
-      const reason = error.code === 'image-invalid-name' ? 'InvalidImageName' : 'ErrImagePull';
-      return { present: false, reason, message: error.message, notBefore: failure.notBefore };
+      return { present: false, reason: 'ErrImagePull', message: error.message, notBefore: failure.notBefore };
     }
   }
 
   return {
     async ensure(reference, policy, onPulling) {
-      if (policy !== 'Always' && (await isPresent(reference))) return { present: true, pulledMs: undefined };
+      const here = policy === 'Always' ? false : await isHere(reference);
+      if (here !== false) return here === true ? { present: true, pulledMs: undefined } : here;
       if (policy === 'Never') {
         const message = `Container image "${reference}" is not present with pull policy of Never`;
         return { present: false, reason: 'ErrImageNeverPull', message, notBefore: clock.now() + backOff.initialMs };

@@ -38,7 +38,7 @@ interface Prepared {
 
 /** Objects of pods that start together are fetched once. */
 const objectsMaxAgeMs = 5_000;
-const retry = { initialMs: 1_000, maxMs: 60_000 } as const;
+const retry = { initialMs: 1_000, maxMs: 15_000 } as const;
 const startRetry = { initialMs: 10_000, maxMs: 300_000 } as const;
 /** How long a pull that failed is told as such, before the status says that it waits. */
 const errImagePullMs = 2_000;

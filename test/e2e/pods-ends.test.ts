@@ -1,0 +1,123 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { containersOf, eventually } from './installation.ts';
+import { createPodHouse, isReady, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
+
+// How pods end, and what an agent that dies in the middle leaves behind: nothing.
+let house: PodHouse;
+let hostDir: string;
+beforeAll(async () => {
+  hostDir = mkdtempSync(join(tmpdir(), 'berth-e2e-ends-'));
+  house = await createPodHouse('ends');
+});
+afterAll(async () => {
+  await house.berth.purge();
+  rmSync(hostDir, { recursive: true, force: true });
+});
+
+const volumeMounts = [{ name: 'host', mountPath: '/host' }];
+const withHost = (name: string, text: string, grace: number) =>
+  podOf(name, [script(text, { volumeMounts })], {
+    terminationGracePeriodSeconds: grace,
+    volumes: [{ name: 'host', hostPath: { path: hostDir } }],
+  });
+const timed = async (run: () => Promise<unknown>): Promise<number> => {
+  const start = Date.now();
+  await run();
+  return (Date.now() - start) / 1000;
+};
+
+describe('a pod that is deleted', () => {
+  it('is asked to end, and has its grace period to do so', async () => {
+    const graceful = 'trap "sleep 1; echo bye > /host/bye; exit 0" TERM; echo > /host/ready-a; while :; do sleep 0.1; done';
+    await house.apply(withHost('polite', graceful, 20));
+    await eventually('it runs', async () => existsSync(join(hostDir, 'ready-a')) || undefined);
+    const seconds = await timed(() => house.berth.ok('delete', 'pod', 'polite'));
+    expect(readFileSync(join(hostDir, 'bye'), 'utf8')).toBe('bye\n');
+    expect(seconds).toBeGreaterThan(1);
+    expect(seconds).toBeLessThan(10);
+    expect(await containersOf(house.berth.nodeName)).toEqual([]);
+  });
+
+  it('is killed after its grace period when it does not listen', async () => {
+    const deaf = 'trap "echo > /host/heard" TERM; echo > /host/ready-b; while :; do sleep 0.1; done';
+    await house.apply(withHost('deaf', deaf, 3));
+    await eventually('it runs', async () => existsSync(join(hostDir, 'ready-b')) || undefined);
+    const deletion = timed(() => house.berth.ok('delete', 'pod', 'deaf'));
+    await eventually('it is leaving', async () => ((await house.row('deaf')).status === 'Terminating' ? true : undefined));
+    const seconds = await deletion;
+    expect(existsSync(join(hostDir, 'heard'))).toBe(true);
+    expect(seconds).toBeGreaterThan(3);
+    expect(seconds).toBeLessThan(10);
+    expect(await containersOf(house.berth.nodeName)).toEqual([]);
+  });
+
+  it('goes sooner when somebody asks again with a shorter grace period', async () => {
+    const deaf = 'trap "" TERM; echo > /host/ready-c; while :; do sleep 0.1; done';
+    await house.apply(withHost('hurried', deaf, 60));
+    await eventually('it runs', async () => existsSync(join(hostDir, 'ready-c')) || undefined);
+    await house.berth.ok('delete', 'pod', 'hurried', '--no-wait');
+    expect(await timed(() => house.berth.ok('delete', 'pod', 'hurried', '--grace-period', '1'))).toBeLessThan(15);
+    expect(await containersOf(house.berth.nodeName)).toEqual([]);
+  });
+});
+
+describe('an agent that is killed', () => {
+  const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
+  const kill = () => process.kill(house.berth.pid('agent'), 'SIGKILL');
+  const containers = async () =>
+    (await containersOf(house.berth.nodeName)).map((each) => `${each.pod}/${each.container}/${each.state}`).sort();
+  const podsDir = () => join(house.berth.dataDir, 'node', house.berth.nodeName, 'pods');
+  const podFolders = () => (existsSync(podsDir()) ? readdirSync(podsDir()) : []);
+
+  it('in the middle of starting pods: each container exists once', async () => {
+    const mounts = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
+    const spec = { volumes: [{ name: 'scratch', emptyDir: {} }] };
+    const both = [script(stay, mounts), script(stay, { ...mounts, name: 'side' })];
+    const applied = house.apply(...names.map((name) => podOf(name, both, spec)));
+    await eventually('some containers are there', async () => {
+      const { length } = await containers();
+      return length >= 4 ? true : undefined;
+    });
+    kill();
+    expect((await containers()).length).toBeLessThan(30);
+    await applied;
+    for (const name of names) await house.until(name, 'runs', isReady);
+    expect(await containers()).toEqual(
+      names.flatMap((name) => ['POD', 'main', 'side'].map((each) => `${name}/${each}/running`)).sort(),
+    );
+    for (const name of names) {
+      const pod = await house.pod(name);
+      expect(pod.status.containerStatuses?.map((each) => each.restartCount)).toEqual([0, 0]);
+    }
+  });
+
+  it('and started again: restarts nothing', async () => {
+    const ids = async () => (await containersOf(house.berth.nodeName)).map((each) => each.id).sort();
+    const before = await ids();
+    const pid = house.berth.pid('agent');
+    process.kill(pid, 'SIGKILL');
+    await eventually('it serves again', async () => ((await house.exec('p0', 'true')) === '' ? true : undefined));
+    expect(house.berth.pid('agent')).not.toBe(pid);
+    expect(await ids()).toEqual(before);
+  });
+
+  it('in the middle of ending pods: nothing is left', async () => {
+    expect(podFolders().length).toBe(10);
+    await house.berth.ok('delete', 'pod', ...names, '--no-wait');
+    await eventually('some containers are gone', async () => ((await containers()).length <= 27 ? true : undefined));
+    kill();
+    expect((await containers()).length).toBeGreaterThan(0);
+    await eventually('all pods are gone', async () =>
+      (await house.berth.ok('get', 'pods', '-o', 'name')) === '' ? true : undefined,
+    );
+    await eventually('all containers are gone', async () => ((await containers()).length === 0 ? true : undefined));
+    // A late event or list must not bring anything back.
+    await delay(2_000);
+    expect(await containers()).toEqual([]);
+    expect(podFolders()).toEqual([]);
+  });
+});
