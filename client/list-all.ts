@@ -17,8 +17,10 @@ export async function listAll<T extends ApiObject>(
   let items: T[] = [];
   let resourceVersion: string | undefined;
   let from: string | undefined = scope.continue;
+  // The token knows the version of the first page; the server refuses both together.
+  const { resourceVersion: _, resourceVersionMatch: __, ...rest } = scope;
   do {
-    const page = await client.list({ ...scope, ...(from ? { continue: from } : {}) }, call);
+    const page = await client.list(from ? { ...rest, continue: from } : scope, call);
     resourceVersion ??= page.metadata.resourceVersion;
     items = items.length === 0 ? page.items : items.concat(page.items);
     if (page.metadata.continue && page.metadata.continue === from)

@@ -1,9 +1,11 @@
-import { permissionDenied } from '../../api/errors/index.ts';
+import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
+import type { Pod } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 import { groups, type Identity, isMaster, nodeNameOf } from './identity.ts';
 
 /** What a call wants to do. */
 export interface Access {
-  readonly verb: 'create' | 'update' | 'update-status' | 'patch' | 'delete' | 'delete-collection' | 'bind';
+  readonly verb: 'create' | 'update' | 'update-status' | 'patch' | 'patch-status' | 'delete' | 'delete-collection' | 'bind';
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -12,7 +14,7 @@ export interface Access {
 /** The kinds of which a node writes only the object that has its own name. */
 const OWN_NAME = ['Node', 'Lease', 'NodeMetrics'];
 /** What a node does to the pods that run on it. */
-const POD_VERBS: readonly Access['verb'][] = ['update-status', 'patch', 'delete'];
+const POD_VERBS: readonly Access['verb'][] = ['update-status', 'patch-status', 'delete'];
 
 /**
  * Who may write what. Everybody known may read and write everything, but a node writes only its own Node, Lease and NodeMetrics,
@@ -24,5 +26,19 @@ export function authorize(identity: Identity, access: Access): void {
   if (OWN_NAME.includes(access.kind) && node !== undefined && access.name === node) return;
   if (access.kind === 'Event' && access.verb !== 'delete-collection') return;
   if (access.kind === 'Pod' && POD_VERBS.includes(access.verb)) return;
-  throw permissionDenied(`user "${identity.user}" may not ${access.verb} ${access.kind.toLowerCase()} "${access.name}"`);
+  throw denied(identity, access);
+}
+
+/**
+ * The second half of `authorize`, for what only the object itself tells: a node writes only to pods that are bound to it. Throws
+ * PERMISSION_DENIED.
+ */
+export function authorizeChange(identity: Identity, access: Access, previous: ApiObject): void {
+  if (access.kind !== 'Pod' || isMaster(identity) || !identity.groups.includes(groups.nodes)) return;
+  const node = nodeNameOf(identity);
+  if (node === undefined || (previous as Pod).spec?.nodeName !== node) throw denied(identity, access);
+}
+
+function denied(identity: Identity, access: Access): ApiError {
+  return permissionDenied(`user "${identity.user}" may not ${access.verb} ${access.kind.toLowerCase()} "${access.name}"`);
 }

@@ -21,6 +21,8 @@ export interface WriteContext {
   readonly user: string;
   readonly manager: string;
   readonly dryRun: boolean;
+  /** Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object. Absent: may. */
+  readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
 }
 
 /** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
@@ -154,6 +156,7 @@ export class KindStore {
       );
     }
     const previous = this.decode(current);
+    options.context.authorizeChange?.(previous);
     const next = await options.compute(previous, current);
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);

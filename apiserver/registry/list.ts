@@ -19,7 +19,9 @@ export interface ListPage {
 }
 
 /** A page never exceeds this, so that no client's receive limit (4 MiB by default) is near. */
-const PAGE_BYTES = 2 * 1024 * 1024;
+const PAGE_BYTES = 2 * 1024 * 1024 - 1024;
+/** Tag and length of each object; the metadata of the list fit into what is missing above. */
+const ITEM_OVERHEAD = 8;
 /** Selecting needs decoding; between so many objects other calls get their turn. */
 const OBJECTS_PER_TURN = 500;
 /** How many objects are read from the log at a time. */
@@ -37,14 +39,19 @@ interface Source {
 
 /**
  * One page of the objects that a request selects. All pages of a list show one snapshot: from memory while nothing has changed since,
- * else from the store's log. Relaxed kinds have no log; their later pages show the present.
+ * else from the store's log. Relaxed kinds have no log; their later pages show the present. `sizeOf` says how large an object is in the
+ * form that is sent.
  */
-export async function listObjects(store: KindStore, { namespace, options }: ListRequest): Promise<ListPage> {
+export async function listObjects(
+  store: KindStore,
+  { namespace, options }: ListRequest,
+  sizeOf: (entry: Entry) => number = storedSize,
+): Promise<ListPage> {
   const selection = compileSelection(store.cache, { namespace, ...options });
   const question = `${store.kind.plural}\0${selection.id}`;
   if ((options.limit ?? 0) < 0) throw badRequest('cannot list: limit must not be negative');
   const source = await chooseSource(store, selection, question, options);
-  const page = await fillPage(selection, source, options.limit || Number.POSITIVE_INFINITY);
+  const page = await fillPage(selection, source, { limit: options.limit || Number.POSITIVE_INFINITY, sizeOf });
   const metadata: ListMeta = { resourceVersion: String(source.revision) };
   const last = page.items.at(-1);
   if (page.more && last) {
@@ -125,7 +132,18 @@ async function* storedEntries(
   }
 }
 
-async function fillPage(selection: Selection, source: Source, limit: number): Promise<{ items: Entry[]; more: boolean }> {
+interface PageBounds {
+  readonly limit: number;
+  sizeOf(entry: Entry): number;
+}
+
+const storedSize = (entry: Entry): number => entry.bytes.length;
+
+async function fillPage(
+  selection: Selection,
+  source: Source,
+  { limit, sizeOf }: PageBounds,
+): Promise<{ items: Entry[]; more: boolean }> {
   const items: Entry[] = [];
   let bytes = 0;
   let looked = 0;
@@ -133,8 +151,9 @@ async function fillPage(selection: Selection, source: Source, limit: number): Pr
     for (const entry of entries) {
       if (!selection.everything && ++looked % OBJECTS_PER_TURN === 0) await turn();
       if (!selection.matches(entry)) continue;
-      const size = entry.bytes.length + 8;
-      if (items.length >= limit || (items.length > 0 && bytes + size > PAGE_BYTES)) return { items, more: true };
+      if (items.length >= limit) return { items, more: true };
+      const size = sizeOf(entry) + ITEM_OVERHEAD;
+      if (items.length > 0 && bytes + size > PAGE_BYTES) return { items, more: true };
       items.push(entry);
       bytes += size;
     }

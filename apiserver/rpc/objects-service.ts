@@ -14,6 +14,7 @@ import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore, StoreResult } from '../registry/kind-store.ts';
 import type { ListPage } from '../registry/list.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { Entry } from '../watch/entry.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door, Reply, StreamHandler, UnaryHandler } from './door.ts';
 import { encodeList } from './list-response.ts';
@@ -87,7 +88,9 @@ function methods(registry: Registry, verbs: Verbs, now: () => Date) {
     List: async (request) => {
       const { kind, accept, ...list } = read<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
-      return { bytes: encodePage(store, await verbs.list(store, list), parseFormat(accept, 'protobuf'), now()) };
+      return {
+        bytes: await listPage(store, parseFormat(accept, 'protobuf'), now(), (sizeOf) => verbs.list(store, list, sizeOf)),
+      };
     },
     Patch: async (request, call) => {
       const { kind, patch = {}, accept } = read<ObjectPatchRequest>('ObjectPatchRequest', request);
@@ -122,14 +125,31 @@ function parseWriteFormat(text: string | undefined): 'protobuf' | 'json' {
   return format;
 }
 
-function encodePage(store: KindStore, page: ListPage, format: Format, now: Date): Buffer {
+type ReadPage = (sizeOf?: (entry: Entry) => number) => Promise<ListPage>;
+
+/** JSON may be several times as large as what is stored, so it is made while the page is filled. */
+async function listPage(store: KindStore, format: Format, now: Date, read: ReadPage): Promise<Buffer> {
   const { decoder } = store.cache;
-  if (format === 'table') {
-    const table = { columns: tableColumns(store.kind), rows: page.items.map((entry) => tableRow(decoder, entry, now)) };
-    return encodeMessage('berth.meta.v1.ObjectListResponse', { metadata: page.metadata, table });
+  if (format === 'json') {
+    const made = new Map<Entry, Buffer>();
+    const page = await read((entry) => {
+      const json = encodeJson(store.kind, decoder.decode(entry));
+      made.set(entry, json);
+      return json.length;
+    });
+    return encodeList(
+      page.metadata,
+      page.items.map((entry) => made.get(entry)!),
+    );
   }
-  const items = page.items.map((entry) => (format === 'json' ? encodeJson(store.kind, decoder.decode(entry)) : entry.bytes));
-  return encodeList(page.metadata, items);
+  const page = await read();
+  if (format === 'protobuf')
+    return encodeList(
+      page.metadata,
+      page.items.map((entry) => entry.bytes),
+    );
+  const table = { columns: tableColumns(store.kind), rows: page.items.map((entry) => tableRow(decoder, entry, now)) };
+  return encodeMessage('berth.meta.v1.ObjectListResponse', { metadata: page.metadata, table });
 }
 
 function encodeKinds(registry: Registry): Buffer {

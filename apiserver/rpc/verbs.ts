@@ -10,7 +10,7 @@ import type {
   WatchRequest,
   WriteOptions,
 } from '../../api/generated/types.ts';
-import { type Access, authorize } from '../auth/authorize.ts';
+import { type Access, authorize, authorizeChange } from '../auth/authorize.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
@@ -21,10 +21,11 @@ import { patchObject } from '../registry/patch.ts';
 import { deleteObjects, getObject, type Registry } from '../registry/registry.ts';
 import { nameOf, updateObject, updateStatus } from '../registry/update.ts';
 import { watchObjects } from '../registry/watch-objects.ts';
+import type { Entry } from '../watch/entry.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import type { CallContext } from './door.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
-import { isDryRun, writeContext } from './write-request.ts';
+import { writeContext } from './write-request.ts';
 
 /** A write as either door brings it. */
 export interface WriteInput {
@@ -70,32 +71,32 @@ export class Verbs {
     return { bytes, warnings: [] };
   }
 
-  list(store: KindStore, request: ListRequest): Promise<ListPage> {
-    return listObjects(store, { namespace: request.namespace ?? '', options: request.options ?? {} });
+  list(store: KindStore, request: ListRequest, sizeOf?: (entry: Entry) => number): Promise<ListPage> {
+    return listObjects(store, { namespace: request.namespace ?? '', options: request.options ?? {} }, sizeOf);
   }
 
   async patch(store: KindStore, request: PatchRequest, call: CallContext): Promise<StoreResult> {
     const at = checkName(store, request);
     if (request.subresource === 'status' && !store.kind.hasStatus)
       throw unimplemented(`${store.kind.plural} have no status subresource`);
-    allow(call, 'patch', store, at);
     const { type = '', patch = Buffer.alloc(0), subresource = '' } = request;
-    return patchObject(store, { at, type, patch, subresource }, writeContext(request.options, call));
+    const context = admit(call, subresource === 'status' ? 'patch-status' : 'patch', store, at, request.options);
+    return patchObject(store, { at, type, patch, subresource }, context);
   }
 
   async delete(store: KindStore, request: DeleteRequest, call: CallContext): Promise<StoreResult> {
     const at = checkName(store, request);
-    allow(call, 'delete', store, at);
-    return deleteObject(store, at, request.options ?? {}, deleteContext(request.options, call));
+    const context = admit(call, 'delete', store, at, dryRunOf(request.options));
+    return deleteObject(store, at, request.options ?? {}, context);
   }
 
   async deleteCollection(store: KindStore, request: DeleteCollectionRequest, call: CallContext): Promise<number> {
     const namespace = request.namespace ?? '';
     if (store.kind.namespaced && !namespace)
       throw badRequest(`cannot delete ${store.kind.plural} of all namespaces at once: name one`);
-    allow(call, 'delete-collection', store, { namespace, name: '' });
     const { listOptions = {}, options = {} } = request;
-    return deleteObjects(store, { namespace, listOptions, options }, deleteContext(options, call));
+    const context = admit(call, 'delete-collection', store, { namespace, name: '' }, dryRunOf(options));
+    return deleteObjects(store, { namespace, listOptions, options }, context);
   }
 
   async watch(
@@ -129,16 +130,27 @@ function enterWrite(
   if (input.namespace && store.kind.namespaced && !object.metadata?.namespace) {
     object.metadata = { ...object.metadata, namespace: input.namespace };
   }
-  allow(call, verb, store, nameOf(object));
-  return { object, context: writeContext(input.options, call) };
+  return { object, context: admit(call, verb, store, nameOf(object), input.options) };
 }
 
-function allow(call: CallContext, verb: Access['verb'], { kind }: KindStore, at: ObjectName): void {
-  authorize(call.identity, { verb, kind: kind.kind, ...at });
+/** Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and INVALID_ARGUMENT. */
+function admit(
+  call: CallContext,
+  verb: Access['verb'],
+  { kind }: KindStore,
+  at: ObjectName,
+  options: WriteOptions | undefined,
+): WriteContext {
+  const access = { verb, kind: kind.kind, ...at };
+  authorize(call.identity, access);
+  return {
+    ...writeContext(options, call),
+    authorizeChange: (previous) => authorizeChange(call.identity, access, previous),
+  };
 }
 
-function deleteContext(options: DeleteOptions | undefined, call: CallContext): WriteContext {
-  return writeContext({ dryRun: isDryRun(options?.dryRun) ? ['All'] : [] }, call);
+function dryRunOf(options: DeleteOptions | undefined): WriteOptions {
+  return options?.dryRun ? { dryRun: options.dryRun } : {};
 }
 
 /** The name that a request for one object must give. */

@@ -36,7 +36,7 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
   return { user: call.identity.user, manager: fieldManager || call.manager, dryRun: isDryRun(dryRun) };
 }
 
-export function isDryRun(dryRun: readonly string[] | undefined): boolean {
+function isDryRun(dryRun: readonly string[] | undefined): boolean {
   const wrong = dryRun?.find((value) => value !== 'All');
   if (wrong !== undefined) throw badRequest(`dryRun "${wrong}" is not supported: use "All"`);
   return (dryRun?.length ?? 0) > 0;

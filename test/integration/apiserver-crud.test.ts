@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
-import { connect } from '../../client/index.ts';
+import { connect, listAll } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
 let server: RunningServer;
@@ -208,4 +208,29 @@ test('fields that Berth does not act on come back as warnings, whatever characte
   client.close();
   expect(heard.length).toBeGreaterThan(0);
   expect(heard.join('\n')).toContain('spec.priorityClassName');
+});
+
+test('a page in JSON keeps to the size of a page, however much larger than the stored form it is', async () => {
+  await server.client.namespaces.create({ metadata: { name: 'json' } });
+  const data = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`k${i}`, '\u0001'.repeat(100)]));
+  const names = Array.from({ length: 8 }, (_, i) => `o${i}`);
+  await Promise.all(names.map((name) => server.client.configMaps.create(text(name, 'json', data))));
+  const seen: string[] = [];
+  const all = { namespace: 'json', resourceVersion: '0' };
+  let page = await server.client.objects.list('ConfigMap', all);
+  for (;;) {
+    expect(Buffer.byteLength(JSON.stringify(page.items))).toBeLessThan(2 * 1024 * 1024);
+    seen.push(...page.items.map((each) => String((each.metadata as { name: string }).name)));
+    if (!page.metadata.continue) break;
+    page = await server.client.objects.list('ConfigMap', { namespace: 'json', continue: page.metadata.continue });
+  }
+  expect(seen).toEqual(names);
+  const version = page.metadata.resourceVersion!;
+  const exact = await listAll(server.client.configMaps, {
+    namespace: 'json',
+    resourceVersion: version,
+    resourceVersionMatch: 'Exact',
+    limit: 3,
+  });
+  expect(exact.items).toHaveLength(names.length);
 });

@@ -228,6 +228,32 @@ test('damaged requests and unknown fields are invalid, never internal', async ()
   client.close();
 });
 
+test('a node writes the status of its own pods only, and never their spec', async () => {
+  const { key, certificate } = await issueNodeCredentials(server.dataDir, 'mine');
+  const [cert, privateKey] = await Promise.all([readFile(certificate, 'utf8'), readFile(key, 'utf8')]);
+  const node = connect({ ...server.admin, cert, key: privateKey });
+  const container = { name: 'main', image: 'x' };
+  for (const name of ['mine', 'other']) {
+    await server.client.nodes.create({ metadata: { name } });
+    await server.client.pods.create({
+      metadata: { name, namespace: 'default' },
+      spec: { nodeName: name, containers: [container] },
+    });
+  }
+  const denied = { code: 'PERMISSION_DENIED' };
+  const status = (name: string) =>
+    node.pods.patch({ namespace: 'default', name, subresource: 'status' }, { status: { phase: 'Running' } });
+  const theirs = await node.pods.get({ namespace: 'default', name: 'other' });
+  expect((await status('mine')).status?.phase).toBe('Running');
+  await expect(status('other')).rejects.toMatchObject(denied);
+  await expect(node.pods.updateStatus(theirs)).rejects.toMatchObject(denied);
+  await expect(node.pods.delete({ namespace: 'default', name: 'other' })).rejects.toMatchObject(denied);
+  const spec = { spec: { containers: [{ ...container, image: 'y' }] } };
+  await expect(node.pods.patch({ namespace: 'default', name: 'mine' }, spec)).rejects.toMatchObject(denied);
+  await node.pods.delete({ namespace: 'default', name: 'mine' }, { gracePeriodSeconds: 0 });
+  node.close();
+});
+
 test('a name that no object can have is not found, through whatever verb it comes', async () => {
   for (const name of ['a b', 'é', '\u0018', 'x'.repeat(2_000)]) {
     const key = { namespace: 'default', name };
