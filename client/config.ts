@@ -1,6 +1,6 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { ConnectOptions } from './client.ts';
 import { ConfigError } from './config-error.ts';
 import { type ConfigFile, emptyConfig, parseConfig, printConfig } from './config-file.ts';
@@ -134,7 +134,7 @@ export async function removeContext(name: string, path: string = configPath()): 
   const file = await read(path);
   if (!file?.contexts.some((entry) => entry.name === name)) return;
   const contexts = file.contexts.filter((entry) => entry.name !== name);
-  if (contexts.length === 0) return await rm(path, { force: true });
+  if (contexts.length === 0) return await removeFile(path);
   const used = (part: 'cluster' | 'user') => new Set(contexts.map((entry) => entry.context[part]));
   const was = file.contexts.find((entry) => entry.name === name)!.context;
   await writeSecretFile(
@@ -147,4 +147,12 @@ export async function removeContext(name: string, path: string = configPath()): 
       'current-context': file['current-context'] === name ? undefined : file['current-context'],
     }),
   );
+}
+
+/** The folder goes too when it is Berth's own and nothing else is in it. */
+async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  const folder = dirname(path);
+  if (basename(folder) !== '.berth') return;
+  if ((await readdir(folder)).length === 0) await rmdir(folder);
 }
