@@ -85,14 +85,11 @@ describe('an agent that is killed', () => {
     kill();
     expect((await containers()).length).toBeLessThan(30);
     await applied;
-    for (const name of names) await house.until(name, 'runs', isReady);
+    const pods = await Promise.all(names.map((name) => house.until(name, 'runs', isReady)));
     expect(await containers()).toEqual(
       names.flatMap((name) => ['POD', 'main', 'side'].map((each) => `${name}/${each}/running`)).sort(),
     );
-    for (const name of names) {
-      const pod = await house.pod(name);
-      expect(pod.status.containerStatuses?.map((each) => each.restartCount)).toEqual([0, 0]);
-    }
+    for (const pod of pods) expect(pod.status.containerStatuses?.map((each) => each.restartCount)).toEqual([0, 0]);
   });
 
   it('and started again: restarts nothing', async () => {

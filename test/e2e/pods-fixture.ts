@@ -51,6 +51,11 @@ export interface PodHouse {
 export async function createPodHouse(name: string): Promise<PodHouse> {
   const berth = await createInstallation(name);
   await berth.up();
+  return housed(berth);
+}
+
+/** The same, for an installation that is up. */
+export function housed(berth: Installation): PodHouse {
   let question: Promise<readonly PodJson[]> | undefined;
   const pods = () => {
     question ??= berth

@@ -1,6 +1,18 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, freePort } from './installation.ts';
-import { conditionOf, createPodHouse, type PodHouse, type PodJson, podOf, script, stay } from './pods-fixture.ts';
+import { containersOf, eventually, freePort, run } from './installation.ts';
+import {
+  conditionOf,
+  containerOf,
+  createPodHouse,
+  isReady,
+  type PodHouse,
+  type PodJson,
+  podOf,
+  script,
+  stay,
+} from './pods-fixture.ts';
 
 // What the containers of a pod share, how others reach them, and what is measured of them.
 let house: PodHouse;
@@ -52,7 +64,7 @@ describe('a pod on the network', () => {
     const response = await fetch(`http://127.0.0.1:${port}/`);
     expect(await response.text()).toBe('served\n');
   });
-  it('that wants a taken hostPort is not placed; it runs when the port is free', async () => {
+  it('that wants a taken hostPort does not run, and says why', async () => {
     const ports = [{ containerPort: 80, hostPort: port }];
     await house.apply(podOf('rival', [script(stay, { ports })]));
     const unplaced = (pod: PodJson) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable';
@@ -60,6 +72,30 @@ describe('a pod on the network', () => {
     const rival = await house.until('rival', 'is not placed', (pod) => unplaced(pod) || refused(pod));
     expect(rival.status.reason ?? conditionOf(rival, 'PodScheduled')?.reason).toMatch(/^(Unschedulable|NodePorts)$/);
     await house.berth.ok('delete', 'pod', 'rival');
+  });
+  it('waits while somebody else on the machine has its hostPort, says so, and runs when it is free', async () => {
+    const stranger = createServer().listen(0);
+    await once(stranger, 'listening');
+    const { port: hostPort } = stranger.address() as AddressInfo;
+    await house.apply(podOf('late', [script(stay, { ports: [{ containerPort: 80, hostPort }] })]));
+    const failed = await eventually('the event is there', async () =>
+      (await house.events('late')).find((each) => each.reason === 'FailedCreatePodSandBox'),
+    );
+    expect(failed.message).toContain(String(hostPort));
+    expect(await house.row('late')).toEqual({ ready: '0/1', status: 'ContainerCreating', restarts: 0 });
+    await new Promise((resolve) => stranger.close(resolve));
+    await house.running('late');
+  });
+  it('gets a new sandbox when its own dies, and all of its containers run again in that one', async () => {
+    const list = () => containersOf(house.berth.nodeName);
+    const sandbox = (await list()).find((each) => each.pod === 'web' && each.container === 'POD');
+    expect(sandbox).toBeDefined();
+    await run('docker', ['kill', sandbox?.id ?? '']);
+    await house.until('web', 'runs again', (pod) => isReady(pod) && containerOf(pod, 'client').restartCount === 1);
+    const sandboxes = (await list()).filter((each) => each.pod === 'web' && each.container === 'POD');
+    expect(sandboxes).toHaveLength(1);
+    expect(sandboxes[0]?.id).not.toBe(sandbox?.id);
+    await eventually('the page is there', () => house.sh('web', 'wget -q -O - http://localhost/', 'client'));
   });
   it("can have the machine's network and address", async () => {
     await house.apply(podOf('on-host', [script(stay)], { hostNetwork: true }));

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createInstallation, eventually } from './installation.ts';
+import { conditionOf, housed, type PodHouse, type PodJson, podOf, script, stay } from './pods-fixture.ts';
+
+// The node as the agent tells of it, and pods that do not fit there.
+let house: PodHouse;
+let usageAfterMs: number;
+let node: { status: Record<string, Record<string, unknown>> };
+beforeAll(async () => {
+  const berth = await createInstallation('placing');
+  await berth.up();
+  const start = Date.now();
+  node = await eventually('usage is reported', async () => {
+    const found = JSON.parse(await berth.ok('get', 'node', berth.nodeName, '-o', 'json'));
+    return found.status.usage?.cpu ? found : undefined;
+  });
+  usageAfterMs = Date.now() - start;
+  house = housed(berth);
+});
+afterAll(() => house.berth.purge());
+
+describe('the node', () => {
+  it('tells what it uses seconds after it is there', () => {
+    expect(usageAfterMs).toBeLessThan(5_000);
+    expect(node.status.usage).toMatchObject({ cpu: expect.any(String), memory: expect.any(String), disk: expect.any(String) });
+  });
+  it('tells what it is and what it has', () => {
+    const { capacity, allocatable, nodeInfo, addresses, conditions, images } = node.status;
+    expect(Object.keys(capacity ?? {})).toEqual(expect.arrayContaining(['cpu', 'memory', 'pods']));
+    expect(Object.keys(allocatable ?? {})).toEqual(expect.arrayContaining(['cpu', 'memory', 'pods']));
+    expect(nodeInfo).toMatchObject({ operatingSystem: 'linux', containerRuntimeVersion: expect.stringMatching(/^docker:/) });
+    expect(addresses).toContainEqual({ type: 'InternalIP', address: expect.stringMatching(/^\d+\./) });
+    expect(conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
+    expect(JSON.stringify(images)).toContain('berth/busybox:latest');
+  });
+});
+
+describe('a pod that fits nowhere', () => {
+  const cpu = (requests: string) => ({ resources: { requests: { cpu: requests } } });
+  const isUnschedulable = (pod: PodJson) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable';
+
+  it('says so with the reasons counted, in its condition and in an event', async () => {
+    await house.apply(podOf('huge', [script(stay, cpu('1000'))]));
+    const pod = await house.until('huge', 'is unschedulable', isUnschedulable);
+    expect(pod.status.phase).toBe('Pending');
+    expect(conditionOf(pod, 'PodScheduled')).toMatchObject({
+      status: 'False',
+      message: expect.stringMatching(/^0\/1 nodes are available: 1 insufficient cpu/i),
+    });
+    const event = await eventually('the event is there', async () =>
+      (await house.events('huge')).find((each) => each.reason === 'FailedScheduling'),
+    );
+    expect(event).toMatchObject({
+      type: 'Warning',
+      message: expect.stringMatching(/^0\/1 nodes are available: 1 insufficient cpu/i),
+    });
+    expect(await house.row('huge')).toEqual({ ready: '0/1', status: 'Pending', restarts: 0 });
+  });
+
+  it('is placed as soon as another one leaves', async () => {
+    const allocatable = Number.parseFloat(
+      String(node.status.allocatable?.cpu).replace(/^(\d+)m$/, (_, milli) => String(Number(milli) / 1000)),
+    );
+    const most = String(allocatable * 0.7);
+    await house.apply(podOf('first', [script(stay, cpu(most))]));
+    await house.running('first');
+    await house.apply(podOf('second', [script(stay, cpu(most))]));
+    await house.until('second', 'is unschedulable', isUnschedulable);
+    await house.berth.ok('delete', 'pod', 'first');
+    await house.running('second');
+  });
+});
