@@ -24,9 +24,13 @@ export async function startBerth(port = 7553): Promise<BenchBerth> {
   const address = `127.0.0.1:${port}`;
   const words: string[] = [];
   const start = (...args: string[]): ChildProcess => {
-    const child = spawn(process.execPath, [...process.execArgv, launcher, ...args, '--data-dir', dataDir, '--log-level', 'warn'], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const child = spawn(
+      process.execPath,
+      [...process.execArgv, launcher, ...args, '--data-dir', dataDir, '--log-level', 'warn'],
+      {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
     child.stderr?.on('data', (chunk: Buffer) => {
       words.push(chunk.toString('utf8'));
       if (words.length > 50) words.shift();

@@ -12,6 +12,7 @@ export interface Engine {
   /** How many containers carry the label `key=value`, in any state. */
   count(label: string): Promise<number>;
   removeAll(label: string): Promise<void>;
+  hasImage(name: string): Promise<boolean>;
 }
 
 export const floorLabel = 'io.berth.bench=floor';
@@ -77,6 +78,11 @@ export function createEngine(
     async removePod(ids) {
       for (const id of ids) await remove(id);
     },
+    hasImage: (name) =>
+      call('GET', `/images/${name}/json`).then(
+        () => true,
+        () => false,
+      ),
     count: async (label) => (await listIds(label)).length,
     async removeAll(label) {
       for (const id of await listIds(label)) await remove(id);

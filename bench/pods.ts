@@ -17,6 +17,7 @@ interface Sample {
  */
 export async function benchPods(say: (text: string) => void): Promise<Figure[]> {
   const engine = createEngine({ sandbox: sandboxImage, container: image });
+  if (!(await engine.hasImage(image))) throw new Error(`image ${image} is not here: run hack/images first`);
   await engine.removeAll(floorLabel);
   const berth = await startBerth();
   try {
@@ -27,6 +28,9 @@ export async function benchPods(say: (text: string) => void): Promise<Figure[]> 
         for (const limit of limits) floors.get(limit)?.push(await floorRound(engine, count, limit));
         ours.push(await berthRound(berth, engine, count));
         say(`${count} pods, round ${round + 1}/${rounds}: berth ${ours.at(-1)?.run.toFixed(2)} s`);
+      }
+      for (const [limit, samples] of floors) {
+        say(`${count} pods, the engine alone, ${limit} at once: ${median(samples.map((sample) => sample.run)).toFixed(2)} s`);
       }
       const best = (pick: (sample: Sample) => number): number =>
         Math.min(...[...floors.values()].map((samples) => median(samples.map(pick))));
