@@ -1,5 +1,6 @@
 import { type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
+import { validateConditions } from '../../api/kinds/conditions.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
@@ -47,7 +48,7 @@ function validateObject({ kind }: KindStore, next: AnyObject, previous: AnyObjec
 }
 
 function validateStatus({ kind }: KindStore, next: AnyObject, previous: AnyObject): FieldViolation[] {
-  return kind.validateStatusUpdate?.(next, previous) ?? [];
+  return [...validateConditions(next.status), ...(kind.validateStatusUpdate?.(next, previous) ?? [])];
 }
 
 export function nameOf(object: AnyObject): ObjectName {

@@ -83,8 +83,12 @@ export class Door {
   refuse(error: unknown, call: AnyCall): StatusReply {
     const known: ApiError | undefined = asApiError(error);
     const requestId = this.options.requestId();
-    if (known && known.code !== 'INTERNAL') return toStatus(known, requestId);
-    this.options.log.error({ err: error, requestId, method: call.getPath() }, 'a call failed by a fault of this server');
+    const method = call.getPath();
+    if (known && known.code !== 'INTERNAL') {
+      this.options.log.debug({ requestId, method, code: known.code, reason: known.message }, 'a call was refused');
+      return toStatus(known, requestId);
+    }
+    this.options.log.error({ err: error, requestId, method }, 'a call failed by a fault of this server');
     return toStatus(known ?? internal(`internal error, request ${requestId}: the server's log says more`), requestId);
   }
 

@@ -1,3 +1,5 @@
+import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
 import { experimental, Server, type ServerCredentials } from '@grpc/grpc-js';
 import type { ServerPki } from '../auth/pki.ts';
 
@@ -32,14 +34,34 @@ export function createGrpcServer(): Server {
   });
 }
 
+/** Connections that have not finished their TLS handshake: no call can be on them, and grpc-js waits for them for ever. */
+const unfinished = new WeakMap<Server, Map<string, Socket>>();
+
 /** Listens and answers the port, which matters when 0 was asked for. */
 export function listen(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, port) => {
-      if (error) reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error }));
-      else resolve(port);
+      if (error) return reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error }));
+      followHandshakes(server);
+      resolve(port);
     });
   });
+}
+
+/** grpc-js does not offer its HTTP/2 servers, so they may be missing in a later version; a stop may take longer then. */
+function followHandshakes(server: Server): void {
+  const sockets = new Map<string, Socket>();
+  unfinished.set(server, sockets);
+  const peer = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`;
+  const { http2Servers } = server as unknown as { http2Servers?: ReadonlyMap<EventEmitter, unknown> };
+  for (const http2 of http2Servers?.keys() ?? []) {
+    http2.on('connection', (socket: Socket) => {
+      const key = peer(socket);
+      sockets.set(key, socket);
+      socket.once('close', () => sockets.delete(key));
+    });
+    http2.on('secureConnection', (socket: Socket) => sockets.delete(peer(socket)));
+  }
 }
 
 /** Lets running calls end for so long, then cuts them. */
@@ -50,5 +72,6 @@ export function drain(server: Server, graceMs: number): Promise<void> {
       clearTimeout(timer);
       resolve();
     });
+    for (const socket of unfinished.get(server)?.values() ?? []) socket.destroy();
   });
 }

@@ -107,8 +107,8 @@ test('the object door leaves the status alone, and the status door everything el
 });
 
 test('a status patch changes only the conditions that it names', async () => {
-  await server.client.pods.create(web('conditions'));
-  const target = { ...at('conditions'), subresource: 'status' } as const;
+  await server.client.pods.create(web('typed-conditions'));
+  const target = { ...at('typed-conditions'), subresource: 'status' } as const;
   await server.client.pods.patch(target, { status: { conditions: [{ type: 'A', status: 'True' }] } });
   const both = await server.client.pods.patch(target, { status: { conditions: [{ type: 'B', status: 'False' }] } });
   expect(both.status?.conditions?.map((each) => `${each.type}=${each.status}`)).toEqual(['A=True', 'B=False']);
@@ -233,4 +233,26 @@ test('a page in JSON keeps to the size of a page, however much larger than the s
     limit: 3,
   });
   expect(exact.items).toHaveLength(names.length);
+});
+
+test('a condition has a type, of which there is one, and a status', async () => {
+  await server.client.pods.create(web('merged-conditions'));
+  const patch = (conditions: object[]) =>
+    server.client.pods.patch({ ...at('merged-conditions'), subresource: 'status' }, { status: { conditions } });
+  const written = await patch([
+    { type: 'A', status: 'True' },
+    { type: 'B', status: 'False' },
+  ]);
+  expect(written.status?.conditions?.map(({ type }) => type)).toEqual(['A', 'B']);
+  await expect(patch([{ status: 'True' }, { type: 'C' }])).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    violations: [{ field: 'status.conditions[2].type' }, { field: 'status.conditions[3].status' }],
+  });
+  const conditions = [
+    { type: 'A', status: 'True' },
+    { type: 'A', status: 'False' },
+  ];
+  await expect(server.client.pods.updateStatus({ ...written, status: { conditions } })).rejects.toMatchObject({
+    violations: [{ field: 'status.conditions[1].type', reason: 'FieldValueDuplicate' }],
+  });
 });

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect as tcp } from 'node:net';
+import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { connect, type Scope, type WatchEvent } from '../../client/index.ts';
@@ -105,7 +108,9 @@ test('a version whose changes are no longer kept is expired, and so is one of an
 });
 
 test('a watcher that does not read is cut off and the others never notice', async () => {
-  const strict = await startServer({ watchLimits: { stallMs: 300 } });
+  const refused: string[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => refused.push(line) });
+  const strict = await startServer({ watchLimits: { stallMs: 1_000 }, log });
   const { resourceVersion } = (await strict.client.pods.create(pod('first'))).metadata!;
   const scope = { namespace: 'default', resourceVersion };
   // Nobody asks this one for its second batch, so flow control stops it.
@@ -122,9 +127,10 @@ test('a watcher that does not read is cut off and the others never notice', asyn
   };
   for (let i = 0; i < count; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => create(i + k)));
   expect(await fast).toHaveLength(count);
+  await opened;
+  // The watcher reads again only when the server has given it up, however long that takes.
+  await expect.poll(() => refused.some((line) => line.includes('RESOURCE_EXHAUSTED')), { timeout: 30_000 }).toBe(true);
   const end = (async () => {
-    await opened;
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
     while (!(await slow.next()).done);
   })();
   await expect(end).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
@@ -145,4 +151,26 @@ test('a watch resumes across a restart without a gap', async () => {
   expect(names(events)).toEqual(['ADDED b', 'DELETED a', 'ADDED c']);
   await two.stop();
   await two.remove();
+});
+
+test('a server with open watches and a silent connection stops at once, and the watches end normally', async () => {
+  const one = await startServer();
+  const silent = tcp(one.info.port, '127.0.0.1');
+  await once(silent, 'connect');
+  const made = await one.client.pods.create(pod('a'));
+  const scope = { namespace: 'default', resourceVersion: made.metadata!.resourceVersion };
+  const apart = connect(one.admin);
+  const watches = Array.from({ length: 20 }, () =>
+    apart.pods.watch(scope, { signal: new AbortController().signal })[Symbol.asyncIterator](),
+  );
+  await one.client.pods.create(pod('b'));
+  // Each has got the change, so each is open.
+  for (const watch of watches) expect((await watch.next()).value).toHaveLength(1);
+  const begun = performance.now();
+  const ends = watches.map((watch) => watch.next());
+  await one.stop();
+  expect(performance.now() - begun).toBeLessThan(3_000);
+  for (const end of ends) expect(await end).toMatchObject({ done: true });
+  apart.close();
+  await one.remove();
 });
