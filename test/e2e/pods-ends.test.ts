@@ -63,6 +63,18 @@ describe('a pod that is deleted', () => {
     expect(await timed(() => house.berth.ok('delete', 'pod', 'hurried', '--grace-period', '1'))).toBeLessThan(15);
     expect(await containersOf(house.berth.nodeName)).toEqual([]);
   });
+
+  it('is gone at once when that is forced, and its containers follow', async () => {
+    await house.apply(
+      podOf('forced', [script('trap "" TERM; while :; do sleep 0.1; done')], { terminationGracePeriodSeconds: 2 }),
+    );
+    await house.running('forced');
+    await house.berth.ok('delete', 'pod', 'forced', '--force', '--grace-period', '0');
+    expect((await house.berth.berth(['get', 'pod', 'forced'])).code).toBe(1);
+    await eventually('its containers are gone', async () =>
+      (await containersOf(house.berth.nodeName)).length === 0 ? true : undefined,
+    );
+  });
 });
 
 describe('an agent that is killed', () => {

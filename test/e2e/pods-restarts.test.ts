@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { containersOf } from './installation.ts';
+import { containersOf, eventually } from './installation.ts';
 import {
   conditionOf,
   configMap,
@@ -89,6 +89,16 @@ describe('a container that the restart policy wants again', () => {
     expect(containerOf(pod).state.waiting?.message).toMatch(/^back-off 20s /);
     const kept = await containersOf(house.berth.nodeName);
     expect(kept.filter((each) => each.pod === 'crashes' && each.container === 'main')).toHaveLength(1);
+  });
+
+  it('goes on waiting, with the same count, under an agent that was killed and started again', async () => {
+    process.kill(house.berth.pid('agent'), 'SIGKILL');
+    await eventually('the agent serves again', async () =>
+      (await house.sh('recovers', 'echo here')) === 'here\n' ? true : undefined,
+    );
+    const status = containerOf(await house.pod('crashes'));
+    expect(status).toMatchObject({ restartCount: 2, state: { waiting: { reason: 'CrashLoopBackOff' } } });
+    expect(status.state.waiting?.message).toMatch(/^back-off 20s /);
   });
 });
 
