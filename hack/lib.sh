@@ -47,7 +47,9 @@ ensure_npm() {
   command -v node >/dev/null || fail "Node.js 20 or newer is needed"
   if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
     step "installing npm packages"
-    npm ci --no-audit --no-fund --loglevel=error
+    # Not `npm ci`: it refuses a lock file that leaves out optional packages of other platforms, and a registry that does not have
+    # them all writes such a file. This installs what the lock says and leaves the file alone.
+    npm install --no-save --no-audit --no-fund --loglevel=error
   fi
 }
 
