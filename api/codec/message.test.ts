@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { ConfigMap } from '../generated/types.ts';
 import { decodeMessage, encodeMessage, messageType } from './message.ts';
 
 const POD = 'berth.core.v1.Pod';
@@ -37,4 +38,12 @@ it('gives plain objects', () => {
 
 it('refuses a name that the descriptors do not have', () => {
   expect(() => messageType('berth.core.v1.Nothing')).toThrow();
+});
+
+it('gives an entry of a map that leaves its value out an empty one', () => {
+  // binaryData = 3 and data = 2, each with the key "k" (field 1) alone.
+  const bytes = Buffer.from('1a030a016b12030a016b', 'hex');
+  const object = decodeMessage<ConfigMap>('berth.core.v1.ConfigMap', bytes);
+  expect(object).toEqual({ data: { k: '' }, binaryData: { k: Buffer.alloc(0) } });
+  expect(decodeMessage('berth.core.v1.ConfigMap', encodeMessage('berth.core.v1.ConfigMap', object))).toEqual(object);
 });

@@ -30,5 +30,24 @@ export function encodeMessage(messageName: string, value: object): Buffer {
  */
 export function decodeMessage<T extends object = Record<string, unknown>>(messageName: string, bytes: Uint8Array | Reader): T {
   const type = messageType(messageName);
-  return type.toObject(type.decode(bytes), plain) as T;
+  const value = type.toObject(type.decode(bytes), plain) as T;
+  for (const name of bytesMapsOf(type)) completeBytes((value as Record<string, Record<string, unknown> | undefined>)[name]);
+  return value;
+}
+
+const bytesMaps = new WeakMap<Type, readonly string[]>();
+
+/** The fields of a message that are maps of bytes: those of Secrets and ConfigMaps. */
+function bytesMapsOf(type: Type): readonly string[] {
+  let names = bytesMaps.get(type);
+  if (!names) {
+    names = type.fieldsArray.filter((field) => field.map && field.type === 'bytes').map(({ name }) => name);
+    bytesMaps.set(type, names);
+  }
+  return names;
+}
+
+/** An entry without its value has empty bytes, for which the library gives a list. */
+function completeBytes(map: Record<string, unknown> | undefined): void {
+  for (const key in map) if (Array.isArray(map[key])) map[key] = Buffer.alloc(0);
 }
