@@ -145,6 +145,7 @@ describe('a container that cannot start', () => {
       (each) => each.status.containerStatuses?.[0]?.state.waiting?.reason === 'ImagePullBackOff',
     );
     expect(containerOf(pod).state.waiting?.message).toContain(unreachable);
+    expect(containerOf(pod).state.waiting?.message).not.toContain('HTTP code');
     expect(pod.status.phase).toBe('Pending');
     const events = (await house.events('no-image')).map(({ type, reason, message }) => `${type} ${reason} ${message}`).join('\n');
     for (const part of ['Normal Pulling', 'Warning Failed Failed to pull image', 'Error: ErrImagePull', 'Normal BackOff'])

@@ -114,6 +114,14 @@ describe('errors of the engine', () => {
     expect(error).toMatchObject({ code, message: 'do it: No such thing: x' });
   });
 
+  it('keep the words of the engine only, whichever way the library hands them out', () => {
+    const streamed = Object.assign(new Error('(HTTP code 500) server error - Get "http://x/v2/": connection refused '), {
+      statusCode: 500,
+    });
+    const { code, message } = translate(streamed, 'pull image x', 'pull');
+    expect({ code, message }).toEqual({ code: 'unavailable', message: 'pull image x: Get "http://x/v2/": connection refused' });
+  });
+
   it('of the connection are unavailable, and what is translated stays', () => {
     const refused = Object.assign(new Error('connect ENOENT'), { code: 'ENOENT' });
     expect(translate(refused, 'list', 'container')).toMatchObject({ code: 'unavailable' });

@@ -62,10 +62,13 @@ function codeOf(failure: EngineFailure, subject: Subject): RuntimeErrorCode {
   return 'failed';
 }
 
+/** What the library puts before the engine's own words when it does not hand out its answer. */
+const libraryPrefix = /^\(HTTP code \d+\) [a-z ]+ - /;
+
 function wordsOf(failure: EngineFailure): string {
   const { json } = failure;
   if (typeof json === 'object' && json !== null && 'message' in json && typeof json.message === 'string')
     return json.message.trim();
   if (failure.statusCode === undefined) return `cannot reach the container engine: ${failure.message}`;
-  return failure.message.trim();
+  return failure.message.replace(libraryPrefix, '').trim();
 }
