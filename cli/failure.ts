@@ -18,6 +18,5 @@ export function describeFailure(error: unknown): string {
     const head = api.message.split(': ')[0] ?? api.message;
     return [`${head}:`, ...api.violations.map((violation) => `  ${violation.field}: ${violation.description}`)].join('\n');
   }
-  if (api.code === 'UNAVAILABLE') return `${api.message}; is Berth running? "berth up" starts it`;
   return api.message;
 }

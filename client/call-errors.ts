@@ -56,7 +56,7 @@ function messageOf(error: ServiceError, call: FailedCall): string {
 
 /** The library gives the cause as text only; these are the words a person needs. Only the message depends on them. */
 const plainCauses: readonly (readonly [RegExp, string])[] = [
-  [/ECONNREFUSED/, 'connection refused; is it running?'],
+  [/ECONNREFUSED/, 'connection refused; is it running? "berth up" starts it'],
   [/ENOTFOUND|EAI_AGAIN|Name resolution failed/, 'the name cannot be resolved'],
   [/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/, 'no way to it; check the address, the network and the firewall'],
   [/ECONNRESET|EPIPE|GOAWAY|Connection dropped|closed/i, 'the connection was lost'],

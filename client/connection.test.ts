@@ -83,7 +83,9 @@ describe('connection', () => {
     cleanups.push(client.close);
     const error = await failure(client.pods.get(key));
     expect(isUnavailable(error)).toBe(true);
-    expect(error.message).toBe('cannot reach the API server at 127.0.0.1:1: connection refused; is it running?');
+    expect(error.message).toBe(
+      'cannot reach the API server at 127.0.0.1:1: connection refused; is it running? "berth up" starts it',
+    );
   });
 
   it('says that the server has a certificate of another CA', async () => {

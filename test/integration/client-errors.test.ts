@@ -69,7 +69,7 @@ describe('a server that cannot be reached', () => {
   it('is UNAVAILABLE, with its address and the cause, for calls and for streams', async () => {
     const address = await freeAddress();
     const client = connectAs({ ...server.admin, address });
-    const message = `cannot reach the API server at ${address}: connection refused; is it running?`;
+    const message = `cannot reach the API server at ${address}: connection refused; is it running? "berth up" starts it`;
     const expected = { code: 'UNAVAILABLE', reason: 'ServiceUnavailable', message };
     expect(await failure(client.pods.list())).toMatchObject(expected);
     const { signal } = new AbortController();
