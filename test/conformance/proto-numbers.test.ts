@@ -88,7 +88,9 @@ describe('the numbers and types of the protos are those of Kubernetes', () => {
 
 const list = fileURLToPath(new URL('../../../shared/kubernetes-fields.txt', import.meta.url));
 
-describe.runIf(existsSync(list))('the checked-in field numbers', () => {
+// Only where the list itself is at hand; the fixture that was made from it is always checked above.
+const describeWithList = existsSync(list) ? describe : () => undefined;
+describeWithList('the checked-in field numbers', () => {
   it('are those of the list beside this clone', () => {
     expect(kubernetes).toEqual(parseFields(readFileSync(list, 'utf8')));
   });
