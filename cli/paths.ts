@@ -19,6 +19,11 @@ export function defaultNodeName(): string {
 
 export const defaultListen = '127.0.0.1:7443';
 
+/** How programs on this machine reach what listens there: an address that means "all of them" is none to connect to. */
+export function localAddress(listen: string): string {
+  return listen.replace(/^(0\.0\.0\.0|\[::\]):/, '127.0.0.1:');
+}
+
 /** The folders of an installation. */
 export function installation(dataDir: string) {
   return { dataDir, pki: join(dataDir, 'pki'), logs: join(dataDir, 'logs'), run: join(dataDir, 'run') } as const;

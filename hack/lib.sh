@@ -34,6 +34,10 @@ ensure_docker() {
   else
     step "starting dockerd"
     mkdir -p "$state"
+    # A killed engine leaves its pid file; the number may be somebody else's by now, and then the engine would not start.
+    if [ -f /var/run/docker.pid ] && [ "$(cat "/proc/$(cat /var/run/docker.pid)/comm" 2>/dev/null)" != dockerd ]; then
+      rm -f /var/run/docker.pid
+    fi
     setsid dockerd >"$state/dockerd.log" 2>&1 </dev/null &
     echo $! >"$state/dockerd.pid"
   fi

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { connect } from '../../client/index.ts';
 import { createLogger, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
-import { defaultDataDir, defaultListen } from '../paths.ts';
+import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
 interface ServerFlags extends DaemonFlags {
   readonly listen: string;
@@ -46,7 +46,7 @@ async function schedule(
   signal: AbortSignal,
 ): Promise<void> {
   const { runScheduler } = await import('../../scheduler/main.ts');
-  const client = connect(localConnection(flags.dataDir, address, 'scheduler'));
+  const client = connect(localConnection(flags.dataDir, localAddress(address), 'scheduler'));
   try {
     await runScheduler({ client, logger: logger.child({ component: 'scheduler' }) }, signal);
   } finally {

@@ -6,7 +6,7 @@ import { findCondition } from '../../api/meta/conditions.ts';
 import { type Client, connect, upsertContext } from '../../client/index.ts';
 import { localConnection } from '../daemon.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
-import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
+import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress } from '../paths.ts';
 import { isSupervised, type ProcessName, processPid, startLog, startSupervised, stopSupervised } from '../processes.ts';
 import { interruptSignal } from '../session.ts';
 
@@ -57,7 +57,7 @@ async function up(flags: UpFlags): Promise<void> {
     if (fresh.has('agent')) {
       startSupervised(flags.dataDir, 'agent', [
         '--server',
-        flags.listen,
+        localAddress(flags.listen),
         '--node-name',
         flags.nodeName,
         ...option('--sandbox-image', flags.sandboxImage),
@@ -86,7 +86,7 @@ async function waitForServer(flags: UpFlags): Promise<Client> {
   let last: unknown;
   while (Date.now() < deadline) {
     if (existsSync(join(installation(flags.dataDir).pki, 'admin.key'))) {
-      const client = connect(localConnection(flags.dataDir, flags.listen, 'admin'));
+      const client = connect(localConnection(flags.dataDir, localAddress(flags.listen), 'admin'));
       try {
         await client.namespaces.get({ name: 'default' }, { timeoutMs: 2_000 });
         return client;
@@ -142,7 +142,7 @@ async function writeContext(flags: UpFlags): Promise<void> {
   await upsertContext({
     name: 'berth',
     use: true,
-    options: { address: flags.listen, ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') },
+    options: { address: localAddress(flags.listen), ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') },
   });
 }
 
