@@ -23,7 +23,7 @@ export function conflict(subject: ErrorSubject, why: string): ApiError {
 
 /** The object breaks rules; all of them are listed. */
 export function invalid(subject: ErrorSubject, violations: readonly FieldViolation[]): ApiError {
-  const list = violations.map((violation) => `${violation.field}: ${violation.description}`).join('; ');
+  const list = violations.map(({ field, description }) => (field === '' ? description : `${field}: ${description}`)).join('; ');
   return new ApiError('INVALID_ARGUMENT', 'Invalid', `${named(subject)} is invalid: ${list}`, { subject, violations });
 }
 

@@ -45,3 +45,10 @@ it('says what is wrong in words, with a reason for programs', () => {
 it('does not repeat a long value in full', () => {
   expect(invalidValue('a', 'x'.repeat(5000), 'is long').description.length).toBeLessThan(120);
 });
+
+it('says no path for a violation of the whole object', () => {
+  const error = invalid({ kind: 'Pod', name: 'web' }, [
+    { field: '', description: 'wrong type', reason: 'FieldValueTypeInvalid' },
+  ]);
+  expect(error.message).toBe('pod "web" is invalid: wrong type');
+});
