@@ -51,6 +51,7 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: StorageEr
 export class WatchReader {
   readonly #iterator: AsyncIterator<readonly StorageEvent[]>;
   readonly #events: StorageEvent[] = [];
+  #pending: Promise<IteratorResult<readonly StorageEvent[]>> | undefined;
 
   constructor(watch: AsyncIterable<readonly StorageEvent[]>) {
     this.#iterator = watch[Symbol.asyncIterator]();
@@ -58,14 +59,23 @@ export class WatchReader {
 
   async take(count: number): Promise<string[]> {
     while (this.#events.length < count) {
-      const { value, done } = await this.#iterator.next();
+      const { value, done } = await this.next();
       if (done) throw new Error(`the watch ended after ${this.#events.length} of ${count} events`);
       this.#events.push(...value);
     }
     return this.#events.splice(0, count).map(eventText);
   }
 
+  /** Asks for the first events now: what the log has is read at the first question, and a compaction may come before it. */
+  start(): void {
+    this.#pending ??= this.#iterator.next();
+    // Whoever takes hears of a failure; nobody has to.
+    this.#pending.catch(() => undefined);
+  }
+
   next(): Promise<IteratorResult<readonly StorageEvent[]>> {
-    return this.#iterator.next();
+    const next = this.#pending ?? this.#iterator.next();
+    this.#pending = undefined;
+    return next;
   }
 }
