@@ -74,7 +74,7 @@ function tablePrinter(columns: readonly TableColumn[], kind: Kind, several: bool
     showLabels: flags.showLabels ?? false,
     showNamespace: (flags.allNamespaces ?? false) && kind.namespaced,
     namePrefix: several ? `${kind.singular}/` : '',
-    now: new Date(),
+    now: () => new Date(),
   });
 }
 

@@ -11,7 +11,7 @@ const rows = [
   { cells: ['web', '10.0.0.1', '2026-01-01T00:09:30Z'], name: 'web', namespace: 'default', labels: { app: 'web', a: 'b' } },
   { cells: ['a-long-name', '', ''], name: 'a-long-name', namespace: 'other' },
 ];
-const plain = { wide: false, headers: true, showLabels: false, showNamespace: false, namePrefix: '', now };
+const plain = { wide: false, headers: true, showLabels: false, showNamespace: false, namePrefix: '', now: () => now };
 
 describe('the table printer', () => {
   it('aligns columns and turns dates into ages', () => {
@@ -32,5 +32,13 @@ describe('the table printer', () => {
     const print = createTablePrinter(columns, { ...plain, namePrefix: 'pod/' });
     expect(print(rows.slice(0, 1))).toBe('NAME      AGE\npod/web   30s\n');
     expect(print(rows.slice(1))).toBe('pod/a-long-name   <unknown>\n');
+  });
+
+  it('counts ages anew for each row that comes', () => {
+    let at = now;
+    const print = createTablePrinter(columns, { ...plain, headers: false, now: () => at });
+    expect(print(rows.slice(0, 1))).toBe('web   30s\n');
+    at = new Date(now.getTime() + 60_000);
+    expect(print(rows.slice(0, 1))).toBe('web   90s\n');
   });
 });

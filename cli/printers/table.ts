@@ -8,7 +8,8 @@ export interface TableOptions {
   readonly showNamespace: boolean;
   /** Put before each name, e.g. "pod/". */
   readonly namePrefix: string;
-  readonly now: Date;
+  /** Ages are as of the moment of printing. */
+  readonly now: () => Date;
 }
 
 /**
@@ -33,7 +34,7 @@ export function createTablePrinter(
   const cellsOf = (row: TableRow): string[] => [
     ...(options.showNamespace ? [row.namespace ?? ''] : []),
     ...shown.map(({ column, index }) => {
-      const text = cellText(column, row.cells?.[index] ?? '', options.now);
+      const text = cellText(column, row.cells?.[index] ?? '', options.now());
       return index === 0 ? options.namePrefix + text : text;
     }),
     ...(options.showLabels ? [labelText(row.labels)] : []),
