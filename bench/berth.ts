@@ -48,7 +48,9 @@ export async function startBerth(port = 7553): Promise<BenchBerth> {
     }
   };
 
-  await until('the API server does not start', async () => existsSync(join(dataDir, 'pki', 'admin.key')));
+  await until('the API server does not start', async () =>
+    ['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(join(dataDir, 'pki', name))),
+  );
   const read = (name: string): string => readFileSync(join(dataDir, 'pki', name), 'utf8');
   const client = connect({
     address,

@@ -85,7 +85,7 @@ async function waitForServer(flags: UpFlags): Promise<Client> {
   const deadline = Date.now() + startTimeoutMs;
   let last: unknown;
   while (Date.now() < deadline) {
-    if (existsSync(join(installation(flags.dataDir).pki, 'admin.key'))) {
+    if (['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(join(installation(flags.dataDir).pki, name)))) {
       const client = connect(localConnection(flags.dataDir, localAddress(flags.listen), 'admin'));
       try {
         await client.namespaces.get({ name: 'default' }, { timeoutMs: 2_000 });

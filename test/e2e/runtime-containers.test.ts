@@ -111,7 +111,8 @@ describe('the Docker runtime', () => {
   it('reports a container that the kernel killed for its memory', async () => {
     const limits = { cpuShares: 512, cpuQuota: 50_000, memoryBytes: 16 * 1024 * 1024 };
     const app = await f.runShell('', {
-      command: ['sh', '-c', 'x=$(head -c 64m /dev/zero | cat | tr "\\0" a); exit 9'],
+      // The engine begins to listen for kills for memory a moment after the start and hears of one a moment later: both are given a second.
+      command: ['sh', '-c', 'sleep 1; tail /dev/zero; sleep 1; exit 9'],
       resources: limits,
     });
     // The stream of its log may end a moment before the engine calls it ended.
