@@ -1,9 +1,6 @@
-import type { Json, JsonObject } from '../api/meta/merge-patch.ts';
+import { isJsonObject, type Json, type JsonObject } from '../api/meta/merge-patch.ts';
 
 export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * The merge patch (RFC 7396) that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has differently are set,
@@ -14,9 +11,9 @@ export function computeApplyPatch(applied: JsonObject | undefined, wanted: JsonO
   const patch: JsonObject = {};
   for (const [key, value] of Object.entries(wanted)) {
     const current = live[key];
-    if (isObject(value) && isObject(current)) {
+    if (isJsonObject(value) && isJsonObject(current)) {
       const before = applied?.[key];
-      const inner = computeApplyPatch(isObject(before) ? before : undefined, value, current);
+      const inner = computeApplyPatch(isJsonObject(before) ? before : undefined, value, current);
       if (inner !== undefined) patch[key] = inner;
     } else if (!contains(current, value)) {
       patch[key] = value;
@@ -33,14 +30,15 @@ function contains(live: Json | undefined, wanted: Json): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => contains(live[at], item));
   }
-  if (isObject(wanted)) return isObject(live) && Object.entries(wanted).every(([key, value]) => contains(live[key], value));
+  if (isJsonObject(wanted))
+    return isJsonObject(live) && Object.entries(wanted).every(([key, value]) => contains(live[key], value));
   return live === wanted;
 }
 
 /** The manifest with itself noted in an annotation, so that the next apply knows which fields were ours. */
 export function withLastApplied(wanted: JsonObject): JsonObject {
-  const metadata = isObject(wanted.metadata) ? wanted.metadata : {};
-  const annotations = { ...(isObject(metadata.annotations) ? metadata.annotations : {}) };
+  const metadata = isJsonObject(wanted.metadata) ? wanted.metadata : {};
+  const annotations = { ...(isJsonObject(metadata.annotations) ? metadata.annotations : {}) };
   delete annotations[lastAppliedAnnotation];
   const note = JSON.stringify({ ...wanted, metadata: { ...metadata, annotations } });
   return { ...wanted, metadata: { ...metadata, annotations: { ...annotations, [lastAppliedAnnotation]: `${note}\n` } } };
@@ -48,12 +46,12 @@ export function withLastApplied(wanted: JsonObject): JsonObject {
 
 /** What was applied last, as the live object remembers it; undefined when it was not made by apply, or cannot be read. */
 export function readLastApplied(live: JsonObject): JsonObject | undefined {
-  const metadata = isObject(live.metadata) ? live.metadata : {};
-  const text = isObject(metadata.annotations) ? metadata.annotations[lastAppliedAnnotation] : undefined;
+  const metadata = isJsonObject(live.metadata) ? live.metadata : {};
+  const text = isJsonObject(metadata.annotations) ? metadata.annotations[lastAppliedAnnotation] : undefined;
   if (typeof text !== 'string') return undefined;
   try {
     const value = JSON.parse(text) as Json;
-    return isObject(value) ? value : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
