@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { registerAgent } from './commands/agent.ts';
+import { registerApiResources } from './commands/api-resources.ts';
 import { registerApply } from './commands/apply.ts';
+import { registerConfig } from './commands/config.ts';
 import { registerDelete } from './commands/delete.ts';
 import { registerDescribe } from './commands/describe.ts';
 import { registerDown } from './commands/down.ts';
@@ -33,6 +35,8 @@ export function createProgram(): Command {
     registerLogs,
     registerExec,
     registerWait,
+    registerApiResources,
+    registerConfig,
     registerServer,
     registerAgent,
     registerVersion,

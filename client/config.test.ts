@@ -2,7 +2,17 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError, configPath, listContexts, loadContext, removeContext, upsertContext, useContext } from './config.ts';
+import {
+  ConfigError,
+  configPath,
+  listContexts,
+  loadContext,
+  readConfig,
+  removeContext,
+  setContextNamespace,
+  upsertContext,
+  useContext,
+} from './config.ts';
 
 let folder: string;
 let path: string;
@@ -108,5 +118,22 @@ describe('contexts file', () => {
     await upsertContext({ name: 'local', options: local, use: true }, path);
     await expect(upsertContext({ name: 'x', options: local, use: true }, join(path, 'not-a-folder'))).rejects.toThrow();
     expect((await loadContext(undefined, path)).name).toBe('local');
+  });
+});
+
+describe('the namespace of a context', () => {
+  it('changes, and nothing else does', async () => {
+    await upsertContext({ name: 'local', options: local, use: true }, path);
+    await setContextNamespace('local', 'team', path);
+    expect(await loadContext(undefined, path)).toMatchObject({ namespace: 'team', options: local });
+    await expect(setContextNamespace('far', 'team', path)).rejects.toThrow(
+      `set context "far": ${path} has no such context (known: local)`,
+    );
+  });
+
+  it('is read as a part of the whole file, and no file is none', async () => {
+    expect(await readConfig(path)).toEqual({ path, file: undefined });
+    await upsertContext({ name: 'local', options: local, use: true }, path);
+    expect((await readConfig(path)).file?.contexts).toEqual([{ name: 'local', context: { cluster: 'local', user: 'local' } }]);
   });
 });

@@ -81,6 +81,11 @@ export async function loadContext(name?: string, path: string = configPath()): P
   };
 }
 
+/** The whole file, with what is secret in it, and where it is; no file: undefined. */
+export async function readConfig(path: string = configPath()): Promise<{ path: string; file: ConfigFile | undefined }> {
+  return { path, file: await read(path) };
+}
+
 /** All contexts; none when there is no file. */
 export async function listContexts(path: string = configPath()): Promise<ContextSummary[]> {
   const file = await read(path);
@@ -119,11 +124,23 @@ export async function upsertContext(context: NewContext, path: string = configPa
 /** Makes a context the current one. */
 export async function useContext(name: string, path: string = configPath()): Promise<void> {
   const file = await read(path);
-  if (!file?.contexts.some((entry) => entry.name === name)) {
-    const known = file?.contexts.map((entry) => entry.name).join(', ') || 'none';
-    throw new ConfigError(`use context "${name}": ${path} has no such context (known: ${known})`);
-  }
+  if (!file?.contexts.some((entry) => entry.name === name)) throw noContext(`use context "${name}"`, path, file);
   await writeSecretFile(path, printConfig({ ...file, 'current-context': name }));
+}
+
+/** Changes the namespace that commands of a context work in when they name none. */
+export async function setContextNamespace(name: string, namespace: string, path: string = configPath()): Promise<void> {
+  const file = await read(path);
+  if (!file?.contexts.some((entry) => entry.name === name)) throw noContext(`set context "${name}"`, path, file);
+  const contexts = file.contexts.map((entry) =>
+    entry.name === name ? { ...entry, context: { ...entry.context, namespace } } : entry,
+  );
+  await writeSecretFile(path, printConfig({ ...file, contexts }));
+}
+
+function noContext(what: string, path: string, file: ConfigFile | undefined): ConfigError {
+  const known = file?.contexts.map((entry) => entry.name).join(', ') || 'none';
+  return new ConfigError(`${what}: ${path} has no such context (known: ${known})`);
 }
 
 /**

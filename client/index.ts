@@ -27,10 +27,13 @@ export {
   listContexts,
   loadContext,
   type NewContext,
+  readConfig,
   removeContext,
+  setContextNamespace,
   upsertContext,
   useContext,
 } from './config.ts';
+export { type ConfigFile, emptyConfig } from './config-file.ts';
 export { connect } from './connect.ts';
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions, type EventType } from './events.ts';
 export type { IndexFunction, Lister } from './indexer.ts';

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { kinds } from '../../api/kinds/index.ts';
+import { printKinds } from './api-resources.ts';
+
+const some = kinds.filter((kind) => ['Namespace', 'Pod', 'Lease'].includes(kind.kind));
+
+it('shows kinds with their names, versions and whether they have namespaces', () => {
+  expect(printKinds(some, { headers: true })).toBe(
+    [
+      'NAME         SHORTNAMES   APIVERSION               NAMESPACED   KIND',
+      'namespaces   ns           v1                       false        Namespace',
+      'pods         po           v1                       true         Pod',
+      'leases                    coordination.k8s.io/v1   true         Lease',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('shows full names alone, and verbs when asked', () => {
+  expect(printKinds(some, { headers: true, output: 'name' })).toBe('namespaces\npods\nleases.coordination.k8s.io\n');
+  expect(printKinds(some, { headers: false, output: 'wide' })).toMatch(
+    /^namespaces +ns +v1 +false +Namespace +create,delete,deletecollection,get,list,patch,update,watch\n/,
+  );
+});
+
+it('shows every kind there is', () => {
+  expect(printKinds(kinds, { headers: false }).trim().split('\n')).toHaveLength(kinds.length);
+});

@@ -1,0 +1,58 @@
+import { type Command, Option } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
+import { kinds } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { plainTable } from '../printers/plain-table.ts';
+
+interface ApiResourcesFlags {
+  readonly output?: 'wide' | 'name';
+  readonly namespaced?: string;
+  readonly headers: boolean;
+  readonly sortBy?: 'name' | 'kind';
+}
+
+/** One registry serves all kinds, so each has the same. */
+const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+export function registerApiResources(program: Command): void {
+  program
+    .command('api-resources')
+    .description('Show the kinds of objects and what they may be called')
+    .addOption(new Option('-o, --output <format>', 'how to print').choices(['wide', 'name']))
+    .option('--namespaced <bool>', 'only kinds that live in a namespace (true), or that do not (false)')
+    .addOption(new Option('--sort-by <column>', 'in order of this column').choices(['name', 'kind']))
+    .option('--no-headers', 'without headings')
+    .action((flags: ApiResourcesFlags) => {
+      process.stdout.write(printKinds(chooseKinds(kinds, flags), flags));
+    });
+}
+
+function chooseKinds(all: readonly Kind[], { namespaced, sortBy }: ApiResourcesFlags): Kind[] {
+  if (namespaced !== undefined && namespaced !== 'true' && namespaced !== 'false')
+    throw badRequest(`--namespaced is "true" or "false", not "${namespaced}"`);
+  const chosen = all.filter((kind) => namespaced === undefined || String(kind.namespaced) === namespaced);
+  if (sortBy === undefined) return chosen;
+  const keyOf = (kind: Kind): string => (sortBy === 'name' ? kind.plural : kind.kind);
+  return chosen.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** The kinds as kubectl prints them: a table, or full names ("leases.coordination.k8s.io"). */
+export function printKinds(chosen: readonly Kind[], { output, headers }: ApiResourcesFlags): string {
+  if (output === 'name') return chosen.map((kind) => `${fullName(kind)}\n`).join('');
+  const wide = output === 'wide';
+  const headings = ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND', ...(wide ? ['VERBS'] : [])];
+  const rows = chosen.map((kind) => [
+    kind.plural,
+    kind.shortNames.join(','),
+    kind.apiVersion,
+    String(kind.namespaced),
+    kind.kind,
+    ...(wide ? [verbs.join(',')] : []),
+  ]);
+  return plainTable(headers ? headings : undefined, rows);
+}
+
+function fullName(kind: Kind): string {
+  const [group] = kind.apiVersion.split('/');
+  return kind.apiVersion.includes('/') ? `${kind.plural}.${group}` : kind.plural;
+}
