@@ -5,12 +5,13 @@ import type { ObjectsClient, Scope } from '../client/index.ts';
 
 /**
  * The rows of a kind as they change, until the signal aborts: first the rows there are (with `initial`), then one for each change.
- * A stream that ends is resumed behind the last row; where that is no longer possible it starts again from the present.
+ * A stream that ends is resumed behind the last row; where that is no longer possible it starts again from the present. Objects that
+ * are deleted give a last row, unless `deleted` is false.
  */
 export async function* followTable(
   objects: ObjectsClient,
   kind: Kind,
-  { initial, ...scope }: Scope & { readonly initial: boolean },
+  { initial, deleted = true, ...scope }: Scope & { readonly initial: boolean; readonly deleted?: boolean },
   signal: AbortSignal,
 ): AsyncIterable<Table> {
   let resourceVersion: string | undefined;
@@ -26,7 +27,7 @@ export async function* followTable(
         for (const { type, table } of changes) {
           if (type === 'BOOKMARK' || table === undefined) continue;
           resourceVersion = table.rows?.at(-1)?.resourceVersion ?? resourceVersion;
-          yield table;
+          if (deleted || type !== 'DELETED') yield table;
         }
       }
     } catch (error) {

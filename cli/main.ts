@@ -6,10 +6,12 @@ import { registerConfig } from './commands/config.ts';
 import { registerDelete } from './commands/delete.ts';
 import { registerDescribe } from './commands/describe.ts';
 import { registerDown } from './commands/down.ts';
+import { registerEvents } from './commands/events.ts';
 import { registerExec } from './commands/exec.ts';
 import { registerGet } from './commands/get.ts';
 import { registerLogs } from './commands/logs.ts';
 import { registerServer } from './commands/server.ts';
+import { registerTop } from './commands/top.ts';
 import { registerUp } from './commands/up.ts';
 import { packageVersion, registerVersion } from './commands/version.ts';
 import { registerWait } from './commands/wait.ts';
@@ -31,6 +33,8 @@ export function createProgram(): Command {
     registerApply,
     registerGet,
     registerDescribe,
+    registerEvents,
+    registerTop,
     registerDelete,
     registerLogs,
     registerExec,

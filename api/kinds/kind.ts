@@ -68,6 +68,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The fields that a field selector may name, besides metadata.name and metadata.namespace. Absent reads as "". */
   readonly selectableFields: Readonly<Record<string, FieldReader<T>>>;
   readonly columns: readonly Column<T>[];
+  /** The `date` column that lists are shown in order of, the oldest first; absent: in order of names. */
+  readonly shownInOrderOf?: string;
   readonly lifecycle?: Lifecycle<T>;
 }
 

@@ -4,7 +4,9 @@ import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts'
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
 import { followTable } from '../follow.ts';
+import { listAllJson, listAllRows } from '../listing.ts';
 import { type ObjectOutput, printObjects } from '../printers/objects.ts';
+import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
 import { parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
@@ -20,9 +22,6 @@ interface GetFlags {
   readonly showLabels?: boolean;
   readonly ignoreNotFound?: boolean;
 }
-
-/** Objects a page: the server sends less when they are large. */
-const pageSize = 500;
 
 export function registerGet(program: Command): void {
   program
@@ -89,35 +88,30 @@ function scopeOf(session: Session, kind: Kind, flags: GetFlags) {
 async function readTable(session: Session, { kind, names }: ResourceArgument, flags: GetFlags) {
   const { objects } = session.client;
   const tables: Table[] = [];
-  if (names.length > 0) {
+  if (names.length === 0) tables.push(await listAllRows(objects, kind, scopeOf(session, kind, flags)));
+  else
     for (const key of keysOf(session, kind, names, flags)) {
       const table = await orNothing(objects.getTable(kind.kind, key), flags);
       if (table) tables.push(table);
     }
-  } else {
-    await eachPage(async (token) => {
-      const page = await objects.listTable(kind.kind, { ...scopeOf(session, kind, flags), continue: token, limit: pageSize });
-      tables.push(page.table);
-      return page.metadata.continue;
-    });
-  }
-  return { columns: tables[0]?.columns ?? [], rows: tables.flatMap((table) => table.rows ?? []) };
+  const columns = tables[0]?.columns ?? [];
+  return {
+    columns,
+    rows: orderRows(
+      kind,
+      columns,
+      tables.flatMap((table) => table.rows ?? []),
+    ),
+  };
 }
 
 async function readJson(session: Session, { kind, names }: ResourceArgument, flags: GetFlags): Promise<JsonObject[]> {
   const { objects } = session.client;
+  if (names.length === 0) return await listAllJson(objects, kind, scopeOf(session, kind, flags));
   const found: JsonObject[] = [];
-  if (names.length > 0) {
-    for (const key of keysOf(session, kind, names, flags)) {
-      const object = await orNothing(objects.get(kind.kind, key), flags);
-      if (object) found.push(object);
-    }
-  } else {
-    await eachPage(async (token) => {
-      const page = await objects.list(kind.kind, { ...scopeOf(session, kind, flags), continue: token, limit: pageSize });
-      found.push(...page.items);
-      return page.metadata.continue;
-    });
+  for (const key of keysOf(session, kind, names, flags)) {
+    const object = await orNothing(objects.get(kind.kind, key), flags);
+    if (object) found.push(object);
   }
   return found;
 }
@@ -126,12 +120,6 @@ function keysOf(session: Session, kind: Kind, names: readonly string[], flags: G
   if (flags.selector || flags.fieldSelector) throw badRequest('names and selectors cannot be given together');
   if (flags.allNamespaces && kind.namespaced) throw badRequest('a name cannot be looked up in all namespaces; give one with -n');
   return names.map((name) => ({ namespace: kind.namespaced ? session.namespace : undefined, name }));
-}
-
-async function eachPage(read: (token: string | undefined) => Promise<string | undefined>): Promise<void> {
-  let token: string | undefined;
-  do token = (await read(token)) || undefined;
-  while (token !== undefined);
 }
 
 async function orNothing<T>(found: Promise<T>, flags: GetFlags): Promise<T | undefined> {
@@ -152,10 +140,12 @@ async function watchTable(session: Session, wanted: readonly ResourceArgument[],
   const nameSelector = names[0] === undefined ? undefined : `metadata.name=${names[0]}`;
   const scope = { ...scopeOf(session, kind, flags), ...(nameSelector ? { fieldSelector: nameSelector } : {}) };
   const signal = interruptSignal();
+  let columns: readonly TableColumn[] = [];
   let print: ((rows: readonly TableRow[]) => string) | undefined;
   for await (const table of followTable(session.client.objects, kind, { ...scope, initial: !flags.watchOnly }, signal)) {
-    if (table.columns?.length) print ??= tablePrinter(table.columns, kind, false, flags);
+    if (table.columns?.length) columns = table.columns;
+    if (columns.length > 0) print ??= tablePrinter(columns, kind, false, flags);
     const rows = table.rows ?? [];
-    if (print && rows.length > 0) process.stdout.write(print(rows));
+    if (print && rows.length > 0) process.stdout.write(print(orderRows(kind, columns, rows)));
   }
 }

@@ -29,4 +29,5 @@ export const event = defineKind<Event>()({
     source: (object) => object.source?.component ?? object.reportingComponent ?? '',
   },
   columns: eventColumns,
+  shownInOrderOf: 'LAST SEEN',
 });

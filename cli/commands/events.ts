@@ -1,0 +1,107 @@
+import { type Command, Option } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
+import type { Table, TableColumn } from '../../api/generated/types.ts';
+import { kindNamed } from '../../api/kinds/index.ts';
+import type { Scope } from '../../client/index.ts';
+import { eventColumns, eventRows } from '../events/event-rows.ts';
+import { lastSeenText } from '../events/event-times.ts';
+import { followTable } from '../follow.ts';
+import { listAllJson, listAllRows } from '../listing.ts';
+import { printObjects } from '../printers/objects.ts';
+import { orderRows } from '../printers/row-order.ts';
+import { createTablePrinter } from '../printers/table.ts';
+import { parseResourceArguments } from '../resource-args.ts';
+import { type GlobalFlags, interruptSignal, type Session, withSession } from '../session.ts';
+
+interface EventsFlags {
+  readonly allNamespaces?: boolean;
+  readonly for?: string;
+  readonly types?: string;
+  readonly watch?: boolean;
+  readonly headers: boolean;
+  readonly output?: 'json' | 'yaml';
+}
+
+const events = kindNamed('Event');
+
+export function registerEvents(program: Command): void {
+  program
+    .command('events')
+    .description('Show what happened, the latest last')
+    .option('-A, --all-namespaces', 'in all namespaces')
+    .option('--for <object>', 'only to this object, e.g. pod/web')
+    .option('--types <types>', 'only these types: Normal, Warning')
+    .option('-w, --watch', 'go on showing what happens')
+    .option('--no-headers', 'without headings')
+    .addOption(new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml']))
+    .action(async (flags: EventsFlags, command: Command) => {
+      const asked = command.optsWithGlobals<GlobalFlags>().namespace;
+      await withSession(command, (session) => showEvents(session, { ...flags, askedNamespace: asked }));
+    });
+}
+
+interface Wanted extends EventsFlags {
+  /** The namespace that the command line names. */
+  readonly askedNamespace: string | undefined;
+}
+
+async function showEvents(session: Session, flags: Wanted): Promise<void> {
+  const types = (flags.types ?? '').split(',').filter(Boolean);
+  const about = flags.for === undefined ? undefined : parseObject(flags.for);
+  // Events about what has no namespace are kept in one that nobody would guess: they are looked for in all of them.
+  const everywhere = flags.allNamespaces === true || (about?.namespaced === false && flags.askedNamespace === undefined);
+  const scope = { namespace: everywhere ? undefined : session.namespace, fieldSelector: about?.fieldSelector };
+  if (flags.output !== undefined) return await printWhole(session, scope, types, flags.output);
+  const show = createPrinter(types, flags);
+  let printed = 0;
+  for await (const table of readTables(session, scope, flags.watch === true)) {
+    const { text, rows } = show(table);
+    process.stdout.write(text);
+    printed += rows;
+  }
+  if (printed === 0 && !flags.watch)
+    process.stderr.write(`No events found${everywhere ? '' : ` in ${session.namespace} namespace`}.\n`);
+}
+
+/** Which events are about this object. */
+function parseObject(word: string): { readonly fieldSelector: string; readonly namespaced: boolean } {
+  const [only, more] = parseResourceArguments([word]);
+  const [name] = only?.names ?? [];
+  if (!only || more || name === undefined) throw badRequest(`--for names one object, e.g. pod/web, not "${word}"`);
+  const { kind, namespaced } = only.kind;
+  return { fieldSelector: `involvedObject.kind=${kind},involvedObject.name=${name}`, namespaced };
+}
+
+/** What there is, and with `watch` what comes until the person has seen enough. */
+async function* readTables(session: Session, scope: Scope, watch: boolean): AsyncIterable<Table> {
+  const { objects } = session.client;
+  if (!watch) yield await listAllRows(objects, events, scope);
+  else yield* followTable(objects, events, { ...scope, initial: true, deleted: false }, interruptSignal());
+}
+
+/** Columns stand in the first table only; widths grow from table to table. */
+function createPrinter(types: readonly string[], flags: EventsFlags) {
+  const print = createTablePrinter(eventColumns, {
+    wide: false,
+    headers: flags.headers,
+    showLabels: false,
+    showNamespace: flags.allNamespaces === true,
+    namePrefix: '',
+    now: () => new Date(),
+  });
+  let columns: readonly TableColumn[] = [];
+  return (table: Table): { readonly text: string; readonly rows: number } => {
+    if (table.columns?.length) columns = table.columns;
+    const rows = eventRows(columns, orderRows(events, columns, table.rows ?? []), { types, nowMs: Date.now() });
+    return { text: rows.length === 0 ? '' : print(rows), rows: rows.length };
+  };
+}
+
+async function printWhole(session: Session, scope: Scope, types: readonly string[], output: 'json' | 'yaml'): Promise<void> {
+  const wanted = new Set(types.map((type) => type.toLowerCase()));
+  const all = await listAllJson(session.client.objects, events, scope);
+  const shown = all
+    .filter((event) => wanted.size === 0 || wanted.has(String(event.type).toLowerCase()))
+    .toSorted((a, b) => Date.parse(lastSeenText(a)) - Date.parse(lastSeenText(b)));
+  process.stdout.write(printObjects(shown, output, { single: false }));
+}

@@ -1,0 +1,34 @@
+import type { Table } from '../api/generated/types.ts';
+import type { Kind } from '../api/kinds/kind.ts';
+import type { JsonObject, ObjectsClient, Scope } from '../client/index.ts';
+
+/** Objects a page: the server sends less when they are large. */
+const pageSize = 500;
+
+/** All objects that the scope names, page by page. */
+export async function listAllJson(objects: ObjectsClient, kind: Kind, scope: Scope): Promise<JsonObject[]> {
+  const found: JsonObject[] = [];
+  await eachPage(async (token) => {
+    const page = await objects.list(kind.kind, { ...scope, continue: token, limit: pageSize });
+    found.push(...page.items);
+    return page.metadata.continue;
+  });
+  return found;
+}
+
+/** The same as one table. */
+export async function listAllRows(objects: ObjectsClient, kind: Kind, scope: Scope): Promise<Table> {
+  const tables: Table[] = [];
+  await eachPage(async (token) => {
+    const page = await objects.listTable(kind.kind, { ...scope, continue: token, limit: pageSize });
+    tables.push(page.table);
+    return page.metadata.continue;
+  });
+  return { columns: tables[0]?.columns ?? [], rows: tables.flatMap((table) => table.rows ?? []) };
+}
+
+async function eachPage(read: (token: string | undefined) => Promise<string | undefined>): Promise<void> {
+  let token: string | undefined;
+  do token = (await read(token)) || undefined;
+  while (token !== undefined);
+}

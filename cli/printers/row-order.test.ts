@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { kinds } from '../../api/kinds/index.ts';
+import { orderRows } from './row-order.ts';
+
+const columns = [{ name: 'LAST SEEN', type: 'date' }, { name: 'REASON' }];
+const rows = [
+  { cells: ['2026-01-01T10:00:02Z', 'second'] },
+  { cells: ['<unknown>', 'whenever'] },
+  { cells: ['2026-01-01T10:00:02.5Z', 'third'] },
+  { cells: ['2026-01-01T10:00:01Z', 'first'] },
+];
+
+it("puts rows in order of the kind's column of time, and leaves those of other kinds alone", () => {
+  const order = orderRows({ shownInOrderOf: 'LAST SEEN' }, columns, rows);
+  expect(order.map((row) => row.cells?.[1])).toEqual(['whenever', 'first', 'second', 'third']);
+  expect(orderRows({}, columns, rows)).toBe(rows);
+});
+
+it('is asked for only by kinds that have the column, with dates in it', () => {
+  const asking = kinds.filter((kind) => kind.shownInOrderOf !== undefined);
+  expect(asking.map(({ kind }) => kind)).toEqual(['Event']);
+  for (const kind of asking) expect(kind.columns.find(({ name }) => name === kind.shownInOrderOf)?.type).toBe('date');
+});
