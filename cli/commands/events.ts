@@ -4,7 +4,7 @@ import type { Table, TableColumn } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Scope } from '../../client/index.ts';
 import { eventColumns, eventRows } from '../events/event-rows.ts';
-import { lastSeenText } from '../events/event-times.ts';
+import { compareEvents } from '../events/event-times.ts';
 import { followTable } from '../follow.ts';
 import { listAllJson, listAllRows } from '../listing.ts';
 import { printObjects } from '../printers/objects.ts';
@@ -100,8 +100,6 @@ function createPrinter(types: readonly string[], flags: EventsFlags) {
 async function printWhole(session: Session, scope: Scope, types: readonly string[], output: 'json' | 'yaml'): Promise<void> {
   const wanted = new Set(types.map((type) => type.toLowerCase()));
   const all = await listAllJson(session.client.objects, events, scope);
-  const shown = all
-    .filter((event) => wanted.size === 0 || wanted.has(String(event.type).toLowerCase()))
-    .toSorted((a, b) => Date.parse(lastSeenText(a)) - Date.parse(lastSeenText(b)));
+  const shown = all.filter((event) => wanted.size === 0 || wanted.has(String(event.type).toLowerCase())).toSorted(compareEvents);
   process.stdout.write(printObjects(shown, output, { single: false }));
 }

@@ -16,6 +16,17 @@ it("puts rows in order of the kind's column of time, and leaves those of other k
   expect(orderRows({}, columns, rows)).toBe(rows);
 });
 
+it('orders events of one second by when they were made, which their names tell', () => {
+  const cells = ['2026-01-01T10:00:02Z'];
+  const names = ['b.19f5e3a1', 'a.19f5e3a2', 'z.x.19f5e3a0'];
+  const order = orderRows(
+    { shownInOrderOf: 'LAST SEEN' },
+    columns,
+    names.map((name) => ({ name, cells })),
+  );
+  expect(order.map((row) => row.name)).toEqual(['z.x.19f5e3a0', 'b.19f5e3a1', 'a.19f5e3a2']);
+});
+
 it('is asked for only by kinds that have the column, with dates in it', () => {
   const asking = kinds.filter((kind) => kind.shownInOrderOf !== undefined);
   expect(asking.map(({ kind }) => kind)).toEqual(['Event']);

@@ -9,7 +9,13 @@ export function orderRows(
 ): readonly TableRow[] {
   const at = columns.findIndex(({ name }) => name !== undefined && name === kind.shownInOrderOf);
   if (at < 0) return rows;
-  return rows.toSorted((a, b) => timeOf(a, at) - timeOf(b, at));
+  return rows.toSorted((a, b) => timeOf(a, at) - timeOf(b, at) || compareBirths(a.name ?? '', b.name ?? ''));
+}
+
+/** Names of events end in the millisecond they were made in, which orders those of one second. */
+export function compareBirths(a: string, b: string): number {
+  const [left, right] = [a.slice(a.lastIndexOf('.') + 1), b.slice(b.lastIndexOf('.') + 1)];
+  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 /** A row without a time is older than all. */
