@@ -1,8 +1,12 @@
 import type { Figure } from './figure.ts';
 import { benchPods } from './pods.ts';
+import { benchSchedulerDecision } from './scheduler-decision.ts';
 
 /** Every benchmark by its name; each prints what it does to standard error and returns its figures. */
-const benches: Readonly<Record<string, (say: (text: string) => void) => Promise<Figure[]>>> = { pods: benchPods };
+const benches: Readonly<Record<string, (say: (text: string) => void) => Promise<Figure[]>>> = {
+  pods: benchPods,
+  'scheduler-decision': benchSchedulerDecision,
+};
 
 const [name = ''] = process.argv.slice(2);
 const bench = benches[name];
