@@ -21,8 +21,9 @@ export interface NodeFacts {
 /** Kubernetes' figures: less than 100 MiB of memory, or a twentieth of the disk, is pressure. */
 const memoryPressureBytes = 100 * 1024 * 1024;
 const diskPressureFraction = 0.95;
-/** Only the largest are told, as in Kubernetes: an image list must not make the node a large object. */
+/** Only the largest are told, each with a few of its names, as in Kubernetes: an image list must not make the node a large object. */
 const maxImages = 50;
+const maxNamesPerImage = 5;
 
 /** The labels that say what the machine is; a user's labels beside them are kept. */
 export function nodeLabels(name: string, inventory: MachineInventory): Record<string, string> {
@@ -77,9 +78,10 @@ function pressure(type: string, present: boolean, yes: string, no: string): Node
 
 function imagesOf(images: readonly LocalImage[]): ContainerImage[] {
   return images
+    .filter(({ names }) => names.length > 0)
     .toSorted((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? -1 : 1))
     .slice(0, maxImages)
-    .map((image) => ({ names: [...image.names], sizeBytes: image.sizeBytes }));
+    .map((image) => ({ names: image.names.slice(0, maxNamesPerImage), sizeBytes: image.sizeBytes }));
 }
 
 /** The text of a status without its heartbeats: another text is a change that is worth a write. */

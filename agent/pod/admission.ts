@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/generated/types.ts';
+import { hostPortKey, hostPorts, isSameHostPort } from '../../api/kinds/pod/host-ports.ts';
 import { type Amounts, podRequests } from '../../api/kinds/pod/resources.ts';
-import { portMappings } from '../config/container-config.ts';
 
 /** Why a pod will not run here, in Kubernetes' words. */
 export interface Refusal {
@@ -18,20 +18,12 @@ export function decideAdmission(pod: Pod, admitted: readonly Pod[], allocatable:
 }
 
 function portConflict(pod: Pod, admitted: readonly Pod[]): Refusal | undefined {
-  const wanted = portMappings(pod);
+  const wanted = hostPorts(pod);
   if (wanted.length === 0) return undefined;
-  const taken = admitted.flatMap(portMappings);
-  const isAny = (ip: string) => ip === '' || ip === '0.0.0.0' || ip === '::';
-  const clash = wanted.find((port) =>
-    taken.some(
-      (other) =>
-        other.hostPort === port.hostPort &&
-        other.protocol === port.protocol &&
-        (isAny(other.hostIP) || isAny(port.hostIP) || other.hostIP === port.hostIP),
-    ),
-  );
+  const taken = admitted.flatMap(hostPorts);
+  const clash = wanted.find((port) => taken.some((other) => isSameHostPort(port, other)));
   if (clash === undefined) return undefined;
-  const message = `Pod was rejected: host port ${clash.hostPort}/${clash.protocol} is taken by another pod of this node`;
+  const message = `Pod was rejected: host port ${hostPortKey(clash)} is taken by another pod of this node`;
   return { reason: 'NodePorts', message };
 }
 
