@@ -4,7 +4,7 @@ import type { Pod } from '../../api/generated/types.ts';
 import { node, pod } from '../../test/builders/index.ts';
 import { podInfo } from '../framework/pod-info.ts';
 import { createCache } from './cache.ts';
-import { createNodeTable } from './node-table.ts';
+import { createNodeTable, type NodeTable } from './node-table.ts';
 
 /** What may happen, to one of a few pods and nodes. */
 type Step =
@@ -29,7 +29,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ kind: 'sync' } as const),
 );
 
-const podOf = (which: number) => pod(`p${which}`).requests({ cpu: `${100 * (which + 1)}m`, memory: `${which + 1}Mi` });
+/** Every second one wants a host port, on one of two addresses or on all. */
+const portsOf = (which: number) =>
+  which % 2 === 0
+    ? [{ containerPort: 1, hostPort: 80, protocol: 'TCP', hostIP: ['', '10.0.0.1', '10.0.0.2', ''][which / 2]! }]
+    : [];
+const podOf = (which: number) =>
+  pod(`p${which}`)
+    .container('main', { ports: portsOf(which) })
+    .requests({ cpu: `${100 * (which + 1)}m`, memory: `${which + 1}Mi` });
 const at = <T extends { metadata?: object }>(object: T, resourceVersion: number): T => ({
   ...object,
   metadata: { ...object.metadata, resourceVersion: String(resourceVersion) },
@@ -75,8 +83,10 @@ describe('cache and node table', () => {
         const versions = new Map<number, number>();
         for (const [time, given] of steps.entries()) {
           const version = time + 1;
-          if (given.kind === 'sync') cache.sync(table);
-          else if (given.kind === 'node') {
+          if (given.kind === 'sync') {
+            cache.sync(table);
+            checkImages(table);
+          } else if (given.kind === 'node') {
             versions.set(given.node, versions.get(given.node) ?? version);
             cache.setNode(at(nodeOf(given.node, given.cpu, versions.get(given.node)!), version));
           } else if (given.kind === 'nodeGone') {
@@ -93,10 +103,14 @@ describe('cache and node table', () => {
           const { allocatableCpu, podCount, requestedCpu, requestedMemory } = table.columns;
           expect(table.rowOf(name)).toBe(row);
           expect(table.pods[row]?.size).toBe(podCount[row]);
+          const ports = [...table.pods[row]!.values()].flatMap(({ hostPorts }) => hostPorts);
+          expect([...table.hostPorts[row]!.values()].flat().sort(byAddress)).toEqual(ports.sort(byAddress));
+          expect(table.columns.hostPorts[row]).toBe(ports.length);
           return [name, allocatableCpu[row], podCount[row], requestedCpu[row], requestedMemory[row]];
         });
         expect(rows.sort()).toEqual(reference.rows());
-        for (const name of ['ready', 'unschedulable', 'hardTaints', 'softTaints'] as const)
+        checkImages(table);
+        for (const name of ['ready', 'unschedulable', 'hardTaints', 'softTaints', 'hostPorts'] as const)
           expect(table.sums[name]).toBe(table.columns[name].slice(0, table.count).reduce((sum, flag) => sum + flag, 0));
 
         function applyToPod(given: PodStep, version: number): void {
@@ -144,8 +158,25 @@ describe('cache and node table', () => {
   });
 });
 
+const byAddress = (a: { ip: string }, b: { ip: string }): number => (a.ip < b.ip ? -1 : Number(a.ip > b.ip));
+
+/** A node of so many CPUs has these images; "none" is nowhere. */
+const imagesOf = (cpu: number) => ({ 'even:1': cpu % 2 === 0 ? cpu : 0, 'small:1': cpu < 4 ? 1 : 0, 'none:1': 0 });
+
+function checkImages(table: NodeTable): void {
+  const present = table.names.map((_, row) => imagesOf(table.columns.allocatableCpu[row]! / 1000));
+  for (const name of ['even:1', 'small:1', 'none:1'] as const) {
+    const sizes = present.map((images) => images[name]);
+    const column = table.image(name);
+    expect(column?.nodes ?? 0).toBe(sizes.filter((size) => size > 0).length);
+    if (column) expect([...column.sizes.slice(0, table.count)]).toEqual(sizes);
+  }
+}
+
 function nodeOf(which: number, cpu: number, incarnation: number) {
   const plain = node(`n${which}`).capacity({ cpu: String(cpu) });
   const built = (cpu % 2 === 0 ? plain.unschedulable().taint('k', 'NoSchedule').ready(false) : plain).build();
+  const present = Object.entries(imagesOf(cpu)).filter(([, size]) => size > 0);
+  built.status!.images = present.map(([name, sizeBytes]) => ({ names: [name], sizeBytes }));
   return { ...built, metadata: { ...built.metadata, uid: `uid-n${which}-${incarnation}` } };
 }

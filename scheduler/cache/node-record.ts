@@ -1,6 +1,8 @@
 import type { Node, Quantity, Taint } from '../../api/generated/types.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
+import { addPorts, type PortsByKey, removePorts } from './host-ports.ts';
+import { type Images, imagesOf } from './image-columns.ts';
 import { type ColumnName, columnNames, type NodeRow } from './node-table.ts';
 import { isSettled, nextReading, type Reading, type RecentPlacement } from './usage.ts';
 
@@ -17,16 +19,29 @@ export interface NodeRecord {
   readonly recent: Map<string, RecentPlacement>;
   readonly figures: Figures;
   readonly extended: Extended;
+  readonly hostPorts: PortsByKey;
+  images: Images;
 }
 
 export function createNodeRecord(name: string): NodeRecord {
   const figures = Object.fromEntries(columnNames.map((column) => [column, 0])) as Figures;
   figures.usageAt = Number.NEGATIVE_INFINITY;
-  return { name, node: undefined, reading: undefined, pods: new Map(), recent: new Map(), figures, extended: new Map() };
+  return {
+    name,
+    node: undefined,
+    reading: undefined,
+    pods: new Map(),
+    recent: new Map(),
+    figures,
+    extended: new Map(),
+    hostPorts: new Map(),
+    images: new Map(),
+  };
 }
 
 export function rowOf(record: NodeRecord, node: Node): NodeRow {
-  return { name: record.name, node, figures: record.figures, extended: record.extended, pods: record.pods };
+  const { name, figures, extended, pods, hostPorts, images } = record;
+  return { name, node, figures, extended, pods, hostPorts, images };
 }
 
 /** `placedAt`: when the pod came to the node, on the scheduler's clock. */
@@ -34,6 +49,7 @@ export function addPod(record: NodeRecord, pod: PodInfo, time: { readonly placed
   record.pods.set(pod.uid, pod);
   record.recent.set(pod.uid, { pod, at: time.placedAt });
   addSums(record, pod, 1);
+  addPorts(record.hostPorts, pod.hostPorts);
   refreshRecent(record, time.now);
 }
 
@@ -43,11 +59,13 @@ export function removePod(record: NodeRecord, uid: string, now: number): void {
   record.pods.delete(uid);
   record.recent.delete(uid);
   addSums(record, pod, -1);
+  removePorts(record.hostPorts, pod.hostPorts);
   refreshRecent(record, now);
 }
 
 /** Puts the node's own figures in place of the former; its pods and their sums stay. */
 export function setNode(record: NodeRecord, node: Node, now: number): void {
+  record.images = imagesOf(node, record.node, record.images);
   record.node = node;
   const allocatable = node.status?.allocatable ?? {};
   const capacity = node.status?.capacity ?? allocatable;
@@ -88,6 +106,7 @@ function addSums(record: NodeRecord, pod: PodInfo, sign: 1 | -1): void {
   figures.requestedMemory += sign * pod.requests.memory;
   figures.requestedStorage += sign * pod.requests.ephemeralStorage;
   figures.podCount += sign;
+  figures.hostPorts += sign * pod.hostPorts.length;
   figures.scoringCpu += sign * pod.scoringCpuMilli;
   figures.scoringMemory += sign * pod.scoringMemory;
   for (const [name, amount] of pod.requests.extended) {

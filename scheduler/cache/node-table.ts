@@ -1,5 +1,7 @@
 import type { Node } from '../../api/generated/types.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
+import type { PortsInUse } from './host-ports.ts';
+import { createImageColumns, type ImageColumn, type Images } from './image-columns.ts';
 
 /**
  * The figures kept for every node, one typed array each. CPU in milli-cores, memory and storage in bytes, times in milliseconds of the
@@ -33,13 +35,15 @@ export const columnNames = [
   'unschedulable',
   'hardTaints',
   'softTaints',
+  /** How many host ports the pods on the node take. */
+  'hostPorts',
   /** Grows with every change of the node or its pods. */
   'generation',
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 
 /** Columns whose sum over all rows is kept, so that a plugin can see at once that no node concerns it. */
-const summedNames = ['ready', 'unschedulable', 'hardTaints', 'softTaints'] as const;
+const summedNames = ['ready', 'unschedulable', 'hardTaints', 'softTaints', 'hostPorts'] as const;
 export type SummedName = (typeof summedNames)[number];
 
 /** An extended resource on every node. */
@@ -55,6 +59,8 @@ export interface NodeRow {
   readonly figures: Readonly<Record<ColumnName, number>>;
   readonly extended: ReadonlyMap<string, { readonly allocatable: number; readonly requested: number }>;
   readonly pods: ReadonlyMap<string, PodInfo>;
+  readonly hostPorts: PortsInUse;
+  readonly images: Images;
 }
 
 export type Columns = Record<ColumnName, Float64Array>;
@@ -72,9 +78,13 @@ export interface NodeTable {
   readonly nodes: readonly Node[];
   /** The pods on the node, placed ones included, by uid. */
   readonly pods: readonly ReadonlyMap<string, PodInfo>[];
+  /** The host ports that those pods take. */
+  readonly hostPorts: readonly PortsInUse[];
   rowOf(name: string): number | undefined;
   /** Undefined when no node ever had the resource. */
   extended(resource: string): Readonly<ExtendedColumns> | undefined;
+  /** Where an image is; its name as `imageName` has it. Undefined when no node has it. */
+  image(name: string): ImageColumn | undefined;
 }
 
 export interface WritableNodeTable extends NodeTable {
@@ -94,7 +104,9 @@ export function createNodeTable(): WritableNodeTable {
   const names: string[] = [];
   const nodes: Node[] = [];
   const pods: ReadonlyMap<string, PodInfo>[] = [];
-  const sums: Record<SummedName, number> = { ready: 0, unschedulable: 0, hardTaints: 0, softTaints: 0 };
+  const hostPorts: PortsInUse[] = [];
+  const images = createImageColumns();
+  const sums: Record<SummedName, number> = { ready: 0, unschedulable: 0, hardTaints: 0, softTaints: 0, hostPorts: 0 };
 
   function* allArrays(): Iterable<Float64Array> {
     for (const name of columnNames) yield columns[name];
@@ -113,6 +125,7 @@ export function createNodeTable(): WritableNodeTable {
       column.allocatable = grown(column.allocatable);
       column.requested = grown(column.requested);
     }
+    images.grow(grown);
   }
 
   function takeFromSums(row: number): void {
@@ -138,9 +151,11 @@ export function createNodeTable(): WritableNodeTable {
     names,
     nodes,
     pods,
+    hostPorts,
     rowOf: (name) => rows.get(name),
     extended: (resource) => extended.get(resource),
-    write({ name, node, figures, extended: extendedFigures, pods: onNode }) {
+    image: (name) => images.get(name, capacity),
+    write({ name, node, figures, extended: extendedFigures, pods: onNode, hostPorts: inUse, images: present }) {
       let row = rows.get(name);
       if (row === undefined) {
         row = names.length;
@@ -150,6 +165,8 @@ export function createNodeTable(): WritableNodeTable {
       names[row] = name;
       nodes[row] = node;
       pods[row] = onNode;
+      hostPorts[row] = inUse;
+      images.write(row, present);
       for (const column of columnNames) columns[column][row] = figures[column];
       for (const column of summedNames) sums[column] += figures[column];
       writeExtended(row, extendedFigures);
@@ -162,13 +179,15 @@ export function createNodeTable(): WritableNodeTable {
       names[row] = names[last]!;
       nodes[row] = nodes[last]!;
       pods[row] = pods[last]!;
+      hostPorts[row] = hostPorts[last]!;
+      images.remove(row, last);
       for (const array of allArrays()) {
         array[row] = array[last]!;
         array[last] = 0;
       }
       rows.set(names[row]!, row);
       rows.delete(name);
-      names.length = nodes.length = pods.length = last;
+      names.length = nodes.length = pods.length = hostPorts.length = last;
     },
   };
 }

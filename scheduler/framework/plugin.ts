@@ -95,6 +95,11 @@ export interface Filtering<S> {
    */
   filter(state: S, nodes: NodeTable, row: number): Rejection | undefined;
   /**
+   * The same judgement of many nodes at once, for filters that judge nearly every pod: moves the rows that pass to the front of `rows`, in their
+   * order, and answers how many those are. A loop of the plugin's own costs a quarter of a call for each node. Needs `filter` beside it.
+   */
+  filterRows?(state: S, nodes: NodeTable, rows: Int32Array): number;
+  /**
    * The same judgement in figures for a person, e.g. "needs 2 CPU, 1.4 free". Only called for a node that `filter` rejected, when somebody asks.
    */
   explain?(state: S, nodes: NodeTable, row: number): string;

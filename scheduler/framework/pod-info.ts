@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../api/generated/types.ts';
+import { type HostPort, hostPorts } from '../../api/kinds/pod/host-ports.ts';
 import { type PodRequests, podRequests } from '../../api/kinds/pod/resources.ts';
 
 /** What a pod takes from a node. */
@@ -21,6 +22,8 @@ export interface PodInfo {
   /** CPU and memory for comparing nodes: a container that asks for nothing is taken to use a little. */
   readonly scoringCpuMilli: number;
   readonly scoringMemory: number;
+  /** Ports of the machine that it takes for itself; usually none. */
+  readonly hostPorts: readonly HostPort[];
 }
 
 /** What a container without requests is taken to use when nodes are compared. Kubernetes' figures. */
@@ -38,6 +41,7 @@ export function podInfo(pod: Pod): PodInfo {
     requests: resourcesOf(requests),
     scoringCpuMilli: scoring.cpu,
     scoringMemory: scoring.memory,
+    hostPorts: hostPorts(pod),
   };
 }
 

@@ -114,6 +114,26 @@ describe('runner', () => {
     expect(messageOf(decide([quiet, chooser]))).toBe('n4');
   });
 
+  it('lets a plugin judge all nodes at once, and asks it node by node only for the explanation', () => {
+    const many = definePlugin({
+      ...rejecting('Many', ['n2', 'n3', 'n4', 'n5']),
+      filterRows: (_, nodes, rows) => {
+        const passing = rows.filter((row) => nodes.names[row] === 'n1');
+        rows.set(passing);
+        return passing.length;
+      },
+    });
+    expect(messageOf(decide([many]))).toBe('n1');
+    expect(messageOf(decide([many, rejecting('Taint', ['n1'], tainted)]))).toBe(
+      '0/5 nodes are available: 4 insufficient memory, 1 node(s) had untolerated taint {k: v}.',
+    );
+  });
+
+  it.each([6, -1, 1.5, Number.NaN])('fails the attempt with the name of a plugin that says %s of 5 nodes passed', (left) => {
+    const bad = definePlugin({ name: 'Bad', filter: () => undefined, filterRows: () => left });
+    expect(() => decide([bad])).toThrow(`plugin "Bad" failed in filter: ${left} of 5 nodes passed`);
+  });
+
   it.each([
     ['NaN', Number.NaN],
     ['above 100', 100.5],

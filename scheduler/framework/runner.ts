@@ -94,6 +94,11 @@ function filterAll(participants: readonly Participant[], nodes: NodeTable, rows:
 }
 
 function filterRows(plugin: AnyPlugin, state: unknown, nodes: NodeTable, rows: Int32Array): number {
+  if (plugin.filterRows) {
+    const left = plugin.filterRows(state, nodes, rows);
+    if (Number.isInteger(left) && left >= 0 && left <= rows.length) return left;
+    throw new PluginFault(plugin.name, 'filter', `${left} of ${rows.length} nodes passed`);
+  }
   // Taken out of the loop: looking it up for every node costs as much as a cheap filter does.
   const filter = plugin.filter!;
   let kept = 0;

@@ -39,14 +39,22 @@ export const nodeResourcesFit = definePlugin<State>({
   },
   filter({ demands }, _, row) {
     for (let i = 0; i < demands.length; i++) {
-      const { amount, allocatable, requested, full, tooSmall } = demands[i]!;
-      // Negated, so that a resource that no node has (undefined) is not enough of it.
-      if (!(requested[row]! + amount <= allocatable[row]!)) return amount <= allocatable[row]! ? full : tooSmall;
+      const demand = demands[i]!;
+      if (!isMet(demand, row)) return demand.amount <= demand.allocatable[row]! ? demand.full : demand.tooSmall;
     }
     return undefined;
   },
+  filterRows({ demands }, _, rows) {
+    let left = rows.length;
+    for (const demand of demands) {
+      let kept = 0;
+      for (let i = 0; i < left; i++) if (isMet(demand, rows[i]!)) rows[kept++] = rows[i]!;
+      left = kept;
+    }
+    return left;
+  },
   explain({ demands }, _, row) {
-    const short = demands.filter(({ amount, allocatable, requested }) => !(requested[row]! + amount <= allocatable[row]!));
+    const short = demands.filter((demand) => !isMet(demand, row));
     return short.map((demand) => explainDemand(demand, row)).join('; ');
   },
   helps(pod, event) {
@@ -66,6 +74,11 @@ export const nodeResourcesFit = definePlugin<State>({
     }
   },
 });
+
+/** A resource that no node has (undefined in its column) is not enough of it. */
+function isMet({ amount, allocatable, requested }: Demand, row: number): boolean {
+  return requested[row]! + amount <= allocatable[row]!;
+}
 
 /** The part of `allocatable` that stays free, 0 to 1. */
 export function freeShare(allocatable: number, used: number): number {

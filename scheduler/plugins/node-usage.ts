@@ -18,6 +18,8 @@ interface State {
   readonly memory: number;
   /** What the pod asks for itself; 0 when it asks for nothing. */
   readonly requestedMemory: number;
+  /** Columns at hand: looked up for each node they cost more than the comparison. */
+  readonly columns: Pick<NodeTable['columns'], 'usageAt' | 'capacityMemory' | 'usageMemory' | 'memorySinceReading'>;
 }
 
 const memoryInUse = unschedulable('node(s) had too little memory available', [
@@ -39,17 +41,21 @@ const memoryInUse = unschedulable('node(s) had too little memory available', [
 export function nodeUsage({ staleAfterMs = 150_000 }: NodeUsageArguments = {}): Plugin<State> {
   return definePlugin<State>({
     name: 'NodeUsage',
-    prepare({ pod, now }) {
+    prepare({ pod, now, nodes }) {
       const requestedMemory = pod.requests.memory;
-      const state = { freshSince: now - staleAfterMs, cpu: pod.scoringCpuMilli, memory: pod.scoringMemory, requestedMemory };
-      return proceed(state, { filter: requestedMemory > 0 });
+      const { usageAt, capacityMemory, usageMemory, memorySinceReading } = nodes.columns;
+      const columns = { usageAt, capacityMemory, usageMemory, memorySinceReading };
+      const asked = { cpu: pod.scoringCpuMilli, memory: pod.scoringMemory, requestedMemory };
+      return proceed({ freshSince: now - staleAfterMs, ...asked, columns }, { filter: requestedMemory > 0 });
     },
-    filter(state, nodes, row) {
-      if (nodes.columns.usageAt[row]! < state.freshSince) return undefined;
-      return availableMemory(nodes, row) < state.requestedMemory ? memoryInUse : undefined;
+    filter: (state, _, row) => (hasTooLittle(state, row) ? memoryInUse : undefined),
+    filterRows(state, _, rows) {
+      let kept = 0;
+      for (let i = 0; i < rows.length; i++) if (!hasTooLittle(state, rows[i]!)) rows[kept++] = rows[i]!;
+      return kept;
     },
-    explain(state, nodes, row) {
-      return `needs ${formatMemory(state.requestedMemory)} memory, ${formatMemory(Math.max(0, availableMemory(nodes, row)))} available on the machine`;
+    explain(state, _, row) {
+      return `needs ${formatMemory(state.requestedMemory)} memory, ${formatMemory(Math.max(0, availableMemory(state, row)))} available on the machine`;
     },
     helps: (_, event) => event.kind !== 'node/resources' || event.node.status?.usage !== undefined,
     score({ freshSince, cpu, memory }, { columns }, rows, scores) {
@@ -72,6 +78,10 @@ export function nodeUsage({ staleAfterMs = 150_000 }: NodeUsageArguments = {}): 
   });
 }
 
-function availableMemory({ columns }: NodeTable, row: number): number {
+function hasTooLittle(state: State, row: number): boolean {
+  return state.columns.usageAt[row]! >= state.freshSince && availableMemory(state, row) < state.requestedMemory;
+}
+
+function availableMemory({ columns }: State, row: number): number {
   return columns.capacityMemory[row]! - columns.usageMemory[row]! - columns.memorySinceReading[row]!;
 }

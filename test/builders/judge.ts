@@ -35,6 +35,13 @@ export function judge(plugin: AnyPlugin, { pod, nodes, pods = [], now = Date.UTC
   const { state } = active;
   const rows = Int32Array.from(table.names.keys());
   const rejections = [...rows].map((row) => (active.filter ? plugin.filter?.(state, table, row) : undefined));
+  if (active.filter && plugin.filterRows) {
+    // Both ways of asking must agree.
+    const passing = Int32Array.from(rows);
+    const left = passing.subarray(0, plugin.filterRows(state, table, passing));
+    const wanted = rows.filter((row) => rejections[row] === undefined);
+    if (left.join() !== wanted.join()) throw new Error(`filterRows passes rows ${left}, filter passes ${wanted}`);
+  }
   const scores = new Float64Array(active.score && plugin.score ? rows.length : 0);
   if (scores.length > 0) {
     plugin.score?.(state, table, rows, scores);

@@ -64,13 +64,18 @@ describe('a pod on the network', () => {
     const response = await fetch(`http://127.0.0.1:${port}/`);
     expect(await response.text()).toBe('served\n');
   });
-  it('that wants a taken hostPort does not run, and says why', async () => {
-    const ports = [{ containerPort: 80, hostPort: port }];
+  it('that wants a hostPort of another pod stays pending, says why, and runs when that pod has gone', async () => {
+    const ports = [{ containerPort: 80, hostPort: await freePort() }];
+    await house.apply(podOf('holder', [script(stay, { ports })]));
+    await house.running('holder');
     await house.apply(podOf('rival', [script(stay, { ports })]));
-    const unplaced = (pod: PodJson) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable';
-    const refused = (pod: PodJson) => pod.status.phase === 'Failed';
-    const rival = await house.until('rival', 'is not placed', (pod) => unplaced(pod) || refused(pod));
-    expect(rival.status.reason ?? conditionOf(rival, 'PodScheduled')?.reason).toMatch(/^(Unschedulable|NodePorts)$/);
+    const rival = await house.until('rival', 'is not placed', (pod) => conditionOf(pod, 'PodScheduled')?.status === 'False');
+    const message = `0/1 nodes are available: 1 node(s) had host port ${ports[0]?.hostPort}/TCP taken by another pod.`;
+    expect(conditionOf(rival, 'PodScheduled')).toMatchObject({ reason: 'Unschedulable', message });
+    expect(await house.row('rival')).toEqual({ ready: '0/1', status: 'Pending', restarts: 0 });
+    expect(await house.berth.ok('describe', 'pod', 'rival')).toContain(message);
+    await house.berth.ok('delete', 'pod', 'holder');
+    await house.running('rival');
     await house.berth.ok('delete', 'pod', 'rival');
   });
   it('waits while somebody else on the machine has its hostPort, says so, and runs when it is free', async () => {

@@ -70,6 +70,24 @@ describe('the scheduler with a real API server', () => {
       expect(pods.filter((object) => boundTo(object) === name).length).toBeLessThanOrEqual(40);
   });
 
+  it('places one pod of a host port on each node, also out of a burst, and the next when the port is free', async () => {
+    for (let i = 0; i < 3; i++) await addNode(node(`n${i}`).build());
+    cluster.startScheduler();
+    const ports = [{ containerPort: 80, hostPort: 8080 }];
+    await Promise.all(Array.from({ length: 5 }, (_, i) => addPod(pod(`p${i}`).container('web', { image: 'web:1', ports }))));
+    const isWaiting = (object: Pod) => scheduled(object)?.status === 'False';
+    const pods = await cluster.podsUntil((all) => all.filter(isWaiting).length === 2 && all.filter(isBound).length === 3);
+    expect(pods.filter(isBound).map(boundTo).sort()).toEqual(['n0', 'n1', 'n2']);
+    expect(scheduled(pods.find(isWaiting))).toMatchObject({
+      reason: 'Unschedulable',
+      message: '0/3 nodes are available: 3 node(s) had host port 8080/TCP taken by another pod.',
+    });
+    const leaving = pods.find((object) => boundTo(object) === 'n1');
+    await cluster.client.pods.delete({ namespace: 'default', name: leaving?.metadata?.name ?? '' }, { gracePeriodSeconds: 0 });
+    const after = await cluster.podsUntil((all) => all.length === 4 && all.filter(isBound).length === 3);
+    expect(after.filter(isBound).map(boundTo).sort()).toEqual(['n0', 'n1', 'n2']);
+  });
+
   it('never over-commits a node with two schedulers that want the same room', async () => {
     for (let i = 0; i < 2; i++) await addNode(node(`n${i}`).build());
     cluster.startScheduler('default-scheduler');
