@@ -1,5 +1,5 @@
 import type { ContainerImage, NodeCondition, NodeStatus, NodeUsage } from '../../api/generated/types.ts';
-import { setConditions } from '../../api/meta/conditions.ts';
+import { findCondition, setConditions } from '../../api/meta/conditions.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import { secondsTimestamp, toMillis } from '../../api/meta/time.ts';
 import { labels } from '../../api/meta/well-known.ts';
@@ -31,13 +31,14 @@ export function nodeLabels(name: string, inventory: MachineInventory): Record<st
   return { [labels.hostname]: name, [labels.arch]: architecture, [labels.os]: operatingSystem };
 }
 
-/** The status of the node. Pure; `previous` is for the times of the conditions. */
+/** The status of the node, with the agent's own conditions. Pure; `previous` is for their times. */
 export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undefined): NodeStatus {
   const { inventory, nowMs } = facts;
   const now = secondsTimestamp(new Date(nowMs));
   const known = previous?.nodeInfo?.containerRuntimeVersion;
   const runtimeVersion = facts.runtimeVersion ?? known;
   const conditions = conditionsOf(facts).map((condition) => ({ ...condition, lastHeartbeatTime: now }));
+  const own = previous?.conditions?.filter(({ type }) => conditions.some((condition) => condition.type === type));
   return {
     capacity: inventory.capacity,
     allocatable: inventory.allocatable,
@@ -48,7 +49,7 @@ export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undef
       ...(runtimeVersion === undefined ? {} : { containerRuntimeVersion: runtimeVersion }),
     },
     images: imagesOf(facts.images),
-    conditions: setConditions(previous?.conditions, conditions, now),
+    conditions: setConditions(own, conditions, now),
   };
 }
 
@@ -90,6 +91,14 @@ export function fingerprint(status: NodeStatus): string {
     ...status,
     usage: undefined,
     conditions: status.conditions?.map((condition) => ({ ...condition, lastHeartbeatTime: undefined })),
+  });
+}
+
+/** Whether the API says of every condition of the agent what the agent says. The node controller overwrites those of a silent agent. */
+export function saysTheSame(known: NodeStatus | undefined, status: NodeStatus): boolean {
+  return (status.conditions ?? []).every(({ type = '', status: own, reason }) => {
+    const said = findCondition(known?.conditions, type);
+    return said?.status === own && said?.reason === reason;
   });
 }
 

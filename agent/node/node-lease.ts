@@ -3,7 +3,7 @@ import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.
 import type { Lease } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
-import { createBackoff } from '../../client/backoff.ts';
+import { type BackoffOptions, createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ResourceClient } from '../../client/resource-client.ts';
@@ -38,6 +38,8 @@ export interface NodeLease {
 const durationSeconds = 40;
 const renewMs = 10_000;
 const pollMs = 2_000;
+/** After a failure sooner: whoever judges this node by its silence must hear of it as soon as the server is back. */
+const retry: BackoffOptions = { initialMs: 1_000, maxMs: 5_000 };
 
 /** The same machine with the same state is the same agent, however often it starts. */
 export function holderIdentity(machineId: string, dataDir: string): string {
@@ -120,14 +122,18 @@ export function createNodeLease({ client, nodeName, holder, clock, logger }: Nod
       }
     },
     async run(signal) {
-      while (!signal.aborted) {
-        await pause(renewMs, signal, clock);
+      const backoff = createBackoff(retry);
+      for (let waitMs = renewMs; !signal.aborted; ) {
+        await pause(waitMs, signal, clock);
         if (signal.aborted) return;
         try {
           await renew();
+          backoff.reset();
+          waitMs = renewMs;
         } catch (err) {
           if (err instanceof NodeNameTakenError) throw err;
-          logger.warn({ node: nodeName, err }, 'cannot renew the lease of the node, will retry');
+          waitMs = backoff.next();
+          logger.warn({ node: nodeName, waitMs, err }, 'cannot renew the lease of the node, will retry');
         }
       }
     },

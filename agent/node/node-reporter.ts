@@ -8,7 +8,7 @@ import type { ResourceClient } from '../../client/resource-client.ts';
 import type { MachineInventory } from '../machine/inventory.ts';
 import type { UsageReader } from '../machine/usage-reader.ts';
 import type { ContainerRuntime, ImageService, LocalImage, ObservedContainer } from '../runtime/runtime.ts';
-import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels } from './compute-node.ts';
+import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels, saysTheSame } from './compute-node.ts';
 
 export interface NodeReporterOptions {
   readonly nodes: ResourceClient<Node>;
@@ -48,7 +48,7 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
   let written: { readonly status: NodeStatus; readonly at: number } | undefined;
   let usageWritten: NodeUsage | undefined;
 
-  async function look(): Promise<NodeStatus> {
+  async function look(previous: NodeStatus | undefined): Promise<NodeStatus> {
     let runtimeVersion: string | undefined;
     let engineError: string | undefined;
     try {
@@ -63,25 +63,24 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
     const { agentVersion } = options;
     return computeNodeStatus(
       { inventory, runtimeVersion, engineError, agentVersion, images, usage, nowMs: clock.now() },
-      written?.status,
+      previous,
     );
   }
 
   async function registerOnce(): Promise<void> {
     const labels = nodeLabels(nodeName, inventory);
+    let known: Node | undefined;
     try {
-      const known = await nodes.get({ name: nodeName });
-      const missing = Object.entries(labels).some(([key, value]) => known.metadata?.labels?.[key] !== value);
+      known = await nodes.get({ name: nodeName });
+      const missing = Object.entries(labels).some(([key, value]) => known?.metadata?.labels?.[key] !== value);
       if (missing) await nodes.patch({ name: nodeName }, { metadata: { labels } });
-      written = { status: known.status ?? {}, at: Number.NEGATIVE_INFINITY };
     } catch (error) {
       if (!isNotFound(error)) throw error;
       await nodes.create({ metadata: { name: nodeName, labels }, spec: {} }).catch((cause: unknown) => {
         if (!isAlreadyExists(cause)) throw cause;
       });
-      written = undefined;
     }
-    await writeStatus(await look());
+    await writeStatus(await look(known?.status));
   }
 
   async function writeStatus(status: NodeStatus): Promise<void> {
@@ -90,10 +89,18 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
     written = { status, at: clock.now() };
   }
 
+  /**
+   * What the API says is read each time: while this agent stood still or was cut off, the node controller may have said that nothing is
+   * known of the node, and this agent alone can say otherwise.
+   */
   async function check(): Promise<void> {
-    const status = await look();
-    const due = written === undefined || clock.now() - written.at >= heartbeatMs;
-    if (due || fingerprint(status) !== fingerprint(written?.status ?? {})) await writeOrRegister(() => writeStatus(status));
+    await writeOrRegister(async () => {
+      const known = await nodes.get({ name: nodeName });
+      const status = await look(known.status);
+      const due = written === undefined || clock.now() - written.at >= heartbeatMs;
+      if (due || !saysTheSame(known.status, status) || fingerprint(status) !== fingerprint(written?.status ?? {}))
+        await writeStatus(status);
+    });
   }
 
   /** A Node that somebody deleted is made again: the machine is there. */

@@ -8,17 +8,19 @@ interface ServerFlags extends DaemonFlags {
   readonly advertise?: string;
   readonly backend: 'lmdb' | 'memory';
   readonly scheduler: boolean;
+  readonly controllers: boolean;
 }
 
 export function registerServer(program: Command): void {
   program
     .command('server')
-    .description('Run the API server and the scheduler in the foreground')
+    .description('Run the API server, the scheduler and the controllers in the foreground')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--listen <address>', 'where the API listens', defaultListen)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
     .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
-    .option('--no-scheduler', 'the API server only')
+    .option('--no-scheduler', 'without the scheduler')
+    .option('--no-controllers', 'without the controllers')
     .option('--log-file <file>', 'log into this file, which is kept bounded')
     .option('--log-level <level>', 'debug, info, warn or error', 'info')
     .action(server);
@@ -28,27 +30,35 @@ async function server(flags: ServerFlags): Promise<void> {
   const { runServer } = await import('../../apiserver/main.ts');
   const logger = createLogger('server', flags);
   await runDaemon(logger, async (signal) => {
-    const components: Promise<void>[] = [];
+    const running: Promise<void>[] = [];
     const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
     const ready = ({ address }: { readonly address: string }): void => {
-      if (flags.scheduler) components.push(schedule(flags, address, logger, signal));
+      if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, logger, signal }));
+      if (flags.controllers) running.push(runComponent('controllers', { flags, address, logger, signal }));
     };
     await runServer({ ...options, log: logger, ready }, signal);
-    await Promise.all(components);
+    await Promise.all(running);
   });
 }
 
-/** The scheduler reaches the API as any program does, also in the server's own process. */
-async function schedule(
-  flags: ServerFlags,
-  address: string,
-  logger: ReturnType<typeof createLogger>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { runScheduler } = await import('../../scheduler/main.ts');
-  const client = connect(localConnection(flags.dataDir, localAddress(address), 'scheduler'));
+interface ComponentInput {
+  readonly flags: ServerFlags;
+  readonly address: string;
+  readonly logger: ReturnType<typeof createLogger>;
+  readonly signal: AbortSignal;
+}
+
+const components = {
+  scheduler: async () => (await import('../../scheduler/main.ts')).runScheduler,
+  controllers: async () => (await import('../../controllers/main.ts')).runControllers,
+};
+
+/** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
+async function runComponent(name: keyof typeof components, { flags, address, logger, signal }: ComponentInput): Promise<void> {
+  const run = await components[name]();
+  const client = connect(localConnection(flags.dataDir, localAddress(address), name));
   try {
-    await runScheduler({ client, logger: logger.child({ component: 'scheduler' }) }, signal);
+    await run({ client, logger: logger.child({ component: name }) }, signal);
   } finally {
     client.close();
   }

@@ -14,15 +14,26 @@ describe('NodeReady', () => {
   it.each([
     ['True', 'passes'],
     ['False', 'node(s) were not ready'],
-    ['Unknown', 'node(s) were not ready'],
+    ['Unknown', 'node(s) were unreachable'],
     [undefined, 'node(s) were not ready'],
   ])('judges a node whose Ready condition is %s', (status, expected) => {
     expect(judge(nodeReady, { pod: pod('p').build(), nodes: [withReady(status).build()] }).filter.n).toBe(expected);
   });
 
-  it('lets a pod on a node that is not ready when it tolerates the taint for that', () => {
-    const tolerant = pod('p').toleration({ key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoSchedule' });
-    expect(judge(nodeReady, { pod: tolerant.build(), nodes: [withReady('False').build()] }).filter.n).toBe('passes');
+  it.each([
+    ['not-ready', 'False', 'passes'],
+    ['not-ready', 'Unknown', 'node(s) were unreachable'],
+    ['unreachable', 'Unknown', 'passes'],
+    ['unreachable', 'False', 'node(s) were not ready'],
+  ])('judges a pod that tolerates the taint %s on a node whose Ready condition is %s', (taint, status, expected) => {
+    const tolerant = pod('p').toleration({ key: `node.kubernetes.io/${taint}`, operator: 'Exists', effect: 'NoSchedule' });
+    expect(judge(nodeReady, { pod: tolerant.build(), nodes: [withReady(status).build()] }).filter.n).toBe(expected);
+  });
+
+  it('lets a pod that tolerates everything on any node', () => {
+    const tolerant = pod('p').toleration({ operator: 'Exists' }).build();
+    const nodes = [withReady('False').build()];
+    expect(judge(nodeReady, { pod: tolerant, nodes }).filter).toEqual({ n: 'passes' });
   });
 
   it('explains with what the condition says', () => {

@@ -172,7 +172,8 @@ export function createFakeResourceClient<T extends ApiObject>(options: FakeResou
     },
     async patch(target, patch, _options, call) {
       enter('patch', keyOf(target), patch, call);
-      const old = existing(keyOf(target));
+      const { metadata = {} } = patch as ApiObject;
+      const old = existing(keyOf(target), metadata.resourceVersion, metadata.uid);
       const { patchObject } = await import('./fake-patch.ts');
       return write(patchObject(options.kind, old, patch));
     },

@@ -256,6 +256,12 @@ describe('columns', () => {
     expect(status(pod)).toBe(expected);
   });
 
+  it('count no container as ready on a node that does not report', () => {
+    const conditions = [{ type: 'Ready', status: 'False', reason: 'NodeNotReady' }];
+    const pod = withStatus({ phase: 'Running', containerStatuses: [running], conditions });
+    expect(cells(pod)).toMatchObject({ READY: '0/1', STATUS: 'Running' });
+  });
+
   it('count restarts and say when the last was, sidecars among the ready', () => {
     const restarted = {
       ...running,

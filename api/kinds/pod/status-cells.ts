@@ -12,13 +12,18 @@ function sidecarNames(pod: Pod): Set<string> {
   return new Set((pod.spec?.initContainers ?? []).filter(isSidecar).map((container) => container.name ?? ''));
 }
 
-/** "1/2": ready containers, sidecars among them, of all that should be. */
+/**
+ * "1/2": ready containers, sidecars among them, of all that should be. None on a node that does not report: what was last heard of them says
+ * nothing about now. (Kubernetes goes on printing what was last heard.)
+ */
 export function podReadyCell(pod: Pod): string {
   const sidecars = sidecarNames(pod);
+  const all = (pod.spec?.containers?.length ?? 0) + sidecars.size;
+  if (findCondition(pod.status?.conditions, 'Ready')?.reason === 'NodeNotReady') return `0/${all}`;
   const statuses = pod.status?.containerStatuses ?? [];
   const inits = (pod.status?.initContainerStatuses ?? []).filter((status) => sidecars.has(status.name ?? ''));
   const ready = statuses.filter((status) => status.ready && status.state?.running).length + inits.filter(isUp).length;
-  return `${ready}/${(pod.spec?.containers?.length ?? 0) + sidecars.size}`;
+  return `${ready}/${all}`;
 }
 
 /** A sidecar counts once it has started and is ready. */

@@ -25,7 +25,7 @@ export interface NodeSpec__Input {
    */
   'unschedulable'?: (boolean);
   /**
-   * What keeps pods away that do not tolerate it. Written by the client.
+   * What keeps pods away that do not tolerate it. Written by the client; those that stand for conditions by the node controller.
    */
   'taints'?: (_berth_core_v1_Taint__Input)[];
   /**
@@ -63,7 +63,7 @@ export interface NodeSpec {
    */
   'unschedulable'?: (boolean);
   /**
-   * What keeps pods away that do not tolerate it. Written by the client.
+   * What keeps pods away that do not tolerate it. Written by the client; those that stand for conditions by the node controller.
    */
   'taints'?: (_berth_core_v1_Taint)[];
   /**

@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { unavailable } from '../../api/errors/index.ts';
+import type { Node, NodeMetrics } from '../../api/generated/types.ts';
+import { findCondition } from '../../api/meta/conditions.ts';
+import { createFakeClock } from '../../test/fakes/fake-clock.ts';
+import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
+import '../../test/fakes/fake-patch.ts';
+import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
+import type { RuntimeVersion } from '../runtime/runtime.ts';
+import { createNodeReporter } from './node-reporter.ts';
+
+const amounts = { cpu: { string: '4' }, memory: { string: '8Gi' } };
+
+function setup() {
+  const clock = createFakeClock();
+  const nodes = createFakeResourceClient<Node>({ kind: 'Node' });
+  const nodeMetrics = createFakeResourceClient<NodeMetrics>({ kind: 'NodeMetrics' });
+  const reporter = createNodeReporter({
+    nodes,
+    nodeMetrics,
+    runtime: { version: async () => ({ runtime: 'docker://20.10.24' }) as RuntimeVersion },
+    images: { list: async () => [] },
+    usage: { sample: async () => ({ usage: {}, metrics: { metadata: { name: 'n1' } } }) },
+    containers: () => [],
+    nodeName: 'n1',
+    inventory: { capacity: amounts, allocatable: amounts, addresses: [], nodeInfo: {} } as never,
+    agentVersion: '0',
+    clock,
+    logger: createFakeLogger(),
+  });
+  return { clock, nodes, reporter };
+}
+
+let world: ReturnType<typeof setup>;
+const ready = () => findCondition(world.nodes.stored('n1')?.status?.conditions, 'Ready');
+const statusWrites = () =>
+  world.nodes.calls.filter(
+    ({ method, argument }) => method === 'patch' && 'conditions' in (argument as { status: object }).status,
+  );
+
+/** What the node controller writes about a node that is silent. */
+function lose(): void {
+  const stored = world.nodes.stored('n1')!;
+  const conditions = stored.status!.conditions!.map((each) => ({ ...each, status: 'Unknown', reason: 'NodeStatusUnknown' }));
+  world.nodes.put({ ...stored, status: { ...stored.status, conditions } });
+}
+
+describe('the reporter of the node', () => {
+  beforeEach(async () => {
+    world = setup();
+  });
+
+  async function whileRunning(run: () => Promise<void>): Promise<void> {
+    const stop = new AbortController();
+    await world.reporter.register(stop.signal);
+    const running = world.reporter.run(stop.signal);
+    await run();
+    stop.abort();
+    await running;
+  }
+
+  it('writes a status without news once in five minutes', async () => {
+    await whileRunning(async () => {
+      await world.clock.advance(299_000);
+      expect(statusWrites()).toHaveLength(1);
+      await world.clock.advance(2_000);
+      expect(statusWrites()).toHaveLength(2);
+    });
+  });
+
+  it('says again what it said when somebody has overwritten its conditions, with the time of the change', async () => {
+    await whileRunning(async () => {
+      await world.clock.advance(20_000);
+      lose();
+      await world.clock.advance(10_000);
+      expect(ready()).toMatchObject({ status: 'True', reason: 'KubeletReady' });
+      expect(ready()?.lastTransitionTime?.seconds).toBe(world.clock.now() / 1000);
+      expect(statusWrites()).toHaveLength(2);
+    });
+  });
+
+  it('says so also after the server was away', async () => {
+    await whileRunning(async () => {
+      world.nodes.failNext('get', unavailable('away'), 3);
+      await world.clock.advance(30_000);
+      lose();
+      await world.clock.advance(10_000);
+      expect(ready()?.status).toBe('True');
+    });
+  });
+
+  it('takes the place of a status from before its start', async () => {
+    await whileRunning(async () => {});
+    lose();
+    await whileRunning(async () => {
+      expect(ready()?.status).toBe('True');
+    });
+  });
+
+  it('leaves conditions of others alone', async () => {
+    await whileRunning(async () => {
+      const stored = world.nodes.stored('n1')!;
+      const conditions = [...stored.status!.conditions!, { type: 'NetworkUnavailable', status: 'False' }];
+      world.nodes.put({ ...stored, status: { ...stored.status, conditions } });
+      lose();
+      await world.clock.advance(10_000);
+      expect(findCondition(world.nodes.stored('n1')?.status?.conditions, 'NetworkUnavailable')?.status).toBe('Unknown');
+      const sent = statusWrites().at(-1)?.argument as { status: { conditions: { type: string }[] } };
+      expect(sent.status.conditions.map(({ type }) => type)).toEqual(['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready']);
+    });
+  });
+});

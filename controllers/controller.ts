@@ -1,0 +1,88 @@
+import { isConflict } from '../api/errors/index.ts';
+import type { ApiObject } from '../api/kinds/kind.ts';
+import { type Clock, createWorkQueue, type Informer, type Logger } from '../client/index.ts';
+
+/**
+ * A control loop. All of this room have this shape, and `runController` runs them:
+ *
+ *     sources --something changed--> keys --> work queue --> reconcile(key) --> calls of the API --> (changes)
+ *
+ * 1. Nothing is reconciled before every source knows all there is; then every key is, once.
+ * 2. A key only says where to look. `reconcile` reads what is, computes what should be, and writes the difference; it may be called at
+ *    any time and again, after a lost, doubled or late event as well, and then writes nothing.
+ * 3. A key is never reconciled twice at once; one that changes meanwhile is reconciled again afterwards.
+ * 4. Writes carry the version or uid that they were decided on. A conflict (ABORTED) is normal: the key is looked at again shortly.
+ * 5. Any other error is logged and the key retried with back-off (0.2 s to 5 min).
+ * 6. A controller remembers nothing that it could not do without: stopped at any moment and started again, it goes on from what it finds.
+ */
+export interface Controller {
+  /** For logs, e.g. "node-lifecycle". */
+  readonly name: string;
+  readonly sources: readonly Source[];
+  /** How many keys are worked on at once (default 4). */
+  readonly workers?: number;
+  reconcile(key: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Says that what a key stands for may have changed. */
+export type Wake = (key: string) => void;
+
+/** What wakes a controller: the changes of a kind (`changesOf`), or time. */
+export interface Source {
+  /** Tells of every key that there is and of every change from now on, until the returned function is called. */
+  connect(wake: Wake): () => void;
+  /** Resolves when it knows all there is, or when `signal` aborts. */
+  waitForSync(signal: AbortSignal): Promise<void>;
+}
+
+/** Wakes the keys on which an object bears; after an update also those on which it bore before. */
+export function changesOf<T extends ApiObject>(
+  informer: Pick<Informer<T>, 'addHandler' | 'waitForSync'>,
+  keysOf: (object: T) => readonly string[],
+): Source {
+  return {
+    waitForSync: (signal) => informer.waitForSync(signal),
+    connect(wake) {
+      const tell = (...objects: T[]) => {
+        for (const key of new Set(objects.flatMap(keysOf))) wake(key);
+      };
+      return informer.addHandler({ name: 'controller', onAdd: tell, onUpdate: (next, old) => tell(next, old), onDelete: tell });
+    },
+  };
+}
+
+export interface ControllerEnvironment {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const defaultWorkers = 4;
+/** By then the informers usually show what the write was too old for. */
+const conflictRetryMs = 200;
+
+/** Runs a controller until `signal` aborts and the keys in work are done. Its informers are run by whoever made them. */
+export async function runController(
+  controller: Controller,
+  { clock, logger }: ControllerEnvironment,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, sources, workers = defaultWorkers } = controller;
+  const queue = createWorkQueue({ name, clock, logger });
+  const disconnects = sources.map((source) => source.connect((key) => queue.add(key)));
+  try {
+    await Promise.all(sources.map((source) => source.waitForSync(signal)));
+    if (!signal.aborted) logger.info({ controller: name }, 'controller started');
+    await queue.run(workers, handle, signal);
+  } finally {
+    for (const disconnect of disconnects) disconnect();
+  }
+
+  async function handle(key: string): Promise<void> {
+    try {
+      await controller.reconcile(key, signal);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      queue.addAfter(key, conflictRetryMs);
+    }
+  }
+}

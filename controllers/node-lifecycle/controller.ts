@@ -1,0 +1,166 @@
+import { messageToJson } from '../../api/codec/json.ts';
+import { isConflict, isNotFound } from '../../api/errors/index.ts';
+import type { Lease, Node, Pod } from '../../api/generated/types.ts';
+import { findCondition } from '../../api/meta/conditions.ts';
+import { namespaces } from '../../api/meta/well-known.ts';
+import {
+  type Client,
+  type Clock,
+  type EventRecorder,
+  type Informer,
+  type Logger,
+  listAll,
+  type ObjectKey,
+  referenceTo,
+} from '../../client/index.ts';
+import { type Controller, changesOf, type Source } from '../controller.ts';
+import { decideNode, decidePod, decideTransition, type NodeAction } from './decide.ts';
+import { createSilence } from './silence.ts';
+
+export interface NodeLifecycleOptions {
+  readonly client: Pick<Client, 'nodes' | 'pods' | 'leases'>;
+  readonly nodes: Informer<Node>;
+  /** Of the namespace kube-node-lease. */
+  readonly leases: Informer<Lease>;
+  readonly events: Pick<EventRecorder, 'event'>;
+  /** How long an agent may say nothing: three renewals of its lease. */
+  readonly graceMs?: number | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Agents renew every 10 s, so two renewals may be lost; and it leaves 10 s of the 40 after which a dead node must be seen to be so.
+ */
+const defaultGraceMs = 30_000;
+
+/**
+ * Notices nodes whose agent is silent and says so: in the node's conditions, in its taints, in the Ready condition of its pods. The way
+ * back is the agent's own: its status replaces the conditions, and only the taints are left to follow. Evicts nothing.
+ *
+ * Nothing is judged while the API server is away, nor before a whole grace period was watched after that, or after the start.
+ */
+export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
+  const { client, nodes, leases, events, clock, logger, graceMs = defaultGraceMs } = options;
+  const silence = createSilence({ clock, graceMs });
+  /** A call failed since the periods were last started. */
+  let wasAway = false;
+
+  async function reconcile(name: string, signal: AbortSignal): Promise<void> {
+    const node = nodes.lister.get(name);
+    if (node === undefined) return silence.forget(name);
+    try {
+      await listen(node, signal);
+      await act(node, signal);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) away();
+      throw error;
+    }
+  }
+
+  /** Whatever failed, the agents may have failed at too: nobody's silence counts. */
+  function away(): void {
+    wasAway = true;
+    silence.restart();
+  }
+
+  /** The API server answers, or an agent could write: from now on all of them can. */
+  function isBack(): void {
+    if (!wasAway) return;
+    wasAway = false;
+    silence.restart();
+    logger.info({ graceMs }, 'the API server answers again: every node has a whole grace period from now on');
+  }
+
+  async function listen(node: Node, signal: AbortSignal): Promise<void> {
+    const { name = '' } = node.metadata ?? {};
+    const key = { namespace: namespaces.nodeLease, name };
+    if (!silence.isInDoubt(name)) {
+      if (silence.observe(name, signOf(node, leases.lister.get(`${key.namespace}/${name}`)))) isBack();
+      return;
+    }
+    const lease = await findLease(key, signal);
+    isBack();
+    silence.observe(name, signOf(node, lease));
+    silence.confirm(name);
+  }
+
+  async function findLease(key: ObjectKey, signal: AbortSignal): Promise<Lease | undefined> {
+    try {
+      return await client.leases.get(key, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function act(node: Node, signal: AbortSignal): Promise<void> {
+    const { name = '' } = node.metadata ?? {};
+    const silent = silence.isSilent(name);
+    const now = clock.now();
+    let current = node;
+    for (const action of decideNode({ node, silent, heardAt: silence.heardAt(name) ?? now, now }))
+      current = await write(current, action, signal);
+    if (silent) await unreadyPods(current, signal);
+  }
+
+  async function write(node: Node, action: NodeAction, signal: AbortSignal): Promise<Node> {
+    const { name = '', uid, resourceVersion } = node.metadata ?? {};
+    const metadata = { uid, resourceVersion };
+    if (action.type === 'set-taints') {
+      const taints = action.taints.map((taint) => messageToJson('berth.core.v1.Taint', taint));
+      logger.info({ node: name, taints: action.taints.map(({ key }) => key) }, 'tainting the node');
+      return client.nodes.patch({ name }, { metadata, spec: { taints } }, {}, { signal });
+    }
+    const conditions = action.conditions.map((condition) => messageToJson('berth.core.v1.NodeCondition', condition));
+    logger.warn({ node: name, graceMs }, 'nothing is heard of the agent of the node, its state is unknown');
+    return client.nodes.patch({ name, subresource: 'status' }, { metadata, status: { conditions } }, {}, { signal });
+  }
+
+  /** Read when needed and not kept: nodes are rarely lost, and the pods of all of them are much to remember. */
+  async function unreadyPods(node: Node, signal: AbortSignal): Promise<void> {
+    const { name = '' } = node.metadata ?? {};
+    const { items } = await listAll(client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal });
+    for (const pod of items) await unready(pod, node, signal);
+  }
+
+  async function unready(pod: Pod, node: Node, signal: AbortSignal): Promise<void> {
+    const condition = decidePod(pod, node, clock.now());
+    if (condition === undefined) return;
+    const { namespace, name = '', uid, resourceVersion } = pod.metadata ?? {};
+    const conditions = [messageToJson('berth.core.v1.PodCondition', condition)];
+    try {
+      const patch = { metadata: { uid, resourceVersion }, status: { conditions } };
+      await client.pods.patch({ namespace, name, subresource: 'status' }, patch, {}, { signal });
+      events.event(referenceTo('Pod', pod), 'Warning', 'NodeNotReady', condition.message ?? '');
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  const transitions: Source = {
+    waitForSync: (signal) => nodes.waitForSync(signal),
+    connect: () =>
+      nodes.addHandler({
+        name: 'node transitions',
+        onUpdate(next, old) {
+          const transition = next.metadata?.uid === old.metadata?.uid ? decideTransition(next, old) : undefined;
+          if (transition === undefined) return;
+          events.event(referenceTo('Node', next), transition.type, transition.reason, transition.message);
+        },
+      }),
+  };
+
+  const named = (object: Node | Lease) => [object.metadata?.name ?? ''];
+  return {
+    name: 'node-lifecycle',
+    sources: [changesOf(nodes, named), changesOf(leases, named), silence, transitions],
+    reconcile,
+  };
+}
+
+/** Changes whenever the agent writes: with each renewal of its lease, and with each status. */
+function signOf(node: Node, lease: Lease | undefined): string {
+  const beat = findCondition(node.status?.conditions, 'Ready')?.lastHeartbeatTime;
+  return [node.metadata?.uid, lease?.metadata?.resourceVersion, beat?.seconds, beat?.nanos].join('/');
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { Node, NodeCondition, Taint } from '../../api/generated/types.ts';
+import { node, pod } from '../../test/builders/index.ts';
+import { decideNode, decidePod, decideTransition, type NodeAction } from './decide.ts';
+
+const now = Date.UTC(2026, 0, 1, 12, 0, 30);
+const heardAt = Date.UTC(2026, 0, 1, 12);
+const seconds = now / 1000;
+
+const agentTypes = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'];
+const heartbeat = { seconds: seconds - 40 };
+const well: NodeCondition[] = agentTypes.map((type) => ({
+  type,
+  status: type === 'Ready' ? 'True' : 'False',
+  reason: 'AsItSays',
+  lastHeartbeatTime: heartbeat,
+  lastTransitionTime: { seconds: 1 },
+}));
+
+function nodeWith(conditions: NodeCondition[], taints: Taint[] = [], unschedulable = false): Node {
+  return node('n1')
+    .with((object) => {
+      object.status!.conditions = conditions;
+      object.spec = { taints, ...(unschedulable ? { unschedulable } : {}) };
+    })
+    .build();
+}
+
+const withStatus = (type: string, status: string) => well.map((each) => (each.type === type ? { ...each, status } : each));
+const unknown = well.map((each) => ({ ...each, status: 'Unknown' }));
+const decide = (object: Node, silent: boolean) => decideNode({ node: object, silent, heardAt, now });
+const taint = (key: string, effect = 'NoSchedule'): Taint => ({ key: `node.kubernetes.io/${key}`, effect });
+const conditionsOf = (actions: readonly NodeAction[]) =>
+  actions.flatMap((action) => (action.type === 'set-conditions' ? action.conditions : []));
+const taintsOf = (actions: readonly NodeAction[]) =>
+  actions.flatMap((action) => (action.type === 'set-taints' ? action.taints.map(({ key, effect }) => ({ key, effect })) : []));
+
+describe('a node whose agent is silent', () => {
+  it('is unknown in everything the agent answered for, since now, with what the agent confirmed last', () => {
+    const conditions = conditionsOf(decide(nodeWith(well), true));
+    expect(conditions.map(({ type, status, reason }) => [type, status, reason]).toSorted()).toEqual(
+      agentTypes.toSorted().map((type) => [type, 'Unknown', 'NodeStatusUnknown']),
+    );
+    for (const { lastTransitionTime, lastHeartbeatTime } of conditions)
+      expect([lastTransitionTime, lastHeartbeatTime]).toEqual([{ seconds }, heartbeat]);
+    expect(conditions[0]?.message).toContain('the agent has not reported since 2026-01-01T12:00:00Z');
+  });
+
+  it('is tainted as unreachable in the same breath', () => {
+    expect(taintsOf(decide(nodeWith(well), true))).toEqual([taint('unreachable')]);
+    expect(taintsOf(decide(nodeWith(withStatus('Ready', 'False'), [taint('not-ready')]), true))).toEqual([taint('unreachable')]);
+  });
+
+  it('stays as it is once all of that is written', () => {
+    expect(decide(nodeWith(unknown, [taint('unreachable')]), true)).toEqual([]);
+  });
+
+  it('keeps conditions that others answer for', () => {
+    const own = { type: 'NetworkUnavailable', status: 'False' };
+    expect(conditionsOf(decide(nodeWith([...well, own]), true)).map(({ type }) => type)).not.toContain('NetworkUnavailable');
+  });
+
+  it('that was never heard gets the conditions, and another reason', () => {
+    const conditions = conditionsOf(decide(nodeWith([]), true));
+    expect(conditions.map(({ type, status, reason }) => [type, status, reason])).toEqual(
+      ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => [type, 'Unknown', 'NodeStatusNeverUpdated']),
+    );
+  });
+});
+
+describe('a node whose agent is heard', () => {
+  it('keeps the conditions that it has, also unknown ones: only the agent can say otherwise', () => {
+    expect(conditionsOf(decide(nodeWith(unknown), false))).toEqual([]);
+  });
+
+  it.each([
+    ['nothing while it is ready', well, []],
+    ['nothing while it has said nothing', [], []],
+    ['not-ready while it says that it is not', withStatus('Ready', 'False'), ['not-ready']],
+    ['unreachable while nothing is known of it', withStatus('Ready', 'Unknown'), ['unreachable']],
+    ['its pressure', withStatus('DiskPressure', 'True'), ['disk-pressure']],
+  ])('is tainted with %s', (_, conditions, keys) => {
+    expect(taintsOf(decide(nodeWith(conditions), false))).toEqual(keys.map((key) => taint(key)));
+  });
+
+  it('is tainted while it is marked unschedulable', () => {
+    expect(taintsOf(decide(nodeWith(well, [], true), false))).toEqual([taint('unschedulable')]);
+  });
+
+  it('loses the taint when it is ready again, and keeps those of others', () => {
+    const others = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }, taint('unreachable', 'NoExecute')];
+    const [action] = decide(nodeWith(well, [others[0]!, taint('unreachable'), others[1]!]), false);
+    expect(action).toEqual({ type: 'set-taints', taints: others });
+  });
+
+  it('is left alone when it has exactly the taints that it should have', () => {
+    expect(decide(nodeWith(well, [{ key: 'gpu', effect: 'NoExecute' }]), false)).toEqual([]);
+  });
+});
+
+describe('a pod on a silent node', () => {
+  const ready = { type: 'Ready', status: 'True', lastTransitionTime: { seconds: 1 } };
+
+  it('is not ready any more, and says which node is the reason', () => {
+    expect(decidePod(pod('web').on('n1').condition(ready).build(), node('n1').build(), now)).toEqual({
+      type: 'Ready',
+      status: 'False',
+      reason: 'NodeNotReady',
+      message: 'node "n1" does not report: what its containers do is not known',
+      lastTransitionTime: { seconds },
+    });
+  });
+
+  it.each([
+    ['was not ready before', pod('web').condition({ ...ready, status: 'False', reason: 'ContainersNotReady' })],
+    ['has not started', pod('web')],
+  ])('that %s is left as it is', (_, builder) => {
+    expect(decidePod(builder.on('n1').build(), node('n1').build(), now)).toBeUndefined();
+  });
+});
+
+describe('a change of a node', () => {
+  it.each([
+    ['True', 'Unknown', 'NodeNotReady'],
+    ['True', 'False', 'NodeNotReady'],
+    ['False', 'Unknown', undefined],
+    ['Unknown', 'True', 'NodeReady'],
+    ['False', 'True', 'NodeReady'],
+    ['True', 'True', undefined],
+    [undefined, 'True', undefined],
+  ])('from Ready %s to %s is told as %s', (before, after, reason) => {
+    const as = (status: string | undefined) => nodeWith(status === undefined ? [] : [{ type: 'Ready', status, message: 'why' }]);
+    expect(decideTransition(as(after), as(before))?.reason).toBe(reason);
+  });
+
+  it('for the worse is told with the reason that the condition gives', () => {
+    const bad = nodeWith([{ type: 'Ready', status: 'False', message: 'the engine is away' }]);
+    expect(decideTransition(bad, nodeWith(well))?.message).toBe('node "n1" is not ready: the engine is away');
+  });
+});

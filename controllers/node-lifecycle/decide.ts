@@ -1,0 +1,112 @@
+import type { Node, NodeCondition, Pod, PodCondition, Taint } from '../../api/generated/types.ts';
+import { findCondition, isConditionTrue, setCondition, setConditions } from '../../api/meta/conditions.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { taintEffects, taints } from '../../api/meta/well-known.ts';
+
+/** What is known of a node when it is looked at. */
+export interface NodeView {
+  readonly node: Node;
+  /** Nothing was heard of its agent for the whole grace period. */
+  readonly silent: boolean;
+  /** When it was last heard, in milliseconds since 1970. */
+  readonly heardAt: number;
+  readonly now: number;
+}
+
+export type NodeAction =
+  /** These conditions, and no others, get another status. */
+  | { readonly type: 'set-conditions'; readonly conditions: readonly NodeCondition[] }
+  /** The whole list. */
+  | { readonly type: 'set-taints'; readonly taints: readonly Taint[] };
+
+/** The conditions that an agent answers for, and nobody when it is silent. NetworkUnavailable is not its business. */
+const agentConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
+
+/** Which taint stands for which condition, as in Kubernetes. Ready comes first: it is the reason that people read. */
+const taintRules: readonly { readonly key: string; readonly applies: (node: Node) => boolean }[] = [
+  { key: taints.notReady, applies: (node) => readyOf(node) === 'False' },
+  { key: taints.unreachable, applies: (node) => readyOf(node) === 'Unknown' },
+  { key: taints.memoryPressure, applies: (node) => isConditionTrue(node.status?.conditions, 'MemoryPressure') },
+  { key: taints.diskPressure, applies: (node) => isConditionTrue(node.status?.conditions, 'DiskPressure') },
+  { key: taints.pidPressure, applies: (node) => isConditionTrue(node.status?.conditions, 'PIDPressure') },
+  { key: taints.networkUnavailable, applies: (node) => isConditionTrue(node.status?.conditions, 'NetworkUnavailable') },
+  { key: taints.unschedulable, applies: (node) => node.spec?.unschedulable === true },
+];
+
+/**
+ * What is to be written to a node: conditions that nobody answers for any more become Unknown, and the NoSchedule taints follow the
+ * conditions. Never the way back: that a node is ready only its agent says. Empty when all is as it should be.
+ */
+export function decideNode(view: NodeView): NodeAction[] {
+  const conditions = view.silent ? unknownConditions(view) : [];
+  const actions: NodeAction[] = conditions.length > 0 ? [{ type: 'set-conditions', conditions }] : [];
+  const now = secondsTimestamp(new Date(view.now));
+  const next: Node = {
+    ...view.node,
+    status: { ...view.node.status, conditions: setConditions(view.node.status?.conditions, conditions, now) },
+  };
+  const list = wantedTaints(next, view.now);
+  if (list !== undefined) actions.push({ type: 'set-taints', taints: list });
+  return actions;
+}
+
+function unknownConditions({ node, heardAt, now }: NodeView): NodeCondition[] {
+  const present = node.status?.conditions ?? [];
+  const since = toRfc3339(secondsTimestamp(new Date(heardAt)));
+  const lost = {
+    reason: 'NodeStatusUnknown',
+    message: `the agent has not reported since ${since}: see whether the machine is up and reaches the API server, then the agent's log there`,
+  };
+  const never = {
+    reason: 'NodeStatusNeverUpdated',
+    message: 'no agent has ever reported for this node: start one with this --node-name, or delete the node',
+  };
+  return agentConditions.flatMap((type) => {
+    const known = findCondition(present, type);
+    if (known?.status === 'Unknown') return [];
+    const next: NodeCondition = { ...known, type, status: 'Unknown', ...(known ? lost : never) };
+    return setCondition(known ? [known] : [], next, secondsTimestamp(new Date(now)));
+  });
+}
+
+/** The taints that the node should have, those of others as they are; undefined when it has them. */
+function wantedTaints(node: Node, now: number): Taint[] | undefined {
+  const present = node.spec?.taints ?? [];
+  const wanted = taintRules.filter(({ applies }) => applies(node)).map(({ key }) => key);
+  const isOurs = ({ key, effect }: Taint) => effect === taintEffects.noSchedule && taintRules.some((rule) => rule.key === key);
+  const kept = present.filter((taint) => !isOurs(taint) || wanted.includes(taint.key ?? ''));
+  const missing = wanted.filter((key) => !present.some((taint) => taint.key === key && isOurs(taint)));
+  if (kept.length === present.length && missing.length === 0) return undefined;
+  const timeAdded = secondsTimestamp(new Date(now));
+  return [...kept, ...missing.map((key) => ({ key, effect: taintEffects.noSchedule, timeAdded }))];
+}
+
+/** The Ready condition that a pod on a silent node gets; undefined when it does not count as ready anyway. */
+export function decidePod(pod: Pod, node: Node, now: number): PodCondition | undefined {
+  const ready = findCondition(pod.status?.conditions, 'Ready');
+  if (ready?.status !== 'True') return undefined;
+  const message = `node "${node.metadata?.name}" does not report: what its containers do is not known`;
+  const next: PodCondition = { type: 'Ready', status: 'False', reason: 'NodeNotReady', message };
+  return setCondition([ready], next, secondsTimestamp(new Date(now)))[0];
+}
+
+export interface ReadyTransition {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: 'NodeReady' | 'NodeNotReady';
+  readonly message: string;
+}
+
+/** What is worth telling of a change: that a node became ready, or stopped being so. Its first status is no change. */
+export function decideTransition(next: Node, old: Node): ReadyTransition | undefined {
+  const before = readyOf(old);
+  const after = readyOf(next);
+  if (before === undefined || after === undefined || (before === 'True') === (after === 'True')) return undefined;
+  const name = next.metadata?.name;
+  if (after === 'True') return { type: 'Normal', reason: 'NodeReady', message: `node "${name}" is ready again` };
+  const why = findCondition(next.status?.conditions, 'Ready')?.message;
+  return { type: 'Warning', reason: 'NodeNotReady', message: `node "${name}" is not ready: ${why || 'it does not say why'}` };
+}
+
+function readyOf(node: Node): string | undefined {
+  return findCondition(node.status?.conditions, 'Ready')?.status;
+}
