@@ -1,77 +1,104 @@
 import type { Command } from 'commander';
-import { badRequest } from '../../api/errors/index.ts';
+import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { describeGeneric } from '../describe/generic.ts';
-import { list, type Tree, text } from '../describe/json.ts';
-import { age, createLines } from '../describe/lines.ts';
-import { describeMetadata } from '../describe/metadata.ts';
-import { describeNode } from '../describe/node.ts';
-import { describePod } from '../describe/pod.ts';
+import type { DescribeContext } from '../describe/describer.ts';
+import { describerOf } from '../describe/index.ts';
+import { text } from '../describe/json.ts';
+import { createLines } from '../describe/lines.ts';
+import { createLogTails } from '../describe/log-tails.ts';
+import { writeEvents } from '../describe/sections.ts';
+import { describeFailure, ExitWith } from '../failure.ts';
+import { listAllJson } from '../listing.ts';
 import { parseResourceArguments } from '../resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 
 interface DescribeFlags {
+  readonly allNamespaces?: boolean;
   readonly selector?: string;
+  readonly showEvents: string;
 }
 
 export function registerDescribe(program: Command): void {
   program
     .command('describe')
     .description('Show everything about objects, with what happened to them')
-    .argument('<type...>', 'TYPE [NAME...] or TYPE/NAME...')
+    .argument('<type...>', 'TYPE [NAME or beginning of names...] or TYPE/NAME...')
+    .option('-A, --all-namespaces', 'of all namespaces')
     .option('-l, --selector <selector>', 'those with these labels')
+    .option('--show-events <bool>', 'with what happened to them', 'true')
     .action(async (words: string[], flags: DescribeFlags, command: Command) => {
-      await withSession(command, async (session) => {
-        const parts: string[] = [];
-        for (const { kind, names } of parseResourceArguments(words)) {
-          for (const object of await readObjects(session, kind, names, flags))
-            parts.push(await describeObject(session, kind, object));
-        }
-        process.stdout.write(parts.length === 0 ? '' : parts.join('\n\n'));
-        if (parts.length === 0) process.stderr.write('No resources found.\n');
-      });
+      await withSession(command, (session) => describe(session, words, flags));
     });
 }
 
-async function readObjects(session: Session, kind: Kind, names: readonly string[], flags: DescribeFlags): Promise<JsonObject[]> {
-  const { objects } = session.client;
-  const namespace = kind.namespaced ? session.namespace : undefined;
-  if (names.length === 0) return (await objects.list(kind.kind, { namespace, labelSelector: flags.selector, limit: 500 })).items;
-  if (flags.selector) throw badRequest('names and selectors cannot be given together');
-  return await Promise.all(names.map((name) => objects.get(kind.kind, { namespace, name })));
+/** Each object as soon as it is known; a name that does not exist does not hide the others. */
+async function describe(session: Session, words: readonly string[], flags: DescribeFlags): Promise<void> {
+  const context = { session, now: new Date(), logTails: createLogTails(session.client.pods) };
+  let described = 0;
+  let failed = 0;
+  for (const { kind, names } of parseResourceArguments(words)) {
+    for (const read of readers(session, kind, names, flags)) {
+      try {
+        for (const object of await read()) {
+          const whole = await describeObject(context, kind, object, flags);
+          process.stdout.write(`${described > 0 ? '\n\n' : ''}${whole}`);
+          described++;
+        }
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        process.stderr.write(`error: ${describeFailure(error)}\n`);
+        failed++;
+      }
+    }
+  }
+  if (failed > 0) throw new ExitWith(1);
+  if (described === 0) process.stderr.write('No resources found.\n');
 }
 
-async function describeObject(session: Session, kind: Kind, object: Tree): Promise<string> {
+/** What reads the objects that the words name: one reader for each name, or one for all. */
+function readers(session: Session, kind: Kind, names: readonly string[], flags: DescribeFlags): (() => Promise<JsonObject[]>)[] {
+  const { objects } = session.client;
+  const namespace = kind.namespaced && !flags.allNamespaces ? session.namespace : undefined;
+  if (names.length === 0) return [() => listAllJson(objects, kind, { namespace, labelSelector: flags.selector })];
+  if (flags.selector) throw badRequest('names and selectors cannot be given together');
+  if (flags.allNamespaces && kind.namespaced) throw badRequest('a name cannot be looked up in all namespaces; give one with -n');
+  return names.map((name) => () => readNamed(session, kind, name));
+}
+
+/** The object of this name; when there is none, all whose names begin so. */
+async function readNamed({ client: { objects }, namespace: own }: Session, kind: Kind, name: string): Promise<JsonObject[]> {
+  const namespace = kind.namespaced ? own : undefined;
+  try {
+    return [await objects.get(kind.kind, { namespace, name })];
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const all = await listAllJson(objects, kind, { namespace });
+    const found = all.filter((object) => text(object, 'metadata', 'name').startsWith(name));
+    if (found.length === 0) throw error;
+    return found;
+  }
+}
+
+async function describeObject(
+  context: DescribeContext,
+  kind: Kind,
+  object: JsonObject,
+  { showEvents }: DescribeFlags,
+): Promise<string> {
+  const withEvents = kind.kind !== 'Event' && showEvents !== 'false';
+  const [write, events] = await Promise.all([
+    describerOf(kind.kind)(object, context),
+    withEvents ? readEvents(context.session, object) : [],
+  ]);
   const lines = createLines();
-  describeMetadata(object, lines);
-  if (kind.kind === 'Pod') describePod(object, lines);
-  else if (kind.kind === 'Node') describeNode(object, await podsOf(session, text(object, 'metadata', 'name')), lines);
-  else describeGeneric(object, lines);
-  if (kind.kind !== 'Event') await describeEvents(session, object, lines);
+  write(lines);
+  if (withEvents) writeEvents(events, lines, context.now);
   return lines.text();
 }
 
-async function podsOf(session: Session, nodeName: string): Promise<JsonObject[]> {
-  return (await session.client.objects.list('Pod', { fieldSelector: `spec.nodeName=${nodeName}`, limit: 500 })).items;
-}
-
-async function describeEvents(session: Session, object: Tree, lines: ReturnType<typeof createLines>): Promise<void> {
+async function readEvents({ client }: Session, object: JsonObject): Promise<JsonObject[]> {
   const fieldSelector = `involvedObject.uid=${text(object, 'metadata', 'uid')}`;
-  const { items } = await session.client.objects.list('Event', { fieldSelector, limit: 500 });
-  const now = new Date();
-  const timeOf = (event: Tree): string =>
-    text(event, 'lastTimestamp') || text(event, 'eventTime') || text(event, 'metadata', 'creationTimestamp');
-  lines.table(
-    'Events',
-    ['Type', 'Reason', 'Age', 'From', 'Message'],
-    list(items)
-      .toSorted((a, b) => timeOf(a).localeCompare(timeOf(b)))
-      .map((event) => {
-        const count = Number(text(event, 'count') || '1');
-        const since = count > 1 ? ` (x${count} over ${age(text(event, 'firstTimestamp'), now)})` : '';
-        const from = text(event, 'source', 'component') || text(event, 'reportingComponent');
-        return [text(event, 'type'), text(event, 'reason'), `${age(timeOf(event), now)}${since}`, from, text(event, 'message')];
-      }),
-  );
+  return await listAllJson(client.objects, kindNamed('Event'), { fieldSelector });
 }

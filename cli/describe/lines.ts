@@ -1,45 +1,84 @@
 import { formatAge } from '../printers/age.ts';
 
-/** Text with labels in a column, as `describe` prints it. Everything is appended; `text` gives the whole. */
+/**
+ * Text with labels in a column, as `describe` prints it. Values of fields that follow each other stand in one column, however deep
+ * each is indented; anything else between them begins a new one. Everything is appended; `text` gives the whole.
+ */
 export interface Lines {
   /** `label:   value`; several lines of a value stand below each other. An empty value reads <none>. */
   field(label: string, value: string | readonly string[] | undefined): void;
   /** A heading; what `fill` appends stands indented below it. */
   section(heading: string, fill: (inner: Lines) => void): void;
-  /** A table below a heading. */
+  /** A table below a heading; columns in which every cell is empty are left out. Without rows it is a field that reads <none>. */
   table(heading: string, columns: readonly string[], rows: readonly (readonly string[])[]): void;
+  /** A line as it is. */
+  line(text: string): void;
   text(): string;
 }
 
-const labelWidth = 18;
+type Entry = { readonly line: string } | { readonly label: string; readonly values: readonly string[] };
 
-export function createLines(indent = ''): Lines {
-  const lines: string[] = [];
+/** Between the longest label of a column and the values. */
+const gap = '  ';
+const none = '<none>';
+
+export function createLines(): Lines {
+  const entries: Entry[] = [];
+  return { ...writer(entries, ''), text: () => render(entries) };
+}
+
+function writer(entries: Entry[], indent: string): Omit<Lines, 'text'> {
   return {
     field(label, value) {
       const values = value === undefined ? [] : typeof value === 'string' ? value.split('\n') : value;
-      const shown = values.length === 0 || (values.length === 1 && values[0] === '') ? ['<none>'] : values;
-      shown.forEach((each, at) => {
-        lines.push(`${indent}${(at === 0 ? `${label}:` : '').padEnd(labelWidth - indent.length)} ${each}`.trimEnd());
-      });
+      const empty = values.length === 0 || (values.length === 1 && values[0] === '');
+      entries.push({ label: `${indent}${label}:`, values: empty ? [none] : values });
     },
     section(heading, fill) {
-      const inner = createLines(`${indent}  `);
-      fill(inner);
-      lines.push(`${indent}${heading}:`, inner.text().replace(/\n$/, ''));
+      entries.push({ line: `${indent}${heading}:` });
+      fill({ ...writer(entries, `${indent}  `), text: () => render(entries) });
     },
     table(heading, columns, rows) {
-      if (rows.length === 0) {
-        lines.push(`${`${indent}${heading}:`.padEnd(labelWidth)} <none>`);
-        return;
-      }
-      const all = [columns, columns.map((column) => '-'.repeat(column.length)), ...rows];
-      const widths = columns.map((_, at) => Math.max(...all.map((row) => (row[at] ?? '').length)));
-      lines.push(`${indent}${heading}:`);
-      for (const row of all) lines.push(`${indent}  ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ')}`.trimEnd());
+      if (rows.length === 0) entries.push({ label: `${indent}${heading}:`, values: [none] });
+      else entries.push({ line: `${indent}${heading}:` }, ...tableLines(columns, rows, `${indent}  `));
     },
-    text: () => lines.map((line) => `${line}\n`).join(''),
+    line: (text) => entries.push({ line: `${indent}${text}`.trimEnd() }),
   };
+}
+
+function tableLines(columns: readonly string[], rows: readonly (readonly string[])[], indent: string): Entry[] {
+  const shown = columns.map((_, at) => at).filter((at) => rows.some((row) => row[at]));
+  const all = [columns, columns.map((column) => '-'.repeat(column.length)), ...rows];
+  const widths = new Map(shown.map((at) => [at, Math.max(...all.map((row) => (row[at] ?? '').length))]));
+  const lineOf = (row: readonly string[]): string => shown.map((at) => (row[at] ?? '').padEnd(widths.get(at) ?? 0)).join(gap);
+  return all.map((row) => ({ line: `${indent}${lineOf(row)}`.trimEnd() }));
+}
+
+function render(entries: readonly Entry[]): string {
+  const out: string[] = [];
+  let width = 0;
+  entries.forEach((entry, at) => {
+    if ('line' in entry) {
+      width = 0;
+      out.push(entry.line);
+      return;
+    }
+    if (width === 0) width = columnWidth(entries, at);
+    entry.values.forEach((value, i) => {
+      out.push(`${(i === 0 ? entry.label : '').padEnd(width)}${gap}${value}`.trimEnd());
+    });
+  });
+  return out.map((line) => `${line}\n`).join('');
+}
+
+/** The longest label of the fields that follow each other from here. */
+function columnWidth(entries: readonly Entry[], from: number): number {
+  let width = 0;
+  for (const entry of entries.slice(from)) {
+    if ('line' in entry) break;
+    width = Math.max(width, entry.label.length);
+  }
+  return width;
 }
 
 /** `key=value` lines of a map, in order of the keys. */
@@ -53,4 +92,10 @@ export function pairs(map: unknown, separator = '='): string[] {
 export function age(time: unknown, now: Date): string {
   const at = typeof time === 'string' ? Date.parse(time) : Number.NaN;
   return Number.isNaN(at) ? '<unknown>' : formatAge(now.getTime() - at);
+}
+
+/** A time for people, in UTC: "Sat, 21 Nov 2026 11:24:08 +0000". */
+export function timeText(time: string): string {
+  const at = Date.parse(time);
+  return Number.isNaN(at) ? time : new Date(at).toUTCString().replace('GMT', '+0000');
 }

@@ -1,110 +1,77 @@
-import { list, strings, type Tree, text, tree } from './json.ts';
-import { type Lines, pairs } from './lines.ts';
+import { selectorLines, tolerationText, writeContainer, writeVolume } from './container.ts';
+import type { Describer } from './describer.ts';
+import { list, type Tree, text } from './json.ts';
+import { type Lines, timeText } from './lines.ts';
+import { computeFailedRuns } from './log-tails.ts';
+import { writeConditions, writeController, writeDeletion, writeLabels, writeName } from './sections.ts';
 
-/** What a person wants to know of a pod: where it runs, what its containers do and why, and what it mounts. */
-export function describePod(pod: Tree, lines: Lines): void {
+type LogLines = ReadonlyMap<string, readonly string[]>;
+
+/** Where the pod runs or why it does not, what its containers do and why, and what those that failed wrote last. */
+export const describePod: Describer = async (pod, { logTails, now }) => {
+  const key = {
+    namespace: text(pod, 'metadata', 'namespace'),
+    name: text(pod, 'metadata', 'name'),
+    node: text(pod, 'spec', 'nodeName'),
+  };
+  const runs = computeFailedRuns(pod);
+  const tails = await Promise.all(runs.map((run) => logTails.read(key, run)));
+  const logs: LogLines = new Map(runs.map(({ container }, at) => [container, tails[at] ?? []]));
+  return (lines) => writePod(pod, logs, lines, now);
+};
+
+/** Pure. `logs` are the last lines of containers that failed, by name. */
+export function writePod(pod: Tree, logs: LogLines, lines: Lines, now: Date): void {
+  writeName(pod, lines);
+  lines.field('Priority', text(pod, 'spec', 'priority') || '0');
   lines.field('Node', [text(pod, 'spec', 'nodeName'), text(pod, 'status', 'hostIP')].filter(Boolean).join('/'));
-  if (text(pod, 'status', 'startTime')) lines.field('Start Time', text(pod, 'status', 'startTime'));
-  lines.field('Status', text(pod, 'metadata', 'deletionTimestamp') ? 'Terminating' : text(pod, 'status', 'phase'));
-  for (const [label, name] of [
-    ['Reason', 'reason'],
-    ['Message', 'message'],
-  ] as const) {
-    if (text(pod, 'status', name)) lines.field(label, text(pod, 'status', name));
-  }
+  if (text(pod, 'status', 'startTime')) lines.field('Start Time', timeText(text(pod, 'status', 'startTime')));
+  writeLabels(pod, lines);
+  writeStatus(pod, lines, now);
   lines.field('IP', text(pod, 'status', 'podIP'));
-  lines.section('Containers', (inner) => {
-    const statuses = list(pod, 'status', 'containerStatuses');
-    for (const container of list(pod, 'spec', 'containers')) {
-      const status = statuses.find((each) => each.name === container.name) ?? {};
-      inner.section(text(container, 'name'), (body) => describeContainer(container, status, body));
-    }
-  });
-  lines.table(
-    'Conditions',
-    ['Type', 'Status', 'Reason', 'Message'],
-    list(pod, 'status', 'conditions').map((each) => ['type', 'status', 'reason', 'message'].map((name) => text(each, name))),
-  );
-  lines.section('Volumes', (inner) => {
-    const volumes = list(pod, 'spec', 'volumes');
-    for (const volume of volumes) inner.field(text(volume, 'name'), volumeText(volume));
-    if (volumes.length === 0) inner.field('none', undefined);
-  });
+  writeController(pod, lines);
+  writeContainers('Init Containers', pod, ['initContainers', 'initContainerStatuses'], logs, lines);
+  writeContainers('Containers', pod, ['containers', 'containerStatuses'], logs, lines);
+  writeConditions(pod, lines);
+  writeVolumes(list(pod, 'spec', 'volumes'), lines);
   lines.field('QoS Class', text(pod, 'status', 'qosClass'));
-  lines.field('Node-Selectors', pairs(tree(pod, 'spec', 'nodeSelector')));
+  lines.field('Node-Selectors', selectorLines(pod));
   lines.field('Tolerations', list(pod, 'spec', 'tolerations').map(tolerationText));
 }
 
-function describeContainer(container: Tree, status: Tree, lines: Lines): void {
-  if (text(status, 'containerID')) lines.field('Container ID', text(status, 'containerID'));
-  lines.field('Image', text(container, 'image'));
-  if (text(status, 'imageID')) lines.field('Image ID', text(status, 'imageID'));
-  const ports = list(container, 'ports').map((port) => {
-    const host = text(port, 'hostPort');
-    return `${text(port, 'containerPort')}/${text(port, 'protocol')}${host ? ` (host port ${host})` : ''}`;
+/** The phase with its reason; of a pod that has no node yet, what the scheduler said. */
+function writeStatus(pod: Tree, lines: Lines, now: Date): void {
+  if (text(pod, 'metadata', 'deletionTimestamp')) writeDeletion(pod, lines, now);
+  else lines.field('Status', text(pod, 'status', 'phase'));
+  const unscheduled = list(pod, 'status', 'conditions').find((each) => each.type === 'PodScheduled' && each.status === 'False');
+  for (const name of ['reason', 'message']) {
+    const why = text(pod, 'status', name) || text(unscheduled, name);
+    if (why) lines.field(name === 'reason' ? 'Reason' : 'Message', why);
+  }
+}
+
+function writeContainers(
+  heading: string,
+  pod: Tree,
+  [specs, statuses]: readonly [specs: string, statuses: string],
+  logs: LogLines,
+  lines: Lines,
+): void {
+  const containers = list(pod, 'spec', specs);
+  if (containers.length === 0) return;
+  lines.section(heading, (inner) => {
+    for (const container of containers) {
+      const name = text(container, 'name');
+      const status = list(pod, 'status', statuses).find((each) => each.name === name) ?? {};
+      inner.section(name, (body) => writeContainer(container, status, logs.get(name) ?? [], body));
+    }
   });
-  if (ports.length > 0) lines.field('Ports', ports.join(', '));
-  if (list(container, 'command').length > 0) lines.field('Command', strings(container, 'command'));
-  if (list(container, 'args').length > 0)
-    lines.field(
-      'Args',
-      strings(container, 'args').flatMap((each) => each.split('\n')),
-    );
-  describeState('State', tree(status, 'state'), lines);
-  if (Object.keys(tree(status, 'lastState')).length > 0) describeState('Last State', tree(status, 'lastState'), lines);
-  lines.field('Ready', status.ready === true ? 'True' : 'False');
-  lines.field('Restart Count', text(status, 'restartCount') || '0');
-  for (const [label, name] of [
-    ['Limits', 'limits'],
-    ['Requests', 'requests'],
-  ] as const) {
-    const amounts = pairs(tree(container, 'resources', name), ': ');
-    if (amounts.length > 0) lines.field(label, amounts);
-  }
-  lines.field('Environment', list(container, 'env').map(environmentText));
-  lines.field(
-    'Mounts',
-    list(container, 'volumeMounts').map(
-      (mount) => `${text(mount, 'mountPath')} from ${text(mount, 'name')} (${mount.readOnly === true ? 'ro' : 'rw'})`,
-    ),
-  );
 }
 
-function describeState(label: string, state: Tree, lines: Lines): void {
-  const [name = 'waiting'] = Object.keys(state);
-  const details = tree(state, name);
-  lines.field(label, name.charAt(0).toUpperCase() + name.slice(1));
-  for (const key of ['reason', 'message', 'exitCode', 'signal', 'startedAt', 'finishedAt']) {
-    const value = text(details, key);
-    if (value && !(key === 'signal' && value === '0')) lines.field(`  ${key.charAt(0).toUpperCase()}${key.slice(1)}`, value);
-  }
-}
-
-function environmentText(variable: Tree): string {
-  const from = tree(variable, 'valueFrom');
-  const [kind] = Object.keys(from);
-  if (kind === undefined) return `${text(variable, 'name')}: ${text(variable, 'value')}`;
-  const source = tree(from, kind);
-  const where =
-    text(source, 'fieldPath') || text(source, 'resource') || `the key "${text(source, 'key')}" of "${text(source, 'name')}"`;
-  return `${text(variable, 'name')}: (${kind.replace(/Ref$|KeyRef$/, '')} ${where})`;
-}
-
-function volumeText(volume: Tree): string {
-  const { name: _, ...source } = volume;
-  const [kind] = Object.keys(source);
-  if (kind === undefined) return '';
-  const details = pairs(
-    Object.fromEntries(Object.entries(tree(source, kind)).filter(([, value]) => typeof value !== 'object')),
-    ': ',
-  );
-  return [kind, ...details].join('  ');
-}
-
-function tolerationText(toleration: Tree): string {
-  const value = text(toleration, 'value');
-  const key = `${text(toleration, 'key') || '*'}${value ? `=${value}` : ''}`;
-  const effect = text(toleration, 'effect');
-  const seconds = text(toleration, 'tolerationSeconds');
-  return `${key}${effect ? `:${effect}` : ''}${toleration.operator === 'Exists' ? ' op=Exists' : ''}${seconds ? ` for ${seconds}s` : ''}`;
+function writeVolumes(volumes: readonly Tree[], lines: Lines): void {
+  if (volumes.length === 0) lines.field('Volumes', undefined);
+  else
+    lines.section('Volumes', (inner) => {
+      for (const volume of volumes) inner.section(text(volume, 'name'), (body) => writeVolume(volume, body));
+    });
 }
