@@ -1,10 +1,22 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { createProgram } from '../cli/main.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const rooms = readdirSync(root).filter(
+  (name) => !/^(\.|node_modules|dist|coverage|docs$)/.test(name) && statSync(join(root, name)).isDirectory(),
+);
+const pages = [
+  ...['README.md', 'HACKING.md', 'CHANGELOG.md'],
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+  ...rooms.map((room) => `${room}/README.md`),
+];
 
 describe('the documents', () => {
   it('name only files that exist on the walk of a pod', () => {
@@ -13,17 +25,79 @@ describe('the documents', () => {
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  it('link only to what exists', () => {
-    for (const page of ['README.md', 'HACKING.md', 'docs/glossary.md', 'docs/scheduler.md']) {
-      const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map((match) => match[1] ?? '');
-      expect(links.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([]);
-    }
+  it.each(pages)('link only to files and headings that exist: %s', (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map((match) => match[1] ?? '');
+    expect(links.filter((link) => !leads(page, link))).toEqual([]);
+  });
+
+  it('are all reached from the README', () => {
+    const reached = new Set<string>();
+    const follow = (page: string): void => {
+      if (reached.has(page)) return;
+      reached.add(page);
+      for (const [, link = ''] of read(page).matchAll(/\]\((?!https?:)([^)#]+\.md)[)#]/g)) follow(join(dirname(page), link));
+    };
+    follow('README.md');
+    expect(pages.filter((page) => page.startsWith('docs/') && !reached.has(page))).toEqual([]);
+  });
+
+  it.each(pages)('name only commands and flags that exist: %s', (page) => {
+    const program = createProgram();
+    expect(commandLines(read(page)).flatMap((words) => unknownWords(program, words))).toEqual([]);
+  });
+
+  it('are really looked at', () => {
+    const lines = pages.flatMap((page) => commandLines(read(page)));
+    expect(lines.length).toBeGreaterThan(30);
+    const program = createProgram();
+    expect(unknownWords(program, ['fly', '--high'])).toEqual(['berth fly']);
+    expect(unknownWords(program, ['get', 'pods', '-n', 'team', '--colour=blue'])).toEqual(['berth get --colour']);
+    expect(unknownWords(program, ['config', 'forget'])).toEqual(['berth config forget']);
+    expect(leads('README.md', 'docs/concepts.md#a-pod')).toBe(true);
+    expect(leads('README.md', 'docs/concepts.md#a-boat')).toBe(false);
   });
 
   it('say what every room is for, in at most 15 lines', () => {
-    const rooms = readdirSync(root).filter(
-      (name) => !/^(\.|node_modules|dist|coverage|docs$)/.test(name) && statSync(join(root, name)).isDirectory(),
-    );
     for (const room of rooms) expect(read(`${room}/README.md`).trimEnd().split('\n').length, room).toBeLessThanOrEqual(15);
   });
 });
+
+function leads(page: string, link: string): boolean {
+  const [path = '', heading] = link.split('#', 2);
+  const target = path === '' ? page : relative(root, join(root, dirname(page), path));
+  if (!existsSync(join(root, target))) return false;
+  if (heading === undefined) return true;
+  const headings = [...read(target).matchAll(/^#+ (.*)$/gm)].map((match) => slug(match[1] ?? ''));
+  return headings.includes(heading);
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s/g, '-');
+}
+
+/** What follows `berth` in code, word by word: in backticks, and in indented lines. */
+function commandLines(text: string): string[][] {
+  const inline = [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '');
+  const blocks = [...text.matchAll(/^ {4,}(.*)$/gm)].map((match) => match[1] ?? '');
+  const commands = [...inline, ...blocks].flatMap((code) => [
+    ...code.matchAll(/(?:^(?:\$ )?(?:bin\/)?|["(]|\| )berth ([a-z][^|;&#")]*)/g),
+  ]);
+  return commands.map(([, rest = '']) => rest.split(' -- ')[0]!.trim().split(/\s+/));
+}
+
+function unknownWords(program: Command, [name = '', ...words]: readonly string[]): string[] {
+  const command = program.commands.find((each) => each.name() === name);
+  if (command === undefined) return [`berth ${name}`];
+  const [first = ''] = words;
+  const sub = command.commands.find((each) => each.name() === first);
+  if (sub === undefined && command.commands.length > 0 && first !== '') return [`berth ${name} ${first}`];
+  const options = [program, command, ...(sub ? [sub] : [])].flatMap((each) => each.options);
+  const flags = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0]!);
+  const known = (flag: string): boolean =>
+    flag === '--help' || options.some(({ short, long }) => flag === short || flag === long);
+  return flags.filter((flag) => !known(flag)).map((flag) => `berth ${name} ${flag}`);
+}

@@ -1,6 +1,7 @@
-import type { Reader, Type } from 'protobufjs';
-import { descriptorsOf } from './descriptors.ts';
+import protobuf, { type Reader, type Type } from 'protobufjs';
+import { descriptors } from '../generated/descriptors.ts';
 
+const root = protobuf.Root.fromJSON(descriptors).resolveAll();
 const types = new Map<string, Type>();
 
 const plain = { longs: Number, enums: String, defaults: false, arrays: false, objects: false, oneofs: false } as const;
@@ -9,7 +10,7 @@ const plain = { longs: Number, enums: String, defaults: false, arrays: false, ob
 export function messageType(name: string): Type {
   let type = types.get(name);
   if (!type) {
-    type = descriptorsOf(name).lookupType(name);
+    type = root.lookupType(name);
     types.set(name, type);
   }
   return type;
