@@ -30,6 +30,23 @@ function recorder(name = 'recorder'): InformerHandler<Pod> & { seen: string[] } 
 }
 
 describe('informer', () => {
+  it('keeps and tells only what it was asked to keep', async () => {
+    const { client, clock, logger, stop } = setup();
+    const transform = ({ metadata, spec }: Pod): Pod => ({ metadata: metadata!, spec: { nodeName: spec?.nodeName ?? '' } });
+    const informer = createInformer<Pod>({ client, name: 'pods', transform, clock, logger });
+    const told: Pod[] = [];
+    informer.addHandler({ onUpdate: (next) => void told.push(next) });
+    const running = informer.run(stop.signal);
+    await clock.advance(0);
+    client.put(pod('web').on('n2').phase('Running').build());
+    await clock.advance(0);
+    expect(Object.keys(informer.lister.get('default/db')!)).toEqual(['metadata', 'spec']);
+    expect(told).toMatchObject([{ spec: { nodeName: 'n2' } }]);
+    expect(told[0]).not.toHaveProperty('status');
+    stop.abort();
+    await running;
+  });
+
   it('has synced when the first list is in the lister and was told', async () => {
     const { informer, stop, start } = setup();
     const handler = recorder();

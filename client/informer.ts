@@ -47,6 +47,11 @@ export interface InformerOptions<T extends ApiObject> {
   /** Which objects; all of the kind by default. */
   readonly scope?: Scope;
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
+  /**
+   * What of an object is kept and told, for those who need little of many. Identity stays: name, namespace, uid, resourceVersion. Must not change
+   * its argument.
+   */
+  readonly transform?: (object: T) => T;
   /** For logs, e.g. "pods". */
   readonly name: string;
   /** Freezes every object, so that a handler that changes one is found. On where NODE_ENV is "test". */
@@ -73,6 +78,7 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
   readonly #name: string;
   readonly #logger: Logger;
   readonly #freeze: boolean;
+  readonly #transform: ((object: T) => T) | undefined;
   readonly #store: Indexer<T>;
   readonly #reflector: Reflector;
   readonly #handlers = new Set<InformerHandler<T>>();
@@ -85,6 +91,7 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
     this.#name = name;
     this.#logger = logger;
     this.#freeze = options.freeze ?? process.env.NODE_ENV === 'test';
+    this.#transform = options.transform;
     this.#store = createIndexer<T>(options.indexers);
     this.lister = this.#store;
     const sink = {
@@ -138,7 +145,8 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
   }
 
   /** Stores the object; undefined when this very version is stored. */
-  #keep(object: T): Change<T> | undefined {
+  #keep(whole: T): Change<T> | undefined {
+    const object = this.#transform?.(whole) ?? whole;
     const old = this.#store.get(objectKey(object));
     if (old && isSameVersion(old, object)) return undefined;
     this.#store.set(this.#freeze ? deepFreeze(object) : object);

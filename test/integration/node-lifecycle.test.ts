@@ -129,3 +129,20 @@ describe('a node whose agent is silent', () => {
     expect(await isGone(server.client, 'web')).toBe(true);
   });
 });
+
+describe('a node that does not exist any more', () => {
+  it('takes its pods with it after 40 s', async () => {
+    await register('n1');
+    await run('web', 'n1');
+    await create(pod('free'));
+    await server.client.nodes.delete({ name: 'n1' });
+    const start = clock.now();
+    await until('its pod is removed', async () => {
+      await clock.advance(1_000);
+      await delay(5);
+      return isGone(server.client, 'web');
+    });
+    expect(clock.now() - start).toBeGreaterThanOrEqual(40_000);
+    expect(await isGone(server.client, 'free')).toBe(false);
+  });
+});

@@ -1,0 +1,111 @@
+import { isNotFound } from '../../api/errors/index.ts';
+import type { Node, Pod } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
+import { type Controller, changesOf } from '../controller.ts';
+import { type Cause, decideByNode, decideFinished } from './decide.ts';
+import { createWaits } from './waits.ts';
+
+export interface PodGarbageOptions {
+  readonly client: Pick<Client, 'pods' | 'nodes'>;
+  /** Outlines suffice. With the indexes `podIndexers`. */
+  readonly pods: Informer<Pod>;
+  readonly nodes: Informer<Node>;
+  readonly events: Pick<EventRecorder, 'event'>;
+  /** How many pods that have ended are kept. */
+  readonly maxFinished?: number | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Kubernetes' figures: so many ended pods are worth keeping, and so long may a node be away because it is being made again. */
+const defaultMaxFinished = 12_500;
+const nodeGoneMs = 40_000;
+
+const nodePrefix = 'node/';
+const finishedKey = 'finished';
+
+/** Pods by the node they are bound to, and those that have ended. */
+export const podIndexers = {
+  node: (pod: Pod): readonly string[] => (pod.spec?.nodeName ? [pod.spec.nodeName] : []),
+  finished: (pod: Pod): readonly string[] => (isFinished(pod) ? ['true'] : []),
+};
+
+/** Removes pods that nobody else takes away: those of nodes that do not exist or are declared dead, and ended ones beyond a bound. */
+export function createPodGarbage(options: PodGarbageOptions): Controller {
+  const { client, pods, nodes, events, clock, logger, maxFinished = defaultMaxFinished } = options;
+  const gone = createWaits({ clock, ms: nodeGoneMs });
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
+    if (key === finishedKey) {
+      const victims = decideFinished(pods.lister.byIndex('finished', 'true'), maxFinished);
+      for (const pod of victims) await remove(pod, 'TooManyFinished', signal);
+      return;
+    }
+    const name = key.slice(nodePrefix.length);
+    const node = nodes.lister.get(name);
+    const bound = pods.lister.byIndex('node', name);
+    if (node === undefined && bound.length > 0 && !(await isGone(name, key, signal))) return;
+    if (node !== undefined || bound.length === 0) gone.forget(key);
+    const { cause, pods: victims } = decideByNode(bound, node);
+    for (const pod of victims) await remove(pod, cause, signal);
+  }
+
+  /** Whether the node has been missing for a while, and is. */
+  async function isGone(name: string, key: string, signal: AbortSignal): Promise<boolean> {
+    if (!gone.isOver(key)) {
+      gone.begin(key);
+      return false;
+    }
+    try {
+      await client.nodes.get({ name }, { signal });
+      gone.forget(key);
+      return false;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  }
+
+  async function remove(pod: Pod, cause: Cause, signal: AbortSignal): Promise<void> {
+    const { namespace, name = '', uid } = pod.metadata ?? {};
+    const message = messageOf(cause, pod.spec?.nodeName ?? '', maxFinished);
+    try {
+      // What waits for its end, such as a finalizer, must see one.
+      if (!isFinished(pod)) await markFailed(pod, message, signal);
+      await client.pods.delete({ namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } }, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return;
+    }
+    logger.info({ pod: `${namespace}/${name}`, cause }, 'removed a pod that nobody else takes away');
+    if (cause !== 'TooManyFinished') events.event(referenceTo('Pod', pod), 'Warning', cause, message);
+  }
+
+  async function markFailed(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
+    const { namespace, name = '', uid } = pod.metadata ?? {};
+    const lastTransitionTime = toRfc3339(timestamp(new Date(clock.now())));
+    const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message, lastTransitionTime };
+    const patch = { metadata: { uid }, status: { phase: 'Failed', conditions: [target] } };
+    await client.pods.patch({ namespace, name, subresource: 'status' }, patch, {}, { signal });
+  }
+
+  const ofPod = (pod: Pod) => [
+    ...podIndexers.node(pod).map((name) => nodePrefix + name),
+    ...(isFinished(pod) ? [finishedKey] : []),
+  ];
+  const ofNode = ({ metadata }: Node) => [nodePrefix + (metadata?.name ?? '')];
+  return { name: 'pod-garbage', sources: [changesOf(pods, ofPod), changesOf(nodes, ofNode), gone], reconcile };
+}
+
+function messageOf(cause: Cause, node: string, maxFinished: number): string {
+  switch (cause) {
+    case 'NodeGone':
+      return `removed: node "${node}" does not exist`;
+    case 'NodeOutOfService':
+      return `removed: node "${node}" is declared out of service and is not ready`;
+    case 'TooManyFinished':
+      return `removed: more than ${maxFinished} pods have ended`;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '../../client/index.ts';
+import type { Source, Wake } from '../controller.ts';
+
+/** Keys that wait for a fixed time before something is done about them; each is woken when its wait is over. */
+export interface Waits extends Source {
+  /** Begins the key's wait, unless it has begun. */
+  begin(key: string): void;
+  isOver(key: string): boolean;
+  /** The next wait of the key begins from the start. */
+  forget(key: string): void;
+}
+
+export function createWaits({ clock, ms }: { readonly clock: Clock; readonly ms: number }): Waits {
+  const waits = new Map<string, { over: boolean; cancel(): void }>();
+  let wake: Wake = () => {};
+  return {
+    waitForSync: async () => {},
+    connect(to) {
+      wake = to;
+      return () => {
+        for (const { cancel } of waits.values()) cancel();
+        waits.clear();
+        wake = () => {};
+      };
+    },
+    begin(key) {
+      if (waits.has(key)) return;
+      const wait = { over: false, cancel: () => {} };
+      waits.set(key, wait);
+      wait.cancel = clock.after(ms, () => {
+        wait.over = true;
+        wake(key);
+      });
+    },
+    isOver: (key) => waits.get(key)?.over === true,
+    forget(key) {
+      waits.get(key)?.cancel();
+      waits.delete(key);
+    },
+  };
+}
