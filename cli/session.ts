@@ -12,8 +12,12 @@ export interface Session {
   readonly client: Client;
   /** The namespace to work in: --namespace, else the context's, else "default". */
   readonly namespace: string;
+  /** Whether the command line named it. */
+  readonly namespaceGiven: boolean;
   /** The API server's address, for messages. */
   readonly address: string;
+  /** Runs with the warnings of the server reworded, e.g. with the place in a manifest that they are about. */
+  rewording(reword: (warning: string) => string, run: () => Promise<void>): Promise<void>;
 }
 
 /** Connects, runs, and closes the connection whatever happens. Warnings of the server go to standard error. */
@@ -22,9 +26,25 @@ export async function withSession(command: Command, run: (session: Session) => P
   const { connect, loadContext } = await import('../client/index.ts');
   const flags = command.optsWithGlobals<GlobalFlags>();
   const { namespace, options } = await loadContext(flags.context);
-  const client = connect({ ...options, userAgent: 'berth-cli', onWarning: (text) => process.stderr.write(`Warning: ${text}\n`) });
+  let reword = (warning: string): string => warning;
+  const onWarning = (text: string): void => void process.stderr.write(`Warning: ${reword(text)}\n`);
+  const client = connect({ ...options, userAgent: 'berth-cli', onWarning });
   try {
-    await run({ client, namespace: flags.namespace ?? namespace, address: options.address });
+    await run({
+      client,
+      namespace: flags.namespace ?? namespace,
+      namespaceGiven: flags.namespace !== undefined,
+      address: options.address,
+      async rewording(next, inner) {
+        const before = reword;
+        reword = next;
+        try {
+          await inner();
+        } finally {
+          reword = before;
+        }
+      },
+    });
   } finally {
     client.close();
   }

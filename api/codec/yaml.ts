@@ -1,17 +1,5 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-  type ScalarTag,
-} from 'yaml';
-import type { ApiError, FieldViolation } from '../errors/api-error.ts';
-import { badRequest } from '../errors/constructors.ts';
+import { type Document, LineCounter, parseAllDocuments, type ScalarTag } from 'yaml';
+import type { FieldViolation } from '../errors/api-error.ts';
 import { required } from '../errors/violations.ts';
 import { kinds } from '../kinds/index.ts';
 import type { ApiObject, Kind } from '../kinds/kind.ts';
@@ -19,11 +7,17 @@ import { isJsonObject } from '../meta/merge-patch.ts';
 import { readObject, subjectOf } from './json.ts';
 import { describeJson } from './json-reader.ts';
 import { nearestWord } from './nearest.ts';
+import { DocumentLines, pathText, type Step, stepsOf } from './yaml-lines.ts';
+import { syntaxProblem } from './yaml-syntax.ts';
 
-/** One thing that is wrong with a document: where (line from 1, path in the document) and why. */
-export interface ManifestProblem {
+/** Where a field stands: the line (from 1) of its deepest part that is there, and its path from the root of the document. */
+export interface FieldPlace {
   readonly line: number;
   readonly path: string;
+}
+
+/** One thing that is wrong with a document. The path is empty where the document cannot be read at all. */
+export interface ManifestProblem extends FieldPlace {
   readonly reason: string;
 }
 
@@ -33,13 +27,16 @@ export interface ManifestObject {
   readonly line: number;
   readonly kind: Kind;
   readonly object: ApiObject;
+  /** Where a field of the object stands, by the path that a violation names: "spec.containers[0].image". */
+  locate(field: string): FieldPlace;
 }
 
-/** A document that cannot be read. `line`, `path` and `reason` are those of the first problem; `error` says all of them. */
-export interface ManifestFailure extends ManifestProblem {
+/** A document that cannot be read, with everything that is wrong with it, at least one thing. */
+export interface ManifestFailure {
   readonly file: string;
+  /** What the document seems to be: 'pod "web"', or nothing. */
+  readonly subject: string | undefined;
   readonly problems: readonly ManifestProblem[];
-  readonly error: ApiError;
 }
 
 export type ManifestDocument = ManifestObject | ManifestFailure;
@@ -63,30 +60,33 @@ const words: ScalarTag = {
  * that cannot be read is a failure of its own and does not hide the others.
  */
 export function parseManifests(text: string, file: string): ManifestDocument[] {
-  const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines, merge: true, customTags: (tags) => [octal, words, ...tags] });
-  return 'empty' in documents ? [] : documents.flatMap((document) => new ManifestReader(document, lines, file).read());
+  const lineCounter = new LineCounter();
+  // The library's own search for duplicate keys takes half a minute for a map of 60,000.
+  const options = { lineCounter, merge: true, uniqueKeys: false, customTags: (tags: unknown[]) => [octal, words, ...tags] };
+  const documents = parseAllDocuments(text, options as Parameters<typeof parseAllDocuments>[1]);
+  if ('empty' in documents) return [];
+  return documents.flatMap((document) => new ManifestReader(document, new DocumentLines(document, lineCounter), file).read());
 }
 
-type Step = string | number;
-
-/** Reads one document of a file, and knows on which lines its parts stand. */
+/** Reads one document of a file. */
 class ManifestReader {
   private readonly document: Document.Parsed;
-  private readonly lines: LineCounter;
+  private readonly lines: DocumentLines;
   private readonly file: string;
 
-  constructor(document: Document.Parsed, lines: LineCounter, file: string) {
+  constructor(document: Document.Parsed, lines: DocumentLines, file: string) {
     this.document = document;
     this.lines = lines;
     this.file = file;
   }
 
   read(): ManifestDocument[] {
-    const [syntax] = this.document.errors;
-    if (syntax) {
-      const reason = syntax.message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, '');
-      return [this.failure([{ line: this.lineAt(syntax.pos[0]), path: '', reason }])];
+    const syntax = syntaxProblem(this.document);
+    if (syntax) return [this.failure([{ line: this.lines.lineAt(syntax.offset), path: '', reason: syntax.reason }])];
+    const bad = this.lines.badKeys();
+    if (bad.length > 0) {
+      const reason = { duplicate: 'the field stands here twice', 'not a word': 'a name is expected, found a list or an object' };
+      return [this.failure(bad.map(({ line, path, found }) => ({ line, path: pathText(path), reason: reason[found] })))];
     }
     const json = this.toJson();
     if (json.failure) return [json.failure];
@@ -98,7 +98,7 @@ class ManifestReader {
     try {
       return { value: this.document.toJS() };
     } catch (error) {
-      return { failure: this.failure([{ line: this.lineOf([]), path: '', reason: (error as Error).message }]) };
+      return { failure: this.failure([{ line: this.lines.lineOf([]), path: '', reason: (error as Error).message }]) };
     }
   }
 
@@ -107,7 +107,7 @@ class ManifestReader {
     if (!isJsonObject(json)) return [this.failureAt(at, `expected an object, found ${describeJson(json)}`)];
     const name = json.kind ?? itemKind?.kind;
     if (name === undefined) return [this.failureAt([...at, 'kind'], 'is required: it says what the object is, e.g. "kind: Pod"')];
-    if (isListName(name) && (json.items === undefined || Array.isArray(json.items)))
+    if (isListName(name) && (json.items === undefined || json.items === null || Array.isArray(json.items)))
       return this.readItems(json.items ?? [], at, name);
     const kind = kinds.find((each) => each.kind === name);
     if (!kind) return [this.failureAt([...at, 'kind'], unknownKind(name))];
@@ -123,61 +123,27 @@ class ManifestReader {
     const missing = json.apiVersion === undefined ? [required('apiVersion', `a ${kind.kind} has "${kind.apiVersion}"`)] : [];
     const { value, violations } = readObject<ApiObject>(kind, json);
     const all: readonly FieldViolation[] = [...missing, ...violations];
-    if (all.length === 0) return { file: this.file, line: this.lineOf(at), kind, object: value };
+    const locate = (field: string): FieldPlace => this.locate(at, field);
+    if (all.length === 0) return { file: this.file, line: this.lines.lineOf(at), kind, object: value, locate };
     const { name } = subjectOf(kind, json);
-    const problems = all.map(({ field, description }) => {
-      const steps = [...at, ...stepsOf(field)];
-      return { line: this.lineOf(steps), path: pathOf(steps, field, at), reason: description };
-    });
-    return this.failure(problems, `${kind.kind.toLowerCase()} "${name ?? ''}"`);
+    const problems = all.map(({ field, description }) => ({ ...locate(field), reason: description }));
+    return this.failure(problems, name === undefined ? kind.singular : `${kind.singular} "${name}"`);
   }
 
-  private failureAt(path: readonly Step[], reason: string): ManifestFailure {
-    return this.failure([{ line: this.lineOf(path), path: pathOf(path, '', path), reason }]);
+  /** The place of a field of the object that stands at `at` in the document. */
+  private locate(at: readonly Step[], field: string): FieldPlace {
+    const prefix = pathText(at);
+    const path = prefix === '' || field === '' ? prefix + field : `${prefix}.${field}`;
+    return { line: this.lines.lineOf([...at, ...stepsOf(field)]), path };
   }
 
-  private failure(problems: readonly ManifestProblem[], subject = 'document'): ManifestFailure {
-    const first = problems[0]!;
-    const list = problems.map(({ path, reason }) => (path ? `${path}: ${reason}` : reason)).join('; ');
-    const violations = problems.map(({ line, path, reason }) => ({
-      field: path,
-      description: problems.length > 1 ? `${reason} (line ${line})` : reason,
-      reason: 'FieldValueInvalid',
-    }));
-    const error = badRequest(`${this.file}:${first.line}: cannot read ${subject}: ${list}`, violations);
-    return { file: this.file, ...first, problems, error };
+  private failureAt(at: readonly Step[], reason: string): ManifestFailure {
+    return this.failure([{ line: this.lines.lineOf(at), path: pathText(at), reason }]);
   }
 
-  private lineAt(offset: number): number {
-    return this.lines.linePos(offset).line;
+  private failure(problems: readonly ManifestProblem[], subject?: string): ManifestFailure {
+    return { file: this.file, subject, problems: problems.toSorted((a, b) => a.line - b.line) };
   }
-
-  /** The line of the deepest part of the path that is there; of a field, where its name stands. */
-  private lineOf(path: readonly Step[]): number {
-    let [node, offset]: [Node | null | undefined, number] = [this.document.contents, startOf(this.document.contents)];
-    for (const step of path) {
-      if (isAlias(node)) node = node.resolve(this.document);
-      const next = childOf(node, step);
-      if (!next) break;
-      offset = next.offset;
-      node = next.node;
-    }
-    return this.lineAt(offset);
-  }
-}
-
-function startOf(node: Node | null | undefined): number {
-  return node?.range?.[0] ?? 0;
-}
-
-function childOf(node: Node | null | undefined, step: Step): { node: Node | undefined; offset: number } | undefined {
-  if (isMap(node)) {
-    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
-    if (!pair) return undefined;
-    return { node: isNode(pair.value) ? pair.value : undefined, offset: startOf(pair.key as Node) };
-  }
-  const item = isSeq(node) && typeof step === 'number' ? node.items[step] : undefined;
-  return isNode(item) ? { node: item, offset: startOf(item) } : undefined;
 }
 
 function isListName(name: unknown): name is string {
@@ -189,19 +155,4 @@ function unknownKind(name: unknown): string {
   const close = typeof name === 'string' ? nearestWord(name, names) : undefined;
   const hint = close ? `; did you mean "${close}"?` : `; Berth knows ${names.join(', ')}`;
   return `unknown kind ${typeof name === 'string' ? JSON.stringify(name) : describeJson(name)}${hint}`;
-}
-
-/** "spec.containers[0].resources.limits[cpu]" as steps. */
-function stepsOf(field: string): Step[] {
-  return [...field.matchAll(/\[(\d+)\]|\[([^\]]*)\]|([^.[\]]+)/g)].map(([, index, key, name]) =>
-    index === undefined ? (key ?? name ?? '') : Number(index),
-  );
-}
-
-/** The place of a list item before the field's own path. */
-function pathOf(steps: readonly Step[], field: string, prefix: readonly Step[]): string {
-  const own = steps.length === prefix.length ? '' : field;
-  let text = '';
-  for (const step of prefix) text += typeof step === 'number' ? `[${step}]` : text === '' ? step : `.${step}`;
-  return text !== '' && own !== '' ? `${text}.${own}` : text + own;
 }

@@ -1,76 +1,61 @@
 import type { Command } from 'commander';
 import { toJson } from '../../api/codec/json.ts';
-import type { ManifestDocument } from '../../api/codec/yaml.ts';
-import { badRequest, isNotFound } from '../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import type { ManifestObject } from '../../api/codec/yaml.ts';
+import { isNotFound } from '../../api/errors/index.ts';
+import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from '../apply-patch.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import { readManifests } from '../manifests.ts';
+import { eachManifest, manifestKey } from '../each-manifest.ts';
+import { type ManifestFlags, readManifests } from '../manifests.ts';
 import { type Session, withSession } from '../session.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
 
-interface ApplyFlags {
-  readonly filename: string[];
-  readonly dryRun?: boolean;
-}
+type ApplyFlags = WriteFlags & ManifestFlags;
 
 export function registerApply(program: Command): void {
-  program
+  const command = program
     .command('apply')
     .description('Create or change objects so that they are as the manifests say')
-    .requiredOption('-f, --filename <path...>', 'file, folder, or - for standard input')
-    .option('--dry-run', 'let the server check everything, but store nothing')
     .action(async (flags: ApplyFlags, command: Command) => {
-      const documents = readManifests(flags.filename);
-      await withSession(command, (session) => applyAll(session, documents, flags));
-    });
-}
-
-/** Applies every document that can be read, in order; a bad one does not hide the others. */
-async function applyAll(session: Session, documents: readonly ManifestDocument[], flags: ApplyFlags): Promise<void> {
-  let failed = 0;
-  for (const document of documents) {
-    try {
-      if ('error' in document) throw document.error;
-      const done = await applyOne(session, document.kind, document.object, flags);
-      process.stdout.write(
-        `${document.kind.singular}/${document.object.metadata?.name} ${done}${flags.dryRun ? ' (dry run)' : ''}\n`,
+      const printer = await WritePrinter.for(flags);
+      const documents = await readManifests(flags);
+      await withSession(command, (session) =>
+        eachManifest(session, documents, async (document) => {
+          const { object, done } = await applyOne(session, document, flags);
+          await printer.print(document.kind, object, done);
+        }),
       );
-    } catch (error) {
-      failed++;
-      const place = 'error' in document ? '' : `${document.file}:${document.line}: `;
-      process.stderr.write(`error: ${place}${describeFailure(error)}\n`);
-    }
-  }
-  if (failed > 0) throw new ExitWith(1);
+    });
+  withWriteFlags(withManifestFlags(command, 'file, folder, or - for standard input', { required: true }));
 }
 
-async function applyOne(
-  session: Session,
-  kind: Kind,
-  object: ApiObject,
-  flags: ApplyFlags,
-): Promise<'created' | 'configured' | 'unchanged'> {
-  const name = object.metadata?.name;
-  if (!name) throw badRequest(`a ${kind.singular} without metadata.name cannot be applied`);
-  const namespace = kind.namespaced ? (object.metadata?.namespace ?? session.namespace) : undefined;
-  const wanted = withLastApplied(toJson(kind, { ...object, metadata: { ...object.metadata, namespace } }) as JsonObject);
-  const options = { fieldManager: 'berth-apply', dryRun: flags.dryRun ? ['All'] : [] };
+interface Applied {
+  readonly object: JsonObject;
+  readonly done: 'created' | 'configured' | 'unchanged';
+}
+
+async function applyOne(session: Session, document: ManifestObject, flags: WriteFlags): Promise<Applied> {
+  const { kind, object } = document;
+  const key = manifestKey(session, document);
+  const wanted = withLastApplied(
+    toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } }) as JsonObject,
+  );
+  const options = writeOptions(flags, 'berth-apply');
   const { objects } = session.client;
 
-  const live = await objects.get(kind.kind, { namespace, name }).catch((error: unknown) => {
+  const live = await objects.get(kind.kind, key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });
   if (live === undefined) {
-    await objects.create(kind.kind, wanted, { ...options, namespace });
-    return 'created';
+    if (flags.dryRun === 'client') return { object: wanted, done: 'created' };
+    const created = await objects.create(kind.kind, wanted, { ...options, namespace: key.namespace });
+    return { object: created, done: 'created' };
   }
-  const current = live as JsonObject;
-  const patch = computeApplyPatch(readLastApplied(current), wanted, current);
-  if (patch === undefined) return 'unchanged';
-  const after = await objects.patch(kind.kind, { namespace, name }, patch, options);
-  return versionOf(after as JsonObject) === versionOf(current) ? 'unchanged' : 'configured';
+  const patch = computeApplyPatch(readLastApplied(live), wanted, live);
+  if (patch === undefined) return { object: live, done: 'unchanged' };
+  if (flags.dryRun === 'client') return { object: mergePatch(live, patch) as JsonObject, done: 'configured' };
+  const after = await objects.patch(kind.kind, key, patch, options);
+  return { object: after, done: versionOf(after) === versionOf(live) ? 'unchanged' : 'configured' };
 }
 
 function versionOf(object: JsonObject): unknown {

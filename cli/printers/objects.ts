@@ -1,19 +1,41 @@
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../client/index.ts';
+import { fillTemplate, findAll, valueText } from '../jsonpath/evaluate.ts';
+import { alignCells } from './align.ts';
+import type { CustomColumn, ObjectOutput } from './output.ts';
 
-export type ObjectOutput = 'json' | 'yaml' | 'name';
+export interface ObjectPrintOptions {
+  /** A single object as it is; several, or any number of a list, as a `kind: List`. */
+  readonly single: boolean;
+  /** Whether custom columns have headings. */
+  readonly headers?: boolean;
+}
 
-/** Prints objects in Kubernetes' JSON form: a single one as it is, several as a `kind: List`. */
+/** Prints objects in Kubernetes' JSON form, or what a template or columns pick from it. */
 export function printObjects(
   objects: readonly JsonObject[],
   output: ObjectOutput,
-  { single }: { readonly single: boolean },
+  { single, headers = true }: ObjectPrintOptions,
 ): string {
-  if (output === 'name') return objects.map((object) => `${nameOf(object)}\n`).join('');
+  if (output.format === 'name') return objects.map((object) => `${nameOf(object)}\n`).join('');
+  if (output.format === 'custom-columns') return printColumns(objects, output.columns, headers);
   const [first] = objects;
-  const document =
-    single && first !== undefined ? first : { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: objects };
-  return output === 'json' ? `${JSON.stringify(document, null, 4)}\n` : stringify(document, { lineWidth: 0 });
+  const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: [...objects] };
+  const document = single && first !== undefined ? first : list;
+  if (output.format === 'jsonpath') return fillTemplate(output.template, document);
+  return output.format === 'json' ? `${JSON.stringify(document, null, 4)}\n` : yamlText(document);
+}
+
+/** An object as YAML for people: long lines stay whole. */
+export function yamlText(object: JsonObject): string {
+  return stringify(object, { lineWidth: 0 });
+}
+
+function printColumns(objects: readonly JsonObject[], columns: readonly CustomColumn[], headers: boolean): string {
+  const cell = (object: JsonObject, { path }: CustomColumn): string =>
+    findAll(path, object).map(valueText).join(',') || '<none>';
+  const rows = objects.map((object) => columns.map((column) => cell(object, column)));
+  return alignCells(headers ? [columns.map(({ name }) => name), ...rows] : rows);
 }
 
 function nameOf(object: JsonObject): string {

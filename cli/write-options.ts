@@ -1,0 +1,78 @@
+import { type Command, Option } from 'commander';
+import { nearestWord } from '../api/codec/nearest.ts';
+import { badRequest } from '../api/errors/index.ts';
+import type { Kind } from '../api/kinds/kind.ts';
+import type { JsonObject, ObjectsClient } from '../client/index.ts';
+import type { ObjectOutput } from './printers/output.ts';
+
+/** none: for real; client: nothing is sent; server: the server checks everything and stores nothing. */
+export type DryRun = 'none' | 'client' | 'server';
+
+/** The flags of commands that write. */
+export interface WriteFlags {
+  readonly dryRun?: DryRun;
+  readonly output?: string;
+}
+
+type ObjectWriteOptions = Parameters<ObjectsClient['create']>[2];
+
+/** Adds --dry-run and -o. */
+export function withWriteFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--dry-run [where]', 'store nothing: client only prints, server checks everything')
+        .argParser(parseDryRun)
+        .preset('client'),
+    )
+    .option('-o, --output <format>', 'print the object: json, yaml, name, jsonpath=TEMPLATE, custom-columns=...');
+}
+
+/** Adds -f and -R. */
+export function withManifestFlags(command: Command, what: string, { required = false } = {}): Command {
+  return command
+    .addOption(new Option('-f, --filename <path...>', what).makeOptionMandatory(required))
+    .option('-R, --recursive', 'with -f: also the folders in a folder');
+}
+
+function parseDryRun(text: string): DryRun {
+  if (text === 'none' || text === 'client' || text === 'server') return text;
+  const close = nearestWord(text, ['none', 'client', 'server']);
+  throw badRequest(`--dry-run=${text}: it takes client, server or none${close ? `; did you mean "${close}"?` : ''}`);
+}
+
+/** How a write is sent to the server. */
+export function writeOptions(flags: WriteFlags, fieldManager: string): NonNullable<ObjectWriteOptions> {
+  return { fieldManager, dryRun: flags.dryRun === 'server' ? ['All'] : [] };
+}
+
+const dryRunNotes: Readonly<Record<DryRun, string>> = { none: '', client: ' (dry run)', server: ' (server dry run)' };
+
+/** What a command that writes says of each object: a line "pod/web created", or the object as `-o` wants it. */
+export class WritePrinter {
+  private readonly flags: WriteFlags;
+  private readonly output: ObjectOutput | undefined;
+  private printed = 0;
+
+  private constructor(flags: WriteFlags, output: ObjectOutput | undefined) {
+    this.flags = flags;
+    this.output = output;
+  }
+
+  /** Throws for a bad `-o`, so that nothing is written before that is known. */
+  static async for(flags: WriteFlags): Promise<WritePrinter> {
+    if (flags.output === undefined) return new WritePrinter(flags, undefined);
+    const { parseObjectOutput } = await import('./printers/output.ts');
+    return new WritePrinter(flags, parseObjectOutput(flags.output));
+  }
+
+  async print(kind: Kind, object: JsonObject, done: string): Promise<void> {
+    if (!this.output) {
+      const { name = '' } = object.metadata as { name?: string };
+      process.stdout.write(`${kind.singular}/${name} ${done}${dryRunNotes[this.flags.dryRun ?? 'none']}\n`);
+      return;
+    }
+    const { printObjects } = await import('./printers/objects.ts');
+    const separator = this.printed++ > 0 && this.output.format === 'yaml' ? '---\n' : '';
+    process.stdout.write(separator + printObjects([object], this.output, { single: true, headers: this.printed === 1 }));
+  }
+}
