@@ -1,3 +1,4 @@
+import { badRequest } from '../api/errors/index.ts';
 import { isJsonObject, type Json, type JsonObject } from '../api/meta/merge-patch.ts';
 
 export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -35,12 +36,19 @@ function contains(live: Json | undefined, wanted: Json): boolean {
   return live === wanted;
 }
 
-/** The manifest with itself noted in an annotation, so that the next apply knows which fields were ours. */
+/** What the note may take: the annotations of an object together are at most 256 KiB. */
+const noteMaxBytes = 255 * 1024;
+
+/** The manifest with itself noted in an annotation, so that the next apply knows which fields were ours. Throws where it has no room. */
 export function withLastApplied(wanted: JsonObject): JsonObject {
   const metadata = isJsonObject(wanted.metadata) ? wanted.metadata : {};
   const annotations = { ...(isJsonObject(metadata.annotations) ? metadata.annotations : {}) };
   delete annotations[lastAppliedAnnotation];
   const note = JSON.stringify({ ...wanted, metadata: { ...metadata, annotations } });
+  if (Buffer.byteLength(note) > noteMaxBytes) {
+    const why = 'is too large for apply, which notes the manifest in an annotation of at most 256 KiB';
+    throw badRequest(`${String(wanted.kind).toLowerCase()} "${String(metadata.name)}" ${why}; use create -f and replace -f`);
+  }
   return { ...wanted, metadata: { ...metadata, annotations: { ...annotations, [lastAppliedAnnotation]: `${note}\n` } } };
 }
 

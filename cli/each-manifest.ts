@@ -19,7 +19,11 @@ export async function eachManifest(
   for (const document of documents) {
     try {
       if ('problems' in document) failed += report(document);
-      else await session.rewording((text) => describeManifestWarning(document, text), () => run(document));
+      else
+        await session.rewording(
+          (text) => describeManifestWarning(document, text),
+          () => run(document),
+        );
     } catch (error) {
       failed += report(document, error);
     }
@@ -40,7 +44,10 @@ export function manifestKey(session: Session, { kind, object }: ManifestObject):
 }
 
 /** Where a document's object goes. A manifest that names another namespace than the command line is a mistake. */
-export function manifestNamespace(session: Session, { kind, object }: Pick<ManifestObject, 'kind' | 'object'>): string | undefined {
+export function manifestNamespace(
+  session: Session,
+  { kind, object }: Pick<ManifestObject, 'kind' | 'object'>,
+): string | undefined {
   if (!kind.namespaced) return undefined;
   const own = object.metadata?.namespace;
   if (own && session.namespaceGiven && own !== session.namespace) {

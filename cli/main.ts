@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander';
+import { expandBooleanFlags } from './boolean-flags.ts';
 import { registerAgent } from './commands/agent.ts';
 import { registerApiResources } from './commands/api-resources.ts';
 import { registerApply } from './commands/apply.ts';
 import { registerConfig } from './commands/config.ts';
+import { registerCreate } from './commands/create.ts';
 import { registerDelete } from './commands/delete.ts';
 import { registerDescribe } from './commands/describe.ts';
 import { registerDown } from './commands/down.ts';
@@ -31,6 +33,7 @@ export function createProgram(): Command {
     registerUp,
     registerDown,
     registerApply,
+    registerCreate,
     registerGet,
     registerDescribe,
     registerEvents,
@@ -47,8 +50,13 @@ export function createProgram(): Command {
   ]) {
     register(program);
   }
-  for (const command of program.commands) command.exitOverride().showHelpAfterError('(add --help for how to use it)');
+  plainErrors(program);
   return program;
+}
+
+/** Every command reports a mistake as an error to catch, and where the help is. */
+function plainErrors(parent: Command): void {
+  for (const command of parent.commands) plainErrors(command.exitOverride().showHelpAfterError('(add --help for how to use it)'));
 }
 
 /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
@@ -59,7 +67,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     throw error;
   });
   try {
-    await createProgram().parseAsync([...argv]);
+    const program = createProgram();
+    await program.parseAsync(expandBooleanFlags(program, argv));
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 1;

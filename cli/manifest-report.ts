@@ -17,7 +17,8 @@ export function describeManifestFailure(document: ManifestDocument, error?: unkn
 }
 
 function problemLines(file: string, subject: string, problems: readonly ManifestProblem[]): string {
-  const lines = problems.map(({ line, path, reason }) => `${file}:${line}: ${path === '' ? '' : `${path}: `}${reason}`);
+  const ordered = problems.toSorted((a, b) => a.line - b.line);
+  const lines = ordered.map(({ line, path, reason }) => `${file}:${line}: ${path === '' ? '' : `${path}: `}${reason}`);
   if (lines.length === 1) return lines[0] ?? '';
   const shown = lines.slice(0, maxShown).map((each) => `  ${each}`);
   if (lines.length > maxShown) shown.push(`  and ${lines.length - maxShown} more`);

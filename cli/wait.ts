@@ -1,35 +1,49 @@
-import { isCancelled, isExpired, isNotFound } from '../api/errors/index.ts';
-import type { ApiObject } from '../api/kinds/kind.ts';
-import type { ObjectKey, ResourceClient } from '../client/index.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isCancelled, isExpired, isUnavailable } from '../api/errors/index.ts';
+import type { JsonObject, ObjectsClient } from '../client/index.ts';
+import type { Target } from './targets.ts';
+
+/** Between attempts to reach a server that went away while something is waited for. */
+const retryMs = 500;
+
+/** How waiting for one object ended: as wanted (without the object: it does not exist), or out of time. */
+export type Waited = { readonly met: true; readonly object: JsonObject | undefined } | { readonly met: false };
 
 /**
- * Waits until one object is as wanted (undefined: it does not exist), reading it first and then following its changes.
- * Returns false when the signal aborted before that.
+ * Waits until one object is as wanted (undefined: it does not exist), reading it first and then following its changes, through a
+ * server that restarts meanwhile. `isWanted` may throw to give up. Ends unmet when the signal aborts.
  */
-export async function waitForObject<T extends ApiObject>(
-  client: ResourceClient<T>,
-  key: ObjectKey,
-  isWanted: (object: T | undefined) => boolean,
+export async function waitForObject(
+  objects: ObjectsClient,
+  target: Target,
+  isWanted: (object: JsonObject | undefined) => boolean,
   signal: AbortSignal,
-): Promise<boolean> {
-  while (!signal.aborted) {
-    const page = await client.list({ namespace: key.namespace, fieldSelector: `metadata.name=${key.name}` });
-    if (isWanted(page.items[0])) return true;
-    const scope = {
-      namespace: key.namespace,
-      fieldSelector: `metadata.name=${key.name}`,
-      resourceVersion: page.metadata.resourceVersion,
-    };
+): Promise<Waited> {
+  for (let reached = false; ; ) {
     try {
-      for await (const events of client.watch(scope, { signal })) {
-        for (const event of events) {
-          if (event.type !== 'BOOKMARK' && isWanted(event.type === 'DELETED' ? undefined : event.object)) return true;
-        }
+      for await (const object of states(objects, target, signal)) {
+        reached = true;
+        if (isWanted(object)) return { met: true, object };
       }
     } catch (error) {
-      if (isCancelled(error)) return false;
-      if (!isExpired(error) && !isNotFound(error)) throw error;
+      if (isCancelled(error) && signal.aborted) return { met: false };
+      if (!isExpired(error) && !(reached && isUnavailable(error))) throw error;
+      await delay(retryMs, undefined, { signal }).catch(() => undefined);
     }
+    if (signal.aborted) return { met: false };
   }
-  return false;
+}
+
+/** The object as it is, also when no time is left, and after each change; undefined while it does not exist. Ends as the watch does. */
+async function* states(
+  objects: ObjectsClient,
+  { kind, key }: Target,
+  signal: AbortSignal,
+): AsyncIterable<JsonObject | undefined> {
+  const scope = { namespace: key.namespace, fieldSelector: `metadata.name=${key.name}` };
+  const page = await objects.list(kind.kind, scope);
+  yield page.items[0];
+  const from = { ...scope, resourceVersion: page.metadata.resourceVersion };
+  for await (const events of objects.watch(kind.kind, from, { signal }))
+    for (const { type, object } of events) if (type !== 'BOOKMARK') yield type === 'DELETED' ? undefined : object;
 }

@@ -34,7 +34,7 @@ export class DocumentLines {
   badKeys(): { readonly line: number; readonly path: readonly Step[]; readonly found: 'duplicate' | 'not a word' }[] {
     const found: ReturnType<DocumentLines['badKeys']> = [];
     const visit = (node: unknown, path: readonly Step[]): void => {
-      if (isSeq(node)) node.items.forEach((item, at) => visit(item, [...path, at]));
+      if (isSeq(node)) for (const [at, item] of node.items.entries()) visit(item, [...path, at]);
       if (!isMap(node)) return;
       const seen = new Set<string>();
       for (const { key, value } of node.items as Pair<Node, unknown>[]) {

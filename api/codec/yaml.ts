@@ -37,6 +37,14 @@ export interface ManifestFailure {
   /** What the document seems to be: 'pod "web"', or nothing. */
   readonly subject: string | undefined;
   readonly problems: readonly ManifestProblem[];
+  /** Which object it is about, where that much can be read. */
+  readonly identity?: ManifestIdentity | undefined;
+}
+
+export interface ManifestIdentity {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly namespace: string | undefined;
 }
 
 export type ManifestDocument = ManifestObject | ManifestFailure;
@@ -125,9 +133,10 @@ class ManifestReader {
     const all: readonly FieldViolation[] = [...missing, ...violations];
     const locate = (field: string): FieldPlace => this.locate(at, field);
     if (all.length === 0) return { file: this.file, line: this.lines.lineOf(at), kind, object: value, locate };
-    const { name } = subjectOf(kind, json);
+    const { name, namespace } = subjectOf(kind, json);
     const problems = all.map(({ field, description }) => ({ ...locate(field), reason: description }));
-    return this.failure(problems, name === undefined ? kind.singular : `${kind.singular} "${name}"`);
+    if (name === undefined) return this.failure(problems, kind.singular);
+    return { ...this.failure(problems, `${kind.singular} "${name}"`), identity: { kind, name, namespace } };
   }
 
   /** The place of a field of the object that stands at `at` in the document. */

@@ -45,6 +45,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly singular: string;
   /** e.g. ["po"]. */
   readonly shortNames: readonly string[];
+  /** Groups of kinds that a command line may name at once: "all" is what a user runs. Absent: none. */
+  readonly categories?: readonly string[];
   readonly namespaced: boolean;
   /** The message, e.g. "berth.core.v1.Pod"; its List, WriteRequest and WatchResponse are named after it. */
   readonly message: string;

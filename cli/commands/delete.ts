@@ -1,133 +1,152 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import type { ObjectKey } from '../../client/index.ts';
+import type { DeleteOptions } from '../../api/generated/types.ts';
+import type { JsonObject } from '../../client/index.ts';
+import { parseDuration } from '../duration.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
-import { readManifests } from '../manifests.ts';
-import { parseResourceArguments } from '../resource-args.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
+import { findTargets, type Target, type TargetFlags, targetText } from '../targets.ts';
+import { type DryRun, withManifestFlags, withWriteFlags } from '../write-options.ts';
 
-interface DeleteFlags {
-  readonly filename?: string[];
-  readonly selector?: string;
-  readonly all?: boolean;
-  readonly allNamespaces?: boolean;
-  readonly gracePeriod?: string;
+interface DeleteFlags extends TargetFlags {
+  readonly gracePeriod?: number;
   readonly force?: boolean;
   readonly now?: boolean;
+  readonly cascade: 'background' | 'foreground' | 'orphan';
   readonly ignoreNotFound?: boolean;
   readonly wait: boolean;
-}
-
-interface Target {
-  readonly kind: Kind;
-  readonly key: ObjectKey;
+  readonly timeout?: string;
+  readonly dryRun?: DryRun;
+  readonly output?: string;
 }
 
 export function registerDelete(program: Command): void {
-  program
+  const command = program
     .command('delete')
     .description('Delete objects and wait until they are gone')
     .argument('[type...]', 'TYPE NAME..., TYPE/NAME..., or TYPE with -l or --all')
-    .option('-f, --filename <path...>', 'delete what these manifests name')
     .option('-l, --selector <selector>', 'those with these labels')
+    .option('--field-selector <selector>', 'those with these fields')
     .option('--all', 'all of the type in the namespace')
     .option('-A, --all-namespaces', 'with -l or --all: in all namespaces')
-    .option('--grace-period <seconds>', 'how long a pod may take to end')
+    .addOption(new Option('--grace-period <seconds>', 'how long a pod may take to end').argParser(parseGracePeriod))
     .option('--now', 'a grace period of one second')
-    .option('--force', 'do not wait for the node: with --grace-period=0 the object is removed at once')
+    .option('--force', 'with --grace-period=0: the object is removed at once, without waiting for the node')
+    .addOption(
+      new Option('--cascade <how>', 'what becomes of what the object owns')
+        .choices(['background', 'foreground', 'orphan'])
+        .default('background'),
+    )
     .option('--ignore-not-found', 'an object that does not exist is fine')
     .option('--no-wait', 'return when the deletion is accepted')
+    .option('--timeout <duration>', 'wait no longer than this; 0s waits on')
     .action(async (words: string[], flags: DeleteFlags, command: Command) => {
-      const grace = gracePeriodOf(flags);
+      const options = deleteOptionsOf(flags, command.getOptionValueSource('cascade') !== 'default');
+      if (flags.output !== undefined && flags.output !== 'name') throw badRequest(`delete prints names only: -o name`);
+      const timeoutMs = flags.timeout === undefined ? 0 : parseDuration(flags.timeout);
       await withSession(command, async (session) => {
-        const targets = flags.filename ? manifestTargets(session, flags.filename) : await namedTargets(session, words, flags);
-        await deleteAll(session, targets, grace, flags);
+        const { targets, failed, selected } = await findTargets(session, words, flags, 'delete');
+        if (selected && targets.length === 0) process.stdout.write('No resources found\n');
+        if (options.gracePeriodSeconds === 0 && targets.length > 0)
+          process.stderr.write(
+            'Warning: forced deletion does not wait until a node has ended the containers; they may run on until it hears of it\n',
+          );
+        const done = await deleteAll(session, targets, options, flags, selected);
+        if (flags.wait && flags.dryRun === undefined) await waitUntilGone(session, done.accepted, timeoutMs);
+        if (failed + done.failed > 0) throw new ExitWith(1);
       });
     });
+  withManifestFlags(command, 'delete what these manifests name');
+  withWriteFlags(command);
 }
 
-function gracePeriodOf(flags: DeleteFlags): number | undefined {
-  if (flags.now) return 1;
-  if (flags.gracePeriod === undefined) return flags.force ? 0 : undefined;
-  const seconds = Number(flags.gracePeriod);
-  if (!Number.isInteger(seconds) || seconds < 0)
-    throw badRequest(`--grace-period takes a whole number of seconds, not "${flags.gracePeriod}"`);
-  if (seconds === 0 && !flags.force)
-    throw badRequest(
-      '--grace-period=0 removes the object before its containers have ended; add --force to say that you want that',
-    );
+function parseGracePeriod(text: string): number {
+  const seconds = Number(text);
+  if (!Number.isInteger(seconds) || seconds < -1) throw new InvalidArgumentError('It takes a whole number of seconds.');
   return seconds;
 }
 
-function manifestTargets(session: Session, files: readonly string[]): Target[] {
-  return readManifests(files).map((document) => {
-    if ('error' in document) throw document.error;
-    const { kind, object } = document;
-    return {
-      kind,
-      key: {
-        name: object.metadata?.name ?? '',
-        namespace: kind.namespaced ? (object.metadata?.namespace ?? session.namespace) : undefined,
-      },
-    };
-  });
+/** As kubectl has it: 0 seconds without --force are 1, because the object would be gone before its containers. */
+export function deleteOptionsOf(
+  { gracePeriod = -1, force, now, cascade, dryRun }: Pick<DeleteFlags, 'gracePeriod' | 'force' | 'now' | 'cascade' | 'dryRun'>,
+  cascadeGiven: boolean,
+): DeleteOptions {
+  if (now && gracePeriod !== -1) throw badRequest('--now and --grace-period cannot be given together');
+  if (force && (gracePeriod > 0 || now)) throw badRequest('--force takes no grace period but 0');
+  const seconds = now || (gracePeriod === 0 && !force) ? 1 : force ? 0 : gracePeriod;
+  return {
+    ...(seconds >= 0 ? { gracePeriodSeconds: seconds } : {}),
+    ...(cascadeGiven ? { propagationPolicy: cascade.charAt(0).toUpperCase() + cascade.slice(1) } : {}),
+    ...(dryRun === 'server' ? { dryRun: ['All'] } : {}),
+  };
 }
 
-async function namedTargets(session: Session, words: readonly string[], flags: DeleteFlags): Promise<Target[]> {
-  const targets: Target[] = [];
-  for (const { kind, names } of parseResourceArguments(words)) {
-    const namespace = kind.namespaced ? session.namespace : undefined;
-    if (names.length > 0) {
-      targets.push(...names.map((name) => ({ kind, key: { namespace, name } })));
-      continue;
-    }
-    if (!flags.all && !flags.selector) throw badRequest(`name the ${kind.plural} to delete, or give -l or --all`);
-    const scope = { namespace: flags.allNamespaces ? undefined : namespace, labelSelector: flags.selector };
-    const { listAll } = await import('../../client/index.ts');
-    const { items } = await listAll(session.client.resource(kind), scope);
-    targets.push(
-      ...items.map((item: ApiObject) => ({
-        kind,
-        key: { name: item.metadata?.name ?? '', namespace: item.metadata?.namespace },
-      })),
-    );
-  }
-  return targets;
+interface Accepted {
+  readonly target: Target;
+  readonly uid: string;
 }
 
-/** Asks for all deletions first and waits afterwards, so that many pods end side by side. */
+/** Asks for all deletions first, so that many pods end side by side. */
 async function deleteAll(
   session: Session,
   targets: readonly Target[],
-  grace: number | undefined,
+  options: DeleteOptions,
   flags: DeleteFlags,
-): Promise<void> {
+  selected: boolean,
+): Promise<{ accepted: Accepted[]; failed: number }> {
+  const accepted: Accepted[] = [];
   let failed = 0;
-  const accepted: { target: Target; uid: string }[] = [];
+  const verb = options.gracePeriodSeconds === 0 ? 'force deleted' : 'deleted';
+  const note = { none: '', client: ' (dry run)', server: ' (server dry run)' }[flags.dryRun ?? 'none'];
   for (const target of targets) {
+    const { kind, key } = target;
     try {
-      const { kind, key } = target;
-      const last = await session.client.resource(kind).delete(key, grace === undefined ? {} : { gracePeriodSeconds: grace });
-      process.stdout.write(`${kind.singular} "${key.name}" ${grace === 0 ? 'force deleted' : 'deleted'}\n`);
-      accepted.push({ target, uid: last.metadata?.uid ?? '' });
+      const { objects } = session.client;
+      const last = await (flags.dryRun === 'client' ? objects.get(kind.kind, key) : objects.delete(kind.kind, key, options));
+      process.stdout.write(flags.output ? `${kind.singular}/${key.name}\n` : `${kind.singular} "${key.name}" ${verb}${note}\n`);
+      accepted.push({ target, uid: uidOf(last) });
     } catch (error) {
-      if (flags.ignoreNotFound && isNotFound(error)) continue;
+      // What was listed a moment ago may be gone by now.
+      if ((flags.ignoreNotFound ?? selected) && isNotFound(error)) continue;
       failed++;
       process.stderr.write(`error: ${describeFailure(error)}\n`);
     }
   }
-  if (targets.length === 0) process.stderr.write('No resources found.\n');
-  if (flags.wait) await Promise.all(accepted.map(({ target, uid }) => waitUntilGone(session, target, uid)));
-  if (failed > 0) throw new ExitWith(1);
+  return { accepted, failed };
 }
 
-async function waitUntilGone(session: Session, { kind, key }: Target, uid: string): Promise<void> {
-  const { waitForObject } = await import('../wait.ts');
-  await waitForObject(
-    session.client.resource(kind),
-    key,
-    (object) => object === undefined || object.metadata?.uid !== uid,
-    interruptSignal(),
-  );
+function uidOf(object: JsonObject): string {
+  return (object.metadata as { uid?: string } | undefined)?.uid ?? '';
+}
+
+/** Waits until none of the deleted objects is there; another of the same name is another. */
+async function waitUntilGone(session: Session, accepted: readonly Accepted[], timeoutMs: number): Promise<void> {
+  if (accepted.length === 0) return;
+  const [{ waitForObject }, { createProgress }] = await Promise.all([import('../wait.ts'), import('../progress.ts')]);
+  const interrupted = interruptSignal();
+  const signal = timeoutMs > 0 ? AbortSignal.any([interrupted, AbortSignal.timeout(timeoutMs)]) : interrupted;
+  const progress = createProgress();
+  const left = new Set(accepted);
+  const show = (): void => {
+    const [first] = left;
+    const others = left.size > 1 ? ` and ${left.size - 1} more` : '';
+    if (first)
+      progress.show(`waiting for ${targetText(first.target)}${others} to be gone; Ctrl-C ends the wait, not the deletion`);
+  };
+  show();
+  try {
+    await Promise.all(
+      accepted.map(async (each) => {
+        const gone = (object: JsonObject | undefined): boolean => object === undefined || uidOf(object) !== each.uid;
+        if (!(await waitForObject(session.client.objects, each.target, gone, signal)).met) return;
+        left.delete(each);
+        show();
+      }),
+    );
+  } finally {
+    progress.clear();
+  }
+  const [first] = left;
+  if (first && interrupted.aborted) throw new ExitWith(130);
+  if (first) throw new ExitWith(1, `timed out waiting until ${targetText(first.target)} is gone; its deletion goes on`);
 }

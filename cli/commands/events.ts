@@ -101,5 +101,5 @@ async function printWhole(session: Session, scope: Scope, types: readonly string
   const wanted = new Set(types.map((type) => type.toLowerCase()));
   const all = await listAllJson(session.client.objects, events, scope);
   const shown = all.filter((event) => wanted.size === 0 || wanted.has(String(event.type).toLowerCase())).toSorted(compareEvents);
-  process.stdout.write(printObjects(shown, output, { single: false }));
+  process.stdout.write(printObjects(shown, { format: output }, { single: false }));
 }

@@ -1,78 +1,159 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
+import { describeFailure, ExitWith } from '../failure.ts';
 import { followTable } from '../follow.ts';
 import { listAllJson, listAllRows } from '../listing.ts';
-import { type ObjectOutput, printObjects } from '../printers/objects.ts';
+import { outputHelp, parseOutput } from '../printers/output.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
-import { parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
+import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
+import { parseSortBy, sortObjects, sortRowsAs } from '../sort-by.ts';
+import { findTargets } from '../targets.ts';
+import { withManifestFlags } from '../write-options.ts';
 
 interface GetFlags {
   readonly allNamespaces?: boolean;
   readonly selector?: string;
   readonly fieldSelector?: string;
-  readonly output?: 'wide' | ObjectOutput;
+  readonly output?: string;
   readonly watch?: boolean;
   readonly watchOnly?: boolean;
   readonly headers: boolean;
   readonly showLabels?: boolean;
+  readonly labelColumns?: string[];
+  readonly sortBy?: string;
   readonly ignoreNotFound?: boolean;
+  readonly filename?: readonly string[];
+  readonly recursive?: boolean;
+}
+
+/** What to show, and how. */
+interface Query extends GetFlags {
+  readonly wide: boolean;
+  /** Names are printed as "pod/web", because several types are shown. */
+  readonly prefixed: boolean;
 }
 
 export function registerGet(program: Command): void {
-  program
+  const command = program
     .command('get')
-    .description('Show objects: pods, pod/web, pods,nodes ...')
-    .argument('<type...>', 'TYPE [NAME...], TYPE/NAME... or TYPE,TYPE')
+    .description('Show objects: pods, pod/web, pods,nodes, all ...')
+    .argument('[type...]', 'TYPE [NAME...], TYPE/NAME..., TYPE,TYPE or all')
     .option('-A, --all-namespaces', 'of all namespaces')
     .option('-l, --selector <selector>', 'only objects with these labels, e.g. app=web')
     .option('--field-selector <selector>', 'only objects with these fields, e.g. spec.nodeName=n1')
-    .addOption(new Option('-o, --output <format>', 'how to print').choices(['wide', 'json', 'yaml', 'name']))
+    .option('-o, --output <format>', `how to print: wide, ${outputHelp}`)
     .option('-w, --watch', 'go on showing changes')
     .option('--watch-only', 'show changes only')
     .option('--no-headers', 'without headings')
     .option('--show-labels', 'with a column of labels')
+    .option('-L, --label-columns <keys>', 'with a column for each of these labels', collectKeys, [])
+    .option('--sort-by <path>', 'in order of a field, e.g. .metadata.creationTimestamp')
     .option('--ignore-not-found', 'say nothing when an object does not exist')
     .action(async (words: string[], flags: GetFlags, command: Command) => {
-      await withSession(command, (session) => get(session, parseResourceArguments(words), flags));
+      const output = parseOutput(flags.output ?? 'wide');
+      const wide = flags.output === 'wide';
+      await withSession(command, async (session) => {
+        const wanted = flags.filename ? await fromManifests(session, flags) : parseResourceArguments(words);
+        const query = { ...flags, wide, prefixed: wanted.length > 1 || isCategory(words[0] ?? '') };
+        if (flags.watch || flags.watchOnly) await watchTable(session, wanted, query);
+        else if (output.format === 'wide') await showTables(session, wanted, query);
+        else await showObjects(session, wanted, query, output);
+      });
     });
+  withManifestFlags(command, 'the objects that these manifests name');
 }
 
-async function get(session: Session, wanted: readonly ResourceArgument[], flags: GetFlags): Promise<void> {
-  if (flags.watch || flags.watchOnly) return await watchTable(session, wanted, flags);
-  if (flags.output && flags.output !== 'wide') {
-    const single = wanted.length === 1 && wanted[0]?.names.length === 1;
-    const found = (await Promise.all(wanted.map((each) => readJson(session, each, flags)))).flat();
-    process.stdout.write(printObjects(found, flags.output, { single }));
-    return;
-  }
+function collectKeys(text: string, before: string[]): string[] {
+  return [...before, ...text.split(',').filter(Boolean)];
+}
+
+/** What manifests name, in their order; each document asks for one object. */
+async function fromManifests(session: Session, flags: GetFlags): Promise<ResourceArgument[]> {
+  const { targets, failed } = await findTargets(session, [], flags, 'get');
+  if (failed > 0) throw new ExitWith(1);
+  return groupByKind(targets.map(({ kind, key }) => ({ kind, names: [key.name], namespace: key.namespace })));
+}
+
+async function showObjects(
+  session: Session,
+  wanted: readonly ResourceArgument[],
+  query: Query,
+  output: Exclude<ReturnType<typeof parseOutput>, { format: 'wide' }>,
+): Promise<void> {
+  const { printObjects } = await import('../printers/objects.ts');
+  const single = wanted.length === 1 && wanted[0]?.names.length === 1;
+  const missing = new Missing(query);
+  let found: JsonObject[] = [];
+  for (const each of wanted) found.push(...(await readJson(session, each, query, missing)));
+  if (query.sortBy) found = sortObjects(found, parseSortBy(query.sortBy));
+  if (found.length > 0 || !single) process.stdout.write(printObjects(found, output, { single, headers: query.headers }));
+  missing.fail();
+}
+
+async function showTables(session: Session, wanted: readonly ResourceArgument[], query: Query): Promise<void> {
+  const missing = new Missing(query);
   let printed = 0;
   for (const each of wanted) {
-    const { columns, rows } = await readTable(session, each, flags);
+    const { columns, rows } = await readTable(session, each, query, missing);
     if (rows.length === 0) continue;
     if (printed > 0) process.stdout.write('\n');
-    process.stdout.write(tablePrinter(columns, each.kind, wanted.length > 1, flags)(rows));
+    const ordered = query.sortBy ? await sortRows(session, each, query, rows) : rows;
+    process.stdout.write(tablePrinter(columns, each.kind, query)(ordered));
     printed += rows.length;
   }
   const named = wanted.some((each) => each.names.length > 0);
-  if (printed === 0 && !named) process.stderr.write(`No resources found${placeText(session, wanted, flags)}.\n`);
+  if (printed === 0 && !named) process.stderr.write(`No resources found${placeText(session, wanted, query)}.\n`);
+  missing.fail();
 }
 
-function placeText(session: Session, wanted: readonly ResourceArgument[], flags: GetFlags): string {
+/** The table does not hold the fields to sort by: the objects do. */
+async function sortRows(session: Session, each: ResourceArgument, query: Query, rows: readonly TableRow[]): Promise<TableRow[]> {
+  const objects = await readJson(session, each, query, new Missing({ ...query, ignoreNotFound: true }));
+  return sortRowsAs(rows, sortObjects(objects, parseSortBy(query.sortBy ?? '')));
+}
+
+/** Objects that were asked for by name and are not there: each is told, the others are shown all the same. */
+class Missing {
+  private readonly ignored: boolean;
+  private readonly errors: unknown[] = [];
+
+  constructor({ ignoreNotFound = false }: Pick<GetFlags, 'ignoreNotFound'>) {
+    this.ignored = ignoreNotFound;
+  }
+
+  async orNothing<T>(found: Promise<T>): Promise<T | undefined> {
+    try {
+      return await found;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      if (!this.ignored) this.errors.push(error);
+      return undefined;
+    }
+  }
+
+  /** Ends the command when something was missing. */
+  fail(): void {
+    if (this.errors.length > 0) throw new ExitWith(1, this.errors.map(describeFailure).join('\nerror: '));
+  }
+}
+
+function placeText(session: Session, wanted: readonly ResourceArgument[], flags: Query): string {
   return flags.allNamespaces || !wanted.some((each) => each.kind.namespaced) ? '' : ` in ${session.namespace} namespace`;
 }
 
-function tablePrinter(columns: readonly TableColumn[], kind: Kind, several: boolean, flags: GetFlags) {
+function tablePrinter(columns: readonly TableColumn[], kind: Kind, flags: Query) {
   return createTablePrinter(columns, {
-    wide: flags.output === 'wide',
+    wide: flags.wide,
     headers: flags.headers,
     showLabels: flags.showLabels ?? false,
+    labelColumns: flags.labelColumns ?? [],
     showNamespace: (flags.allNamespaces ?? false) && kind.namespaced,
-    namePrefix: several ? `${kind.singular}/` : '',
+    namePrefix: flags.prefixed ? `${kind.singular}/` : '',
     now: () => new Date(),
   });
 }
@@ -85,13 +166,14 @@ function scopeOf(session: Session, kind: Kind, flags: GetFlags) {
   };
 }
 
-async function readTable(session: Session, { kind, names }: ResourceArgument, flags: GetFlags) {
+async function readTable(session: Session, each: ResourceArgument, flags: Query, missing: Missing) {
+  const { kind } = each;
   const { objects } = session.client;
   const tables: Table[] = [];
-  if (names.length === 0) tables.push(await listAllRows(objects, kind, scopeOf(session, kind, flags)));
+  if (each.names.length === 0) tables.push(await listAllRows(objects, kind, scopeOf(session, kind, flags)));
   else
-    for (const key of keysOf(session, kind, names, flags)) {
-      const table = await orNothing(objects.getTable(kind.kind, key), flags);
+    for (const key of keysOf(session, each, flags)) {
+      const table = await missing.orNothing(objects.getTable(kind.kind, key));
       if (table) tables.push(table);
     }
   const columns = tables[0]?.columns ?? [];
@@ -105,46 +187,42 @@ async function readTable(session: Session, { kind, names }: ResourceArgument, fl
   };
 }
 
-async function readJson(session: Session, { kind, names }: ResourceArgument, flags: GetFlags): Promise<JsonObject[]> {
-  const { objects } = session.client;
-  if (names.length === 0) return await listAllJson(objects, kind, scopeOf(session, kind, flags));
+async function readJson(session: Session, each: ResourceArgument, flags: Query, missing: Missing): Promise<JsonObject[]> {
+  const { kind } = each;
+  if (each.names.length === 0) return await listAllJson(session.client.objects, kind, scopeOf(session, kind, flags));
   const found: JsonObject[] = [];
-  for (const key of keysOf(session, kind, names, flags)) {
-    const object = await orNothing(objects.get(kind.kind, key), flags);
+  for (const key of keysOf(session, each, flags)) {
+    const object = await missing.orNothing(session.client.objects.get(kind.kind, key));
     if (object) found.push(object);
   }
   return found;
 }
 
-function keysOf(session: Session, kind: Kind, names: readonly string[], flags: GetFlags): ObjectKey[] {
+function keysOf(session: Session, { kind, names, namespace }: ResourceArgument, flags: GetFlags): ObjectKey[] {
   if (flags.selector || flags.fieldSelector) throw badRequest('names and selectors cannot be given together');
   if (flags.allNamespaces && kind.namespaced) throw badRequest('a name cannot be looked up in all namespaces; give one with -n');
-  return names.map((name) => ({ namespace: kind.namespaced ? session.namespace : undefined, name }));
-}
-
-async function orNothing<T>(found: Promise<T>, flags: GetFlags): Promise<T | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (flags.ignoreNotFound && isNotFound(error)) return undefined;
-    throw error;
-  }
+  return names.map((name) => ({ namespace: kind.namespaced ? (namespace ?? session.namespace) : undefined, name }));
 }
 
 /** Shows the objects and then every change, one row each, until interrupted. A stream that ends in order is resumed. */
-async function watchTable(session: Session, wanted: readonly ResourceArgument[], flags: GetFlags): Promise<void> {
+async function watchTable(session: Session, wanted: readonly ResourceArgument[], flags: Query): Promise<void> {
   const [only] = wanted;
   if (!only || wanted.length > 1 || only.names.length > 1) throw badRequest('--watch shows one resource type, or one object');
-  if (flags.output && flags.output !== 'wide') throw badRequest(`--watch prints tables; -o ${flags.output} does not go with it`);
+  if (flags.output && !flags.wide) throw badRequest(`--watch prints tables; -o ${flags.output} does not go with it`);
+  if (flags.sortBy) throw badRequest('--watch shows changes as they come; --sort-by does not go with it');
   const { kind, names } = only;
   const nameSelector = names[0] === undefined ? undefined : `metadata.name=${names[0]}`;
-  const scope = { ...scopeOf(session, kind, flags), ...(nameSelector ? { fieldSelector: nameSelector } : {}) };
+  const scope = {
+    ...scopeOf(session, kind, flags),
+    ...(nameSelector ? { fieldSelector: nameSelector } : {}),
+    ...(only.namespace ? { namespace: only.namespace } : {}),
+  };
   const signal = interruptSignal();
   let columns: readonly TableColumn[] = [];
   let print: ((rows: readonly TableRow[]) => string) | undefined;
   for await (const table of followTable(session.client.objects, kind, { ...scope, initial: !flags.watchOnly }, signal)) {
     if (table.columns?.length) columns = table.columns;
-    if (columns.length > 0) print ??= tablePrinter(columns, kind, false, flags);
+    if (columns.length > 0) print ??= tablePrinter(columns, kind, flags);
     const rows = table.rows ?? [];
     if (print && rows.length > 0) process.stdout.write(print(orderRows(kind, columns, rows)));
   }

@@ -1,53 +1,85 @@
 import { type Command, Option } from 'commander';
-import { toJson } from '../../api/codec/json.ts';
-import { badRequest } from '../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { notFound } from '../../api/errors/index.ts';
 import { parseDuration } from '../duration.ts';
-import { ExitWith } from '../failure.ts';
-import { parseResourceArguments } from '../resource-args.ts';
-import { withSession } from '../session.ts';
+import { describeFailure, ExitWith } from '../failure.ts';
+import { createProgress } from '../progress.ts';
+import { interruptSignal, type Session, withSession } from '../session.ts';
+import { findTargets, type Target, type TargetFlags, targetText } from '../targets.ts';
 import { waitForObject } from '../wait.ts';
+import { isInState, parseWaitState, type WaitState } from '../wait-state.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags } from '../write-options.ts';
 
-interface WaitFlags {
+interface WaitFlags extends TargetFlags, Pick<WriteFlags, 'output'> {
   readonly for: string;
   readonly timeout: string;
 }
 
+/** A negative time-out waits this long: a week, as with kubectl. */
+const longestMs = 7 * 24 * 3_600_000;
+
 export function registerWait(program: Command): void {
-  program
+  const command = program
     .command('wait')
     .description('Wait until objects are in a state: --for=condition=Ready, --for=delete')
-    .argument('<type...>', 'TYPE NAME... or TYPE/NAME...')
-    .addOption(new Option('--for <state>', 'condition=TYPE[=STATUS], or delete').makeOptionMandatory())
-    .option('--timeout <duration>', 'give up after this long', '30s')
+    .argument('[type...]', 'TYPE NAME..., TYPE/NAME..., or TYPE with -l or --all')
+    .addOption(
+      new Option('--for <state>', 'condition=TYPE[=STATUS], jsonpath={.path}[=VALUE], create or delete').makeOptionMandatory(),
+    )
+    .option('-l, --selector <selector>', 'those with these labels')
+    .option('--field-selector <selector>', 'those with these fields')
+    .option('--all', 'all of the type in the namespace')
+    .option('-A, --all-namespaces', 'with -l or --all: in all namespaces')
+    .option('--timeout <duration>', 'give up after this long; 0s looks once, -1s waits for a week', '30s')
+    .option('-o, --output <format>', 'print the objects: json, yaml, name, jsonpath=TEMPLATE')
     .action(async (words: string[], flags: WaitFlags, command: Command) => {
-      const isWanted = parseState(flags.for);
-      const signal = AbortSignal.timeout(parseDuration(flags.timeout));
-      await withSession(command, async (session) => {
-        for (const { kind, names } of parseResourceArguments(words)) {
-          if (names.length === 0) throw badRequest(`name the ${kind.plural} to wait for`);
-          for (const name of names) {
-            const key = { name, namespace: kind.namespaced ? session.namespace : undefined };
-            const met = await waitForObject(session.client.resource(kind), key, (object) => isWanted(kind, object), signal);
-            if (!met)
-              throw new ExitWith(1, `timed out after ${flags.timeout} waiting for ${flags.for} on ${kind.singular}/${name}`);
-            process.stdout.write(`${kind.singular}/${name} ${flags.for === 'delete' ? 'deleted' : 'condition met'}\n`);
-          }
-        }
-      });
+      const state = parseWaitState(flags.for);
+      const timeoutMs = flags.timeout.startsWith('-') ? longestMs : parseDuration(flags.timeout);
+      await withSession(command, (session) => waitForAll(session, words, flags, { state, timeoutMs }));
     });
+  withManifestFlags(command, 'those that these manifests name');
 }
 
-/** Reads what `--for` says: a predicate on an object, which is undefined while it does not exist. */
-export function parseState(text: string): (kind: Kind, object: ApiObject | undefined) => boolean {
-  if (text === 'delete') return (_kind, object) => object === undefined;
-  const match = /^condition=([^=]+)(?:=(.+))?$/.exec(text);
-  if (!match) throw badRequest(`--for takes "condition=TYPE", "condition=TYPE=STATUS" or "delete", not "${text}"`);
-  const [, type = '', status = 'True'] = match;
-  return (kind, object) => {
-    if (object === undefined) return false;
-    const json = toJson(kind, object) as { status?: { conditions?: { type?: string; status?: string }[] } };
-    const condition = json.status?.conditions?.find((each) => each.type?.toLowerCase() === type.toLowerCase());
-    return condition?.status?.toLowerCase() === status.toLowerCase();
+interface Wanted {
+  readonly state: WaitState;
+  readonly timeoutMs: number;
+}
+
+/** Waits for one after the other, all within one time. One that fails does not end the wait for the others. */
+async function waitForAll(session: Session, words: readonly string[], flags: WaitFlags, wanted: Wanted): Promise<void> {
+  const printer = await WritePrinter.for(flags);
+  const found = await findTargets(session, words, flags, 'wait for');
+  if (found.targets.length === 0 && wanted.state.type !== 'delete') throw new ExitWith(1, 'no matching resources found');
+  const interrupted = interruptSignal();
+  const signal = AbortSignal.any([interrupted, AbortSignal.timeout(wanted.timeoutMs)]);
+  const progress = createProgress();
+  let { failed } = found;
+  for (const target of found.targets) {
+    progress.show(`waiting for ${targetText(target)} (--for=${flags.for})`);
+    try {
+      const waited = await waitForState(session, target, wanted.state, signal);
+      progress.clear();
+      if (interrupted.aborted) throw new ExitWith(130);
+      if (waited.met) await printer.print(target.kind, waited.object ?? { metadata: { name: target.key.name } }, 'condition met');
+      else {
+        failed++;
+        process.stderr.write(`error: timed out waiting for the condition on ${targetText(target)}\n`);
+      }
+    } catch (error) {
+      progress.clear();
+      if (error instanceof ExitWith) throw error;
+      failed++;
+      process.stderr.write(`error: ${describeFailure(error)}\n`);
+    }
+  }
+  if (failed > 0) throw new ExitWith(1);
+}
+
+/** An object that does not exist will not come into a state; only `create` waits for it. One that is deleted meanwhile is an error too. */
+async function waitForState(session: Session, target: Target, state: WaitState, signal: AbortSignal) {
+  const isWanted = (object: Parameters<typeof isInState>[1]): boolean => {
+    if (object === undefined && state.type !== 'create' && state.type !== 'delete')
+      throw notFound({ kind: target.kind.kind, ...target.key });
+    return isInState(state, object);
   };
+  return await waitForObject(session.client.objects, target, isWanted, signal);
 }

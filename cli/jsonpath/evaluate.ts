@@ -10,20 +10,20 @@ export function findAll(path: Path, root: Json, current: Json = root): Json[] {
 
 /** A template filled in: values of one path are separated by a blank, objects and lists are JSON. */
 export function fillTemplate(parts: readonly Part[], root: Json, current: Json = root): string {
-  return parts
-    .map((part) => {
-      switch (part.type) {
-        case 'text':
-          return part.text;
-        case 'path':
-          return findAll(part.path, root, current).map(valueText).join(' ');
-        case 'range':
-          return findAll(part.path, root, current)
-            .map((item) => fillTemplate(part.body, root, item))
-            .join('');
-      }
-    })
-    .join('');
+  return parts.map((part) => fillPart(part, root, current)).join('');
+}
+
+function fillPart(part: Part, root: Json, current: Json): string {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'path':
+      return findAll(part.path, root, current).map(valueText).join(' ');
+    case 'range':
+      return findAll(part.path, root, current)
+        .map((item) => fillTemplate(part.body, root, item))
+        .join('');
+  }
 }
 
 export function valueText(value: Json): string {
@@ -65,7 +65,10 @@ function descendants(value: Json): Json[] {
   return [value, ...children(value).flatMap(descendants)];
 }
 
-function slice(list: readonly Json[], { from, to, by }: { from: number | undefined; to: number | undefined; by: number }): Json[] {
+function slice(
+  list: readonly Json[],
+  { from, to, by }: { from: number | undefined; to: number | undefined; by: number },
+): Json[] {
   return list.slice(from, to).filter((_, at) => at % by === 0);
 }
 

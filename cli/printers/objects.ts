@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../client/index.ts';
 import { fillTemplate, findAll, valueText } from '../jsonpath/evaluate.ts';
-import { alignCells } from './align.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
+import { plainTable } from './plain-table.ts';
 
 export interface ObjectPrintOptions {
   /** A single object as it is; several, or any number of a list, as a `kind: List`. */
@@ -32,10 +32,9 @@ export function yamlText(object: JsonObject): string {
 }
 
 function printColumns(objects: readonly JsonObject[], columns: readonly CustomColumn[], headers: boolean): string {
-  const cell = (object: JsonObject, { path }: CustomColumn): string =>
-    findAll(path, object).map(valueText).join(',') || '<none>';
+  const cell = (object: JsonObject, { path }: CustomColumn): string => findAll(path, object).map(valueText).join(',') || '<none>';
   const rows = objects.map((object) => columns.map((column) => cell(object, column)));
-  return alignCells(headers ? [columns.map(({ name }) => name), ...rows] : rows);
+  return plainTable(headers ? columns.map(({ name }) => name) : undefined, rows);
 }
 
 function nameOf(object: JsonObject): string {

@@ -38,7 +38,9 @@ export function parseOutput(text: string): Output {
       return { format: 'custom-columns', columns: parseColumns(rest) };
   }
   const close = nearestWord(word, formats);
-  throw badRequest(`-o does not know "${text}"; ${close && close !== text ? `did you mean "${close}"?` : `it takes wide, ${outputHelp}`}`);
+  throw badRequest(
+    `-o does not know "${text}"; ${close && close !== text ? `did you mean "${close}"?` : `it takes wide, ${outputHelp}`}`,
+  );
 }
 
 /** "NAME:.metadata.name,IMAGE:.spec.containers[*].image"; a comma in brackets belongs to the path. */

@@ -5,6 +5,8 @@ export interface TableOptions {
   readonly wide: boolean;
   readonly headers: boolean;
   readonly showLabels: boolean;
+  /** Labels that have a column of their own (`-L`). */
+  readonly labelColumns?: readonly string[];
   readonly showNamespace: boolean;
   /** Put before each name, e.g. "pod/". */
   readonly namePrefix: string;
@@ -20,12 +22,14 @@ export function createTablePrinter(
   columns: readonly TableColumn[],
   options: TableOptions,
 ): (rows: readonly TableRow[]) => string {
+  const { labelColumns = [] } = options;
   const shown = columns
     .map((column, index) => ({ column, index }))
     .filter(({ column }) => options.wide || (column.priority ?? 0) === 0);
   const headings = [
     ...(options.showNamespace ? ['NAMESPACE'] : []),
     ...shown.map(({ column }) => column.name ?? ''),
+    ...labelColumns.map(labelHeading),
     ...(options.showLabels ? ['LABELS'] : []),
   ];
   const widths = headings.map((heading) => (options.headers ? heading.length : 0));
@@ -37,6 +41,7 @@ export function createTablePrinter(
       const text = cellText(column, row.cells?.[index] ?? '', options.now());
       return index === 0 ? options.namePrefix + text : text;
     }),
+    ...labelColumns.map((key) => row.labels?.[key] ?? ''),
     ...(options.showLabels ? [labelText(row.labels)] : []),
   ];
 
@@ -58,6 +63,11 @@ export function createTablePrinter(
       )
       .join('');
   };
+}
+
+/** "app.kubernetes.io/name" stands above its column as NAME. */
+function labelHeading(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1).toUpperCase();
 }
 
 function cellText(column: TableColumn, text: string, now: Date): string {

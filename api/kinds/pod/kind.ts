@@ -12,6 +12,7 @@ export const pod = defineKind<Pod>()({
   plural: 'pods',
   singular: 'pod',
   shortNames: ['po'],
+  categories: ['all'],
   namespaced: true,
   message: 'berth.core.v1.Pod',
   service: 'berth.core.v1.Pods',

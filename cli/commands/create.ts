@@ -1,0 +1,110 @@
+import type { Command } from 'commander';
+import { nearestWord } from '../../api/codec/nearest.ts';
+import type { ManifestObject } from '../../api/codec/yaml.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type { JsonObject } from '../../client/index.ts';
+import type { DataFlags } from '../generators/data.ts';
+import type { RegistryFlags, TlsFlags } from '../generators/objects.ts';
+import { collect } from '../generators/pairs.ts';
+import type { ManifestFlags } from '../manifests.ts';
+import { type Session, withSession } from '../session.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
+
+type CreateFlags = WriteFlags & Partial<ManifestFlags>;
+type Generators = typeof import('../generators/objects.ts');
+
+/** `create -f` makes what manifests say; `create NOUN NAME` makes a simple object from flags. */
+export function registerCreate(program: Command): void {
+  const command = program
+    .command('create')
+    .description('Create objects from manifests, or a simple one from flags; what exists is an error')
+    .usage('-f FILE | namespace NAME | configmap NAME [flags] | secret TYPE NAME [flags]')
+    .argument('[noun...]')
+    .action(async ([noun]: string[], flags: CreateFlags, command: Command) => {
+      if (noun !== undefined) throw unknownNoun(noun, command);
+      if (!flags.filename) throw badRequest('say what to create: -f FILE, or namespace, configmap or secret with a name');
+      await createManifests({ ...flags, filename: flags.filename }, command);
+    });
+  withWriteFlags(withManifestFlags(command, 'file, folder, or - for standard input'));
+
+  addGenerator(command.command('namespace').alias('ns').description('Create a namespace'), (make, name) =>
+    make.namespaceObject(name),
+  );
+  addGenerator(
+    withDataFlags(command.command('configmap').alias('cm').description('Create a ConfigMap from values and files')),
+    (make, name, flags: DataFlags) => make.configMapObject(name, flags),
+  );
+  const secret = command.command('secret').description('Create a Secret').usage('generic|tls|docker-registry NAME [flags]');
+  addGenerator(
+    withDataFlags(secret.command('generic').description('from values and files')).option(
+      '--type <type>',
+      'the type of the Secret',
+    ),
+    (make, name, flags: DataFlags & { readonly type?: string }) => make.genericSecret(name, flags),
+  );
+  addGenerator(
+    secret
+      .command('tls')
+      .description('from a certificate and its key')
+      .requiredOption('--cert <file>', 'the certificate, PEM')
+      .requiredOption('--key <file>', 'the private key, PEM'),
+    (make, name, flags: TlsFlags) => make.tlsSecret(name, flags),
+  );
+  addGenerator(
+    secret
+      .command('docker-registry')
+      .description('with the credentials of an image registry')
+      .option('--docker-server <address>', 'the registry', 'https://index.docker.io/v1/')
+      .option('--docker-username <name>', 'the user')
+      .option('--docker-password <password>', 'the password')
+      .option('--docker-email <address>', 'the e-mail address')
+      .option('--from-file <path>', "instead: a config.json of Docker's", collect),
+    (make, name, flags: RegistryFlags) => make.registrySecret(name, flags),
+  );
+}
+
+function withDataFlags(command: Command): Command {
+  return command
+    .option('--from-literal <key=value>', 'an entry; may be given several times', collect)
+    .option('--from-file <path>', 'FILE, KEY=FILE or a folder; may be given several times', collect)
+    .option('--from-env-file <path>', 'a file of lines KEY=VALUE; may be given several times', collect);
+}
+
+function addGenerator<Flags>(command: Command, make: (generators: Generators, name: string, flags: Flags) => JsonObject): void {
+  withWriteFlags(command.argument('<name>', 'its name')).action(async (name: string, _own: unknown, command: Command) => {
+    // `create` itself takes some of the same flags, and gets them first.
+    const flags = command.optsWithGlobals<Flags & WriteFlags>();
+    const object = make(await import('../generators/objects.ts'), name, flags);
+    const { createGenerated } = await import('../write-object.ts');
+    await withSession(command, (session) => createGenerated(session, object, flags));
+  });
+}
+
+function unknownNoun(noun: string, command: Command): Error {
+  const nouns = command.commands.map((each) => each.name());
+  const close = nearestWord(noun, nouns);
+  const hint = close ? `did you mean "${close}"?` : 'everything else comes from a manifest: create -f FILE';
+  return badRequest(`create makes ${nouns.join(', ')}, not "${noun}"; ${hint}`);
+}
+
+async function createManifests(flags: WriteFlags & ManifestFlags, command: Command): Promise<void> {
+  const printer = await WritePrinter.for(flags);
+  const { readManifests } = await import('../manifests.ts');
+  const { eachManifest } = await import('../each-manifest.ts');
+  const documents = await readManifests(flags);
+  await withSession(command, (session) =>
+    eachManifest(session, documents, async (document) => {
+      await printer.print(document.kind, await createOne(session, document, flags), 'created');
+    }),
+  );
+}
+
+async function createOne(session: Session, document: ManifestObject, flags: WriteFlags): Promise<JsonObject> {
+  const { manifestNamespace } = await import('../each-manifest.ts');
+  const { toJson } = await import('../../api/codec/json.ts');
+  const { kind, object } = document;
+  const namespace = manifestNamespace(session, document);
+  const wanted = toJson(kind, { ...object, metadata: { ...object.metadata, namespace } });
+  if (flags.dryRun === 'client') return wanted;
+  return await session.client.objects.create(kind.kind, wanted, { ...writeOptions(flags, 'berth-create'), namespace });
+}
