@@ -1,7 +1,6 @@
-import protobuf, { type Reader, type Type } from 'protobufjs';
-import { descriptors } from '../generated/descriptors.ts';
+import type { Reader, Type } from 'protobufjs';
+import { descriptorsOf } from './descriptors.ts';
 
-const root = protobuf.Root.fromJSON(descriptors).resolveAll();
 const types = new Map<string, Type>();
 
 const plain = { longs: Number, enums: String, defaults: false, arrays: false, objects: false, oneofs: false } as const;
@@ -10,7 +9,7 @@ const plain = { longs: Number, enums: String, defaults: false, arrays: false, ob
 export function messageType(name: string): Type {
   let type = types.get(name);
   if (!type) {
-    type = root.lookupType(name);
+    type = descriptorsOf(name).lookupType(name);
     types.set(name, type);
   }
   return type;

@@ -38,6 +38,15 @@ export function compileFieldSupport(messageName: string, table: FieldSupportTabl
   return root;
 }
 
+/** Compiles the table when it is first used: programs that only name a kind do not pay for it. */
+export function lazyFieldSupport(messageName: string, table: FieldSupportTable): () => CompiledFieldSupport {
+  let compiled: CompiledFieldSupport | undefined;
+  return () => {
+    compiled ??= compileFieldSupport(messageName, table);
+    return compiled;
+  };
+}
+
 function insert(root: CompiledFieldSupport, message: Type, path: string, support: FieldSupport): void {
   let [at, type]: [CompiledFieldSupport, Type | undefined] = [root, message];
   for (const step of path.split('.')) {

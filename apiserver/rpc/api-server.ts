@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@grpc/grpc-js';
-import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
 import type { TokenTable } from '../auth/tokens.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
@@ -8,6 +7,7 @@ import type { Registry } from '../registry/registry.ts';
 import { identify } from './caller.ts';
 import { Door } from './door.ts';
 import { createGrpcServer } from './grpc-server.ts';
+import { addHealth } from './health.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { addReflection } from './reflection.ts';
 import { bindMethod } from './special-methods.ts';
@@ -54,15 +54,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   server.addService(objects.definition, objects.implementation);
   const tunnel = tunnelService(tunnels, door);
   server.addService(tunnel.definition, tunnel.implementation);
-  const health = new HealthImplementation({ '': 'NOT_SERVING' });
-  health.addToServer(server);
+  const setServing = addHealth(server);
   addReflection(
     server,
     names,
     (call) => void identify(call, tokens),
     (error, call) => door.refuse(error, call),
   );
-  return { server, setServing: (serving) => health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING') };
+  return { server, setServing };
 }
 
 function podMethods({ registry, sums }: ApiServerOptions, tunnels: Tunnels, door: Door): SpecialMethods {

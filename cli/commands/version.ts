@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 
 /** The version of this package, from its package.json. */
 export function packageVersion(): string {
-  const place = import.meta.url.endsWith('.ts') ? '../../package.json' : '../../../package.json';
-  return (JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as { version: string }).version;
+  return (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 }
 
 export function registerVersion(program: Command): void {

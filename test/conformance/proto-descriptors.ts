@@ -1,8 +1,8 @@
 import protobuf from 'protobufjs';
-import { descriptors } from '../../api/generated/descriptors.ts';
+import { allDescriptors } from '../../api/codec/descriptors.ts';
 
 /** The embedded descriptors, resolved: what the proto tests look at. */
-export const root = protobuf.Root.fromJSON(descriptors).resolveAll();
+export const root = allDescriptors();
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */
 export function messagesOf(group: string): protobuf.Type[] {

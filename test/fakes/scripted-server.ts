@@ -1,6 +1,6 @@
 import * as grpc from '@grpc/grpc-js';
+import { serviceType } from '../../api/codec/descriptors.ts';
 import { decodeMessage, encodeMessage, messageType } from '../../api/codec/message.ts';
-import { descriptors } from '../../api/generated/descriptors.ts';
 import { createTestPki, type TestPki } from './test-pki.ts';
 
 type Unary = (request: Record<string, unknown>, call: grpc.ServerUnaryCall<Buffer, Buffer>) => object | Promise<object>;
@@ -42,10 +42,8 @@ interface MethodShape {
 
 function shapeOf(path: string): MethodShape & { readonly package: string } {
   const [service, method] = path.split('/') as [string, string];
-  const parts = service.split('.');
-  let at = descriptors as { nested?: Record<string, unknown>; methods?: Record<string, MethodShape> };
-  for (const part of parts) at = at.nested?.[part] as typeof at;
-  return { ...at.methods![method]!, package: parts.slice(0, -1).join('.') };
+  const { requestType, responseType } = serviceType(service).methods[method]!;
+  return { requestType, responseType, package: service.slice(0, service.lastIndexOf('.')) };
 }
 
 function fullName(type: string, pkg: string): string {

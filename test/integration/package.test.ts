@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { upsertContext } from '../../client/index.ts';
+// @ts-expect-error a plain script without types
+import { bundleProgram } from '../../hack/bundle.js';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
 const run = promisify(execFile);
@@ -37,11 +39,13 @@ async function compile(config: string): Promise<void> {
   await run(process.execPath, [tsc, '-p', config]).catch((error: { stdout: string }) => expect.unreachable(error.stdout));
 }
 
-/** What \`npm run build\` makes of client/ and what it needs; the check of the sources is not this test's. */
+/** What `npm run build` makes; the check of the sources' types is not this test's. */
 async function installPackage(): Promise<void> {
   const target = join(folder, 'node_modules', 'berth');
   await mkdir(target, { recursive: true });
   await cp(inRepository('package.json'), join(target, 'package.json'));
+  await cp(inRepository('bin'), join(target, 'bin'), { recursive: true });
+  await bundleProgram(join(target, 'dist', 'program'));
   await symlink(inRepository('node_modules'), join(target, 'node_modules'));
   const config = join(folder, 'build.json');
   const compilerOptions = { rootDir: repository, outDir: join(target, 'dist'), typeRoots, noCheck: true, sourceMap: false };
@@ -109,6 +113,21 @@ describe('the package, in the hands of a user', () => {
       child.kill('SIGTERM');
     }
     expect(await exitCode(child)).toBe(0);
+  });
+
+  it('runs the program, in which the commands find what is loaded for them alone', async () => {
+    const config = join(folder, 'program-config');
+    await upsertContext({ name: 'test', options: server.admin, use: true }, config);
+    const berth = (...args: string[]) =>
+      run(process.execPath, [join(folder, 'node_modules', 'berth', 'bin', 'berth'), ...args], { env: { BERTH_CONFIG: config } });
+    expect((await berth('version')).stdout).toContain(process.versions.node);
+    expect((await berth('get', 'namespaces')).stdout).toMatch(/^default +Active/m);
+    expect((await berth('get', 'namespace/default', '-o', 'yaml')).stdout).toContain('kind: Namespace');
+    const dataDir = join(folder, 'data');
+    const taken = await berth('server', '--data-dir', dataDir, '--listen', server.info.address).catch((error) => error);
+    expect(taken.stderr).toContain(`cannot listen on ${server.info.address}`);
+    const lost = await berth('agent', '--data-dir', join(folder, 'none'), '--context', 'none').catch((error) => error);
+    expect(lost.stderr).toContain('"none"');
   });
 
   it('says in plain words what to do when there is no cluster yet', async () => {

@@ -2,12 +2,12 @@ import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { Node } from '../../generated/types.ts';
 import { ipVersion } from '../../meta/ip.ts';
-import { checkFieldSupport, compileFieldSupport } from '../field-support.ts';
+import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
 import { validateQuantities } from '../quantities.ts';
 import { validateTaints } from '../taints.ts';
 import { nodeFields } from './fields.ts';
 
-const support = compileFieldSupport('berth.core.v1.Node', nodeFields);
+const support = lazyFieldSupport('berth.core.v1.Node', nodeFields);
 
 export function validateNode(node: Node): FieldViolation[] {
   return [
@@ -15,7 +15,7 @@ export function validateNode(node: Node): FieldViolation[] {
     ...validateCidrs(node),
     ...validateQuantities('status.capacity', node.status?.capacity),
     ...validateQuantities('status.allocatable', node.status?.allocatable),
-    ...checkFieldSupport(support, node).violations,
+    ...checkFieldSupport(support(), node).violations,
   ];
 }
 
@@ -52,5 +52,5 @@ export function validateNodeUpdate(next: Node, previous: Node): FieldViolation[]
 }
 
 export function nodeWarnings(node: Node): string[] {
-  return checkFieldSupport(support, node).warnings;
+  return checkFieldSupport(support(), node).warnings;
 }

@@ -3,7 +3,7 @@ import { forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type { Pod, PodSpec } from '../../generated/types.ts';
 import { labelNameError, qualifiedNameError, subdomainNameError } from '../../meta/names.ts';
 import { checkIp, checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
-import { checkFieldSupport, compileFieldSupport } from '../field-support.ts';
+import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
 import { podFields } from './fields.ts';
 import { checkContainers } from './validate-containers.ts';
 import { checkAmounts, checkResources } from './validate-resources.ts';
@@ -17,7 +17,7 @@ const NAMESERVERS_MAX = 3;
 const SEARCHES_MAX = 32;
 const DEADLINE_MAX = 2 ** 31 - 1;
 
-const support = compileFieldSupport('berth.core.v1.Pod', podFields);
+const support = lazyFieldSupport('berth.core.v1.Pod', podFields);
 
 /** Kubernetes' rules for a pod's spec, and the fields that Berth refuses. Defaults have run. */
 export function validatePod(pod: Pod): FieldViolation[] {
@@ -33,13 +33,13 @@ export function validatePod(pod: Pod): FieldViolation[] {
   checkResources(out, 'spec.resources', spec.resources, spec);
   checkAmounts(out, 'spec.overhead', spec.overhead);
   checkHost(out, spec);
-  const refused = checkFieldSupport(support, pod).violations;
+  const refused = checkFieldSupport(support(), pod).violations;
   return refused.length === 0 ? out : out.concat(refused);
 }
 
 /** One sentence for each field of an accepted pod that Berth does not act on. */
 export function podWarnings(pod: Pod): string[] {
-  return checkFieldSupport(support, pod).warnings;
+  return checkFieldSupport(support(), pod).warnings;
 }
 
 function checkTimes(out: Violations, spec: PodSpec): void {

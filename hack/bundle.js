@@ -1,0 +1,63 @@
+// The program with the libraries that it uses, in a few files, because finding and reading hundreds of them is most of what a short
+// command costs. Used by hack/build and the package's test.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** dockerode can reach engines over ssh; Berth never does, and the library for that is large and partly native. */
+const withoutSsh = {
+  name: 'without-ssh',
+  resolveId: (id) => (id === 'ssh2' ? '\0ssh2' : null),
+  load: (id) => (id === '\0ssh2' ? 'module.exports = {};' : null),
+};
+
+/**
+ * Writes berth.js, verify-child.js and what they share into `folder`, which is emptied first. What only some commands need (the server,
+ * the agent) stands in files of its own, which a dynamic import loads.
+ */
+export async function bundleProgram(folder) {
+  const bundle = await rolldown({
+    cwd: root,
+    input: { berth: 'cli/main.ts', 'verify-child': 'apiserver/storage/lmdb/verify-child.ts' },
+    platform: 'node',
+    external: ['lmdb'], // Native.
+    plugins: [withoutSsh],
+    checks: { ineffectiveDynamicImport: false },
+  });
+  // CommonJS, because Node starts it sooner than modules. All in one folder, so that what finds its neighbours by import.meta.url finds
+  // them wherever it was put. Not minified, so that a stack trace can be read; NODE_OPTIONS=--enable-source-maps shows the sources' lines.
+  const { output } = await bundle.write({
+    dir: folder,
+    cleanDir: true,
+    format: 'cjs',
+    chunkFileNames: '[name]-[hash].js',
+    comments: { legal: true, annotation: false, jsdoc: false },
+    sourcemap: true,
+  });
+  await bundle.close();
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
+  writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
+}
+
+/** The licences of the libraries in the program, which ask to go with it. */
+function licensesOf(chunks) {
+  const folders = new Set(chunks.flatMap((chunk) => Object.keys(chunk.modules ?? {})).flatMap((id) => packageFolder(id) ?? []));
+  const text = (folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
+    return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(folder, file), 'utf8'))].join('\n\n');
+  };
+  return [...folders]
+    .sort()
+    .map(text)
+    .join(`\n\n${'-'.repeat(80)}\n\n`);
+}
+
+/** The innermost package that a module belongs to. */
+function packageFolder(id) {
+  const folder = id.match(/^.*\/node_modules\/(@[^/]+\/)?[^/]+/)?.[0];
+  return folder !== undefined && existsSync(join(folder, 'package.json')) ? folder : undefined;
+}
