@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import type { ConnectOptions } from '../client/index.ts';
 import { openLogFile } from './log-file.ts';
 import { installation } from './paths.ts';
@@ -13,7 +13,8 @@ export interface DaemonFlags {
 }
 
 /** Logs as JSON lines, into the bounded file that --log-file names or to standard error. */
-export function createLogger(name: string, flags: DaemonFlags): Logger {
+export async function createLogger(name: string, flags: DaemonFlags): Promise<Logger> {
+  const { pino } = await import('pino');
   const options = { name, level: flags.logLevel };
   return flags.logFile ? pino(options, openLogFile(flags.logFile)) : pino(options, process.stderr);
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type ConnectOptions, connect, loadContext } from '../../client/index.ts';
+import type { ConnectOptions } from '../../client/index.ts';
 import { createLogger, type DaemonFlags, runDaemon } from '../daemon.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
 import type { GlobalFlags } from '../session.ts';
@@ -30,7 +30,8 @@ export function registerAgent(program: Command): void {
 async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<AgentFlags>();
   const { runAgent } = await import('../../agent/main.ts');
-  const logger = createLogger('agent', flags);
+  const { connect } = await import('../../client/index.ts');
+  const logger = await createLogger('agent', flags);
   const client = connect(await nodeConnection(flags));
   try {
     await runDaemon(logger, (signal) =>
@@ -60,6 +61,7 @@ async function nodeConnection(flags: AgentFlags): Promise<ConnectOptions> {
     const [ca, cert, key] = [files.ca, files.certificate, files.key].map((file) => readFileSync(file, 'utf8'));
     return { address: flags.server ?? defaultListen, userAgent, ca: ca ?? '', cert, key };
   }
+  const { loadContext } = await import('../../client/index.ts');
   const { options } = await loadContext(flags.context);
   return { ...options, userAgent, address: flags.server ?? options.address };
 }

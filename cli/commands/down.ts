@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { removeContext } from '../../client/index.ts';
 import { defaultDataDir } from '../paths.ts';
 import { stopSupervised } from '../processes.ts';
 
@@ -20,6 +19,7 @@ export function registerDown(program: Command): void {
       if (!flags.purge) return;
       const { purge } = await import('../../agent/main.ts');
       for await (const done of purge(flags.dataDir)) process.stdout.write(`removed ${done}\n`);
+      const { removeContext } = await import('../../client/index.ts');
       await removeContext('berth');
       process.stdout.write('removed context "berth" from the configuration\n');
     });

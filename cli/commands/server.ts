@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { connect } from '../../client/index.ts';
+import type { Logger } from 'pino';
 import { createLogger, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
@@ -28,7 +28,7 @@ export function registerServer(program: Command): void {
 
 async function server(flags: ServerFlags): Promise<void> {
   const { runServer } = await import('../../apiserver/main.ts');
-  const logger = createLogger('server', flags);
+  const logger = await createLogger('server', flags);
   await runDaemon(logger, async (signal) => {
     const running: Promise<void>[] = [];
     const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
@@ -44,7 +44,7 @@ async function server(flags: ServerFlags): Promise<void> {
 interface ComponentInput {
   readonly flags: ServerFlags;
   readonly address: string;
-  readonly logger: ReturnType<typeof createLogger>;
+  readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
@@ -56,6 +56,7 @@ const components = {
 /** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
 async function runComponent(name: keyof typeof components, { flags, address, logger, signal }: ComponentInput): Promise<void> {
   const run = await components[name]();
+  const { connect } = await import('../../client/index.ts');
   const client = connect(localConnection(flags.dataDir, localAddress(address), name));
   try {
     await run({ client, logger: logger.child({ component: name }) }, signal);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findCondition } from '../../api/meta/conditions.ts';
-import { type Client, connect, upsertContext } from '../../client/index.ts';
+import type { Client } from '../../client/index.ts';
 import { localConnection } from '../daemon.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress } from '../paths.ts';
@@ -82,6 +82,7 @@ function option(name: string, value: string | undefined): string[] {
 
 /** Connects as administrator once the server has made its certificates and answers. */
 async function waitForServer(flags: UpFlags): Promise<Client> {
+  const { connect } = await import('../../client/index.ts');
   const deadline = Date.now() + startTimeoutMs;
   let last: unknown;
   while (Date.now() < deadline) {
@@ -137,6 +138,7 @@ function logOf(flags: UpFlags, name: ProcessName): string {
 }
 
 async function writeContext(flags: UpFlags): Promise<void> {
+  const { upsertContext } = await import('../../client/index.ts');
   const pki = installation(flags.dataDir).pki;
   const read = (name: string): string => readFileSync(join(pki, name), 'utf8');
   await upsertContext({
