@@ -4,83 +4,106 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Client, connect } from '../client/index.ts';
+import { type Client, type ConnectOptions, connect } from '../client/index.ts';
 
-/** A Berth of its own for a benchmark: server and agent as processes, as a user runs them, on a data directory that goes with it. */
-export interface BenchBerth {
+/** An API server of a benchmark's own, as a process, on a data directory that goes with it. */
+export interface BenchServer {
   readonly client: Client;
-  readonly nodeName: string;
+  /** How its administrator connects. */
+  readonly admin: ConnectOptions;
   readonly server: ChildProcess;
-  readonly agent: ChildProcess;
   stop(): Promise<void>;
 }
 
-const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
+/** A whole Berth of its own: server and agent as processes, as a user runs them. */
+export interface BenchBerth extends BenchServer {
+  readonly nodeName: string;
+  readonly agent: ChildProcess;
+}
 
-/** Starts one and waits until its node is ready. Throws with the processes' last words when it is not within 60 s. */
-export async function startBerth(port = 7553): Promise<BenchBerth> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
-  const nodeName = `bench-${process.pid}`;
-  const address = `127.0.0.1:${port}`;
-  const words: string[] = [];
-  const start = (...args: string[]): ChildProcess => {
+export const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
+
+/** Processes of one benchmark, and what they said last. */
+class Processes {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  readonly #children: ChildProcess[] = [];
+  readonly #words: string[] = [];
+
+  start(...args: string[]): ChildProcess {
     const child = spawn(
       process.execPath,
-      [...process.execArgv, launcher, ...args, '--data-dir', dataDir, '--log-level', 'warn'],
-      {
-        stdio: ['ignore', 'ignore', 'pipe'],
-      },
+      [...process.execArgv, launcher, ...args, '--data-dir', this.dataDir, '--log-level', 'warn'],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
     );
     child.stderr?.on('data', (chunk: Buffer) => {
-      words.push(chunk.toString('utf8'));
-      if (words.length > 50) words.shift();
+      this.#words.push(chunk.toString('utf8'));
+      if (this.#words.length > 50) this.#words.shift();
     });
+    this.#children.push(child);
     return child;
-  };
-  const server = start('server', '--listen', address);
-  const children = [server];
-  const deadline = Date.now() + 60_000;
-  const until = async (what: string, check: () => Promise<boolean>): Promise<void> => {
+  }
+
+  /** Throws with the processes' last words when that takes 60 s, or when one ends. */
+  async until(what: string, check: () => Promise<boolean>): Promise<void> {
+    const deadline = Date.now() + 60_000;
     while (!(await check().catch(() => false))) {
-      if (Date.now() > deadline || children.some((child) => child.exitCode !== null))
-        throw new Error(`${what}: ${words.join('')}`);
+      if (Date.now() > deadline || this.#children.some((child) => child.exitCode !== null))
+        throw new Error(`${what}: ${this.#words.join('')}`);
       await delay(100);
     }
-  };
+  }
 
-  await until('the API server does not start', async () =>
-    ['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(join(dataDir, 'pki', name))),
+  /** The newest first. */
+  async stop(): Promise<void> {
+    for (const child of this.#children.reverse()) {
+      if (child.exitCode !== null) continue;
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await Promise.race([ended, delay(15_000).then(() => child.kill('SIGKILL'))]);
+    }
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Starts a server and waits until it answers. */
+export async function startServer(port = 7553): Promise<BenchServer> {
+  return await serve(new Processes(), port);
+}
+
+async function serve(processes: Processes, port: number): Promise<BenchServer> {
+  const address = `127.0.0.1:${port}`;
+  const file = (name: string): string => join(processes.dataDir, 'pki', name);
+  const server = processes.start('server', '--listen', address);
+  await processes.until('the API server does not start', async () =>
+    ['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(file(name))),
   );
-  const read = (name: string): string => readFileSync(join(dataDir, 'pki', name), 'utf8');
-  const client = connect({
-    address,
-    ca: read('ca.crt'),
-    cert: read('admin.crt'),
-    key: read('admin.key'),
-    userAgent: 'berth-bench',
-  });
-  await until('the API server does not answer', async () => (await client.namespaces.get({ name: 'default' })) !== undefined);
-  const agent = start('agent', '--server', address, '--node-name', nodeName);
-  children.push(agent);
-  await until('the node does not become ready', async () => {
-    const node = await client.nodes.get({ name: nodeName });
-    return node.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
-  });
-
+  const read = (name: string): string => readFileSync(file(name), 'utf8');
+  const admin = { address, ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') };
+  const client = connect({ ...admin, userAgent: 'berth-bench' });
+  await processes.until(
+    'the API server does not answer',
+    async () => (await client.namespaces.get({ name: 'default' })) !== undefined,
+  );
   return {
     client,
-    nodeName,
+    admin,
     server,
-    agent,
     async stop() {
       client.close();
-      for (const child of [agent, server]) {
-        if (child.exitCode !== null) continue;
-        const ended = new Promise((resolve) => child.once('exit', resolve));
-        child.kill('SIGTERM');
-        await Promise.race([ended, delay(15_000).then(() => child.kill('SIGKILL'))]);
-      }
-      rmSync(dataDir, { recursive: true, force: true });
+      await processes.stop();
     },
   };
+}
+
+/** Starts a server and an agent and waits until the node is ready. */
+export async function startBerth(port = 7553): Promise<BenchBerth> {
+  const processes = new Processes();
+  const nodeName = `bench-${process.pid}`;
+  const berth = await serve(processes, port);
+  const agent = processes.start('agent', '--server', berth.admin.address, '--node-name', nodeName);
+  await processes.until('the node does not become ready', async () => {
+    const node = await berth.client.nodes.get({ name: nodeName });
+    return node.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
+  });
+  return { ...berth, nodeName, agent };
 }

@@ -1,9 +1,11 @@
+import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchPods } from './pods.ts';
 import { benchSchedulerDecision } from './scheduler-decision.ts';
 
 /** Every benchmark by its name; each prints what it does to standard error and returns its figures. */
 const benches: Readonly<Record<string, (say: (text: string) => void) => Promise<Figure[]>>> = {
+  cli: benchCli,
   pods: benchPods,
   'scheduler-decision': benchSchedulerDecision,
 };

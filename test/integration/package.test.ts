@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -128,6 +128,15 @@ describe('the package, in the hands of a user', () => {
     expect(taken.stderr).toContain(`cannot listen on ${server.info.address}`);
     const lost = await berth('agent', '--data-dir', join(folder, 'none'), '--context', 'none').catch((error) => error);
     expect(lost.stderr).toContain('"none"');
+  });
+
+  it('does not load the gRPC library for commands that do not connect', async () => {
+    const program = join(folder, 'node_modules', 'berth', 'dist', 'program', 'berth.js');
+    const script = `require(${JSON.stringify(program)}); console.log(Object.keys(require.cache).join('\\n'))`;
+    const loaded = (await run(process.execPath, ['-e', script])).stdout.trim().split('\n');
+    const texts = await Promise.all(loaded.map((file) => readFile(file, 'utf8')));
+    expect(texts.some((text) => text.includes('node_modules/commander/'))).toBe(true);
+    expect(loaded.filter((_, index) => texts[index]?.includes('node_modules/@grpc/grpc-js/'))).toEqual([]);
   });
 
   it('says in plain words what to do when there is no cluster yet', async () => {
