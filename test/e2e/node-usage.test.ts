@@ -28,11 +28,8 @@ const totalKiB = Number(/^MemTotal: +(\d+) kB$/m.exec(kernels)?.[1]);
 
 /** In place and of the same length, so that a reader finds the one or the other whole. */
 function tell(available: number): void {
-  const kiB = String(Math.round(totalKiB * available));
-  const text = kernels.replace(
-    /^(MemAvailable: +)(\d+)/m,
-    (_, name: string, old: string) => name + kiB.padStart(old.length, '0'),
-  );
+  const kiB = String(Math.round(totalKiB * available)).padStart(String(totalKiB).length, '0');
+  const text = kernels.replace(/^(MemAvailable: +)\d+/m, `$1${kiB}`);
   const file = openSync(join(folder, 'meminfo'), 'r+');
   writeSync(file, text, 0);
   closeSync(file);
@@ -65,7 +62,7 @@ beforeAll(async () => {
   idle = berth.nodeName;
   busy = `${idle}-busy`;
   folder = mkdtempSync(join(tmpdir(), 'berth-e2e-meminfo-'));
-  writeFileSync(join(folder, 'meminfo'), kernels);
+  writeFileSync(join(folder, 'meminfo'), '');
   tell(0.08);
   await berth.up();
   agent = startOnOwnMachine(berth.address, berth.dataDir);
@@ -81,7 +78,7 @@ describe('two nodes of the same size of which one is used by others', () => {
   it('say so', async () => {
     expect(await used(busy)).toBeCloseTo(0.92, 2);
     expect(await used(idle)).toBeLessThan(0.92);
-    expect(await house.berth.ok('describe', 'node', busy)).toMatch(/memory/i);
+    expect(await house.berth.ok('describe', 'node', busy)).toMatch(/^ *memory .*\(9[12]%\)$/m);
   });
 
   it('do not share pods that ask for nothing: all go where memory is free, though by requests both nodes are equal', async () => {
