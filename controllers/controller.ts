@@ -35,10 +35,16 @@ export interface Source {
   waitForSync(signal: AbortSignal): Promise<void>;
 }
 
+export interface ChangesOptions<T> {
+  /** Which updates wake anybody; by default all. */
+  readonly matters?: (next: T, old: T) => boolean;
+}
+
 /** Wakes the keys on which an object bears; after an update also those on which it bore before. */
 export function changesOf<T extends ApiObject>(
   informer: Pick<Informer<T>, 'addHandler' | 'waitForSync'>,
   keysOf: (object: T) => readonly string[],
+  { matters = () => true }: ChangesOptions<T> = {},
 ): Source {
   return {
     waitForSync: (signal) => informer.waitForSync(signal),
@@ -46,7 +52,10 @@ export function changesOf<T extends ApiObject>(
       const tell = (...objects: T[]) => {
         for (const key of new Set(objects.flatMap(keysOf))) wake(key);
       };
-      return informer.addHandler({ name: 'controller', onAdd: tell, onUpdate: (next, old) => tell(next, old), onDelete: tell });
+      const onUpdate = (next: T, old: T) => {
+        if (matters(next, old)) tell(next, old);
+      };
+      return informer.addHandler({ name: 'controller', onAdd: tell, onUpdate, onDelete: tell });
     },
   };
 }

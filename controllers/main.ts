@@ -1,18 +1,22 @@
 import { setMaxListeners } from 'node:events';
-import { namespaces } from '../api/meta/well-known.ts';
+import { kinds } from '../api/kinds/index.ts';
+import type { ApiObject } from '../api/kinds/kind.ts';
 import { linkAbort } from '../client/abort.ts';
 import {
   type Client,
   type Clock,
   createEventRecorder,
   createInformer,
+  type Informer,
   type Logger,
   stderrLogger,
   systemClock,
 } from '../client/index.ts';
 import { runController } from './controller.ts';
+import { createDependents } from './dependents/controller.ts';
+import { type FollowedKind, familyIndexers } from './dependents/family.ts';
 import { createNodeLifecycle } from './node-lifecycle/controller.ts';
-import { podOutline } from './outline.ts';
+import { outlineOf, podOutline } from './outline.ts';
 import { createPodGarbage, podIndexers } from './pod-garbage/controller.ts';
 
 export interface RunControllersOptions {
@@ -25,6 +29,8 @@ export interface RunControllersOptions {
   readonly logger?: Logger;
 }
 
+/** Nobody owns Events, and they go by themselves: following them would cost more than everything else. */
+const unowned: readonly string[] = ['Event'];
 /** Informers, queues and calls under way: some dozens; more would be a leak. */
 const mostListeners = 100;
 
@@ -43,19 +49,44 @@ export async function runControllers(options: RunControllersOptions, signal: Abo
 async function runLoops(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
   const { client, clock = systemClock, logger = stderrLogger } = options;
   const base = { clock, logger };
-  const nodes = createInformer({ client: client.nodes, name: 'controllers nodes', ...base });
-  const leaseScope = { namespace: namespaces.nodeLease };
-  const leases = createInformer({ client: client.leases, scope: leaseScope, name: 'controllers leases', ...base });
-  const outlines = { transform: podOutline, indexers: podIndexers };
-  const pods = createInformer({ client: client.pods, ...outlines, name: 'controllers pods', ...base });
+  const nodes = createInformer({ client: client.nodes, indexers: familyIndexers, name: 'controllers nodes', ...base });
+  const leases = createInformer({ client: client.leases, indexers: familyIndexers, name: 'controllers leases', ...base });
+  const podIndexes = { ...podIndexers, ...familyIndexers };
+  const pods = createInformer({
+    client: client.pods,
+    transform: podOutline,
+    indexers: podIndexes,
+    name: 'controllers pods',
+    ...base,
+  });
+  const informers = new Map<string, Informer<ApiObject>>([
+    ['Node', nodes],
+    ['Lease', leases],
+    ['Pod', pods],
+  ]);
+  const followed: FollowedKind[] = kinds
+    .filter(({ kind }) => !unowned.includes(kind))
+    .map((kind) => {
+      const { plural } = kind;
+      const own = {
+        client: client.resource(kind),
+        transform: outlineOf,
+        indexers: familyIndexers,
+        name: `controllers ${plural}`,
+      };
+      const informer = informers.get(kind.kind) ?? createInformer<ApiObject>({ ...own, ...base });
+      informers.set(kind.kind, informer);
+      return { kind, client: client.resource(kind), informer };
+    });
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
   const [nodeEvents, podEvents] = [recorder('node-controller'), recorder('pod-garbage-collector')];
   const controllers = [
     createNodeLifecycle({ client, nodes, leases, events: nodeEvents, graceMs: options.nodeGraceMs, ...base }),
     createPodGarbage({ client, pods, nodes, events: podEvents, maxFinished: options.maxFinishedPods, ...base }),
+    createDependents({ kinds: followed, logger }),
   ];
   await Promise.all([
-    ...[nodes, leases, pods].map((informer) => informer.run(signal)),
+    ...[...informers.values()].map((informer) => informer.run(signal)),
     ...controllers.map((controller) => runController(controller, base, signal)),
   ]);
   await Promise.all([nodeEvents.flush(), podEvents.flush()]);

@@ -40,6 +40,9 @@ export const annotations = {
   defaultContainer: 'kubectl.kubernetes.io/default-container',
 } as const;
 
+/** Finalizers that the API server adds on a delete, for what becomes of the dependents; the controller of dependents takes them off. */
+export const finalizers = { foregroundDeletion: 'foregroundDeletion', orphan: 'orphan' } as const;
+
 export const namespaces = { default: 'default', system: 'kube-system', nodeLease: 'kube-node-lease' } as const;
 
 export const defaultSchedulerName = 'default-scheduler';

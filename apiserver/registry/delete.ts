@@ -1,12 +1,17 @@
 import { badRequest, conflict, permissionDenied } from '../../api/errors/index.ts';
 import type { DeleteOptions } from '../../api/generated/types.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
-import { namespaces } from '../../api/meta/well-known.ts';
+import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { hasSpecFinalizers } from './metadata.ts';
 
-const PROPAGATIONS = ['Background', 'Foreground', 'Orphan'];
+/** What becomes of the dependents, and the finalizer that keeps the object until that has happened. */
+const PROPAGATIONS: Readonly<Record<string, string | undefined>> = {
+  Background: undefined,
+  Foreground: finalizers.foregroundDeletion,
+  Orphan: finalizers.orphan,
+};
 const PROTECTED_NAMESPACES: readonly string[] = Object.values(namespaces);
 
 /**
@@ -29,10 +34,13 @@ export async function deleteObject(
 }
 
 function checkDelete(store: KindStore, at: ObjectName, options: DeleteOptions): void {
-  const { propagationPolicy, gracePeriodSeconds } = options;
-  if (propagationPolicy && !PROPAGATIONS.includes(propagationPolicy)) {
-    throw badRequest(`cannot delete: the propagation policy "${propagationPolicy}" is none of ${PROPAGATIONS.join(', ')}`);
+  const { propagationPolicy, gracePeriodSeconds, orphanDependents } = options;
+  const known = Object.keys(PROPAGATIONS);
+  if (propagationPolicy && !known.includes(propagationPolicy)) {
+    throw badRequest(`cannot delete: the propagation policy "${propagationPolicy}" is none of ${known.join(', ')}`);
   }
+  if (propagationPolicy && orphanDependents !== undefined)
+    throw badRequest('cannot delete: give propagationPolicy or its older form orphanDependents, not both');
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0)
     throw badRequest('cannot delete: gracePeriodSeconds must not be negative');
   if (store.kind.kind === 'Namespace' && PROTECTED_NAMESPACES.includes(at.name)) {
@@ -49,18 +57,28 @@ function checkPreconditions(store: KindStore, at: ObjectName, { preconditions }:
 function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
   const grace = store.kind.lifecycle?.gracePeriodSeconds?.(structuredClone(previous), options.gracePeriodSeconds) ?? 0;
   const metadata = previous.metadata ?? {};
-  const kept = Boolean(metadata.finalizers?.length) || hasSpecFinalizers(previous);
-  if (grace === 0 && !kept) return 'remove';
-  const waiting = metadata.deletionTimestamp !== undefined;
-  if (waiting && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return previous;
-  const now = store.origin().now.getTime();
+  const kept = keepersOf(options, metadata.finalizers ?? []);
+  if (grace === 0 && kept.length === 0 && !hasSpecFinalizers(previous)) return 'remove';
   const next: AnyObject = structuredClone(previous);
-  next.metadata = {
-    ...next.metadata,
+  next.metadata = { ...next.metadata, finalizers: kept };
+  if (kept.length === 0) delete next.metadata.finalizers;
+  const waiting = metadata.deletionTimestamp !== undefined;
+  if (waiting && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return next;
+  const now = store.origin().now.getTime();
+  Object.assign(next.metadata, {
     deletionTimestamp: secondsTimestamp(new Date(now + grace * 1000)),
     deletionGracePeriodSeconds: grace,
     ...(store.hasSpec ? { generation: (metadata.generation ?? 0) + 1 } : {}),
-  };
+  });
   if (store.kind.kind === 'Namespace') next.status = Object.assign({}, next.status, { phase: 'Terminating' });
   return next;
+}
+
+/** The finalizers with which the object waits. Who says nothing of dependents leaves what was said before. */
+function keepersOf({ propagationPolicy, orphanDependents }: DeleteOptions, present: readonly string[]): string[] {
+  const policy = propagationPolicy || (orphanDependents === undefined ? undefined : orphanDependents ? 'Orphan' : 'Background');
+  if (policy === undefined) return [...present];
+  const keeper = PROPAGATIONS[policy];
+  const others = present.filter((each) => !Object.values(PROPAGATIONS).includes(each));
+  return keeper === undefined ? others : [...others, keeper];
 }

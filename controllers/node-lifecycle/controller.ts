@@ -20,7 +20,6 @@ import { createSilence } from './silence.ts';
 export interface NodeLifecycleOptions {
   readonly client: Pick<Client, 'nodes' | 'pods' | 'leases'>;
   readonly nodes: Informer<Node>;
-  /** Of the namespace kube-node-lease. */
   readonly leases: Informer<Lease>;
   readonly events: Pick<EventRecorder, 'event'>;
   /** How long an agent may say nothing: three renewals of its lease. */

@@ -36,7 +36,7 @@ const metadata = {
   'metadata.labels': works,
   'metadata.annotations': works,
   'metadata.selfLink': warned('nothing reads it; Kubernetes no longer does either'),
-  'metadata.ownerReferences[]': warned('objects whose owner is gone are not collected yet'),
+  'metadata.ownerReferences[]': works,
   'metadata.finalizers[]': works,
   'metadata.managedFields[]': warned('server-side apply does not exist yet, so nobody owns single fields'),
 } satisfies FieldSupportTable;

@@ -1,0 +1,94 @@
+import { isNotFound } from '../../api/errors/index.ts';
+import type { OwnerReference } from '../../api/generated/types.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { type Informer, objectKey, type ResourceClient, splitKey } from '../../client/index.ts';
+import { isWaitingForDependents, type OwnerState } from './decide.ts';
+
+/** A kind whose objects may own and be owned. The informer has `familyIndexers`; outlines suffice. */
+export interface FollowedKind {
+  readonly kind: Kind;
+  readonly client: Pick<ResourceClient<ApiObject>, 'get' | 'patch' | 'delete'>;
+  readonly informer: Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
+}
+
+/** Objects by their own uid, and by those of their owners. */
+export const familyIndexers = {
+  uid: ({ metadata }: ApiObject): readonly string[] => (metadata?.uid ? [metadata.uid] : []),
+  owner: ({ metadata }: ApiObject): readonly string[] => (metadata?.ownerReferences ?? []).flatMap(({ uid }) => uid ?? []),
+};
+
+/** An object with its kind: the objects themselves do not know it. */
+export interface Member {
+  readonly followed: FollowedKind;
+  readonly object: ApiObject;
+}
+
+/** Who owns whom, over all kinds, as the informers show it. */
+export interface Family {
+  /** By the key that `keyOf` makes. */
+  find(key: string): Member | undefined;
+  dependentsOf(object: ApiObject): Member[];
+  /** Whose decisions bear on this object's: itself, its dependents, its owners. */
+  keysAround(kind: Kind, object: ApiObject): string[];
+  /** Asks the server where the informers do not know the owner: they may be behind. */
+  judge(reference: OwnerReference, of: Member, signal: AbortSignal): Promise<OwnerState>;
+}
+
+const separator = '|';
+
+function keyOf(kind: Kind, object: ApiObject): string {
+  return `${kind.kind}${separator}${objectKey(object)}`;
+}
+
+export function createFamily(followed: readonly FollowedKind[]): Family {
+  const byKind = new Map(followed.map((each) => [each.kind.kind, each]));
+
+  function related(index: keyof typeof familyIndexers, uid: string | undefined): Member[] {
+    if (!uid) return [];
+    return followed.flatMap((each) => each.informer.lister.byIndex(index, uid).map((object) => ({ followed: each, object })));
+  }
+
+  const dependentsOf = ({ metadata }: ApiObject) => related('owner', metadata?.uid);
+  const keyOfMember = (member: Member) => keyOf(member.followed.kind, member.object);
+
+  return {
+    find(key) {
+      const at = key.indexOf(separator);
+      const each = byKind.get(key.slice(0, at));
+      const object = each?.informer.lister.get(key.slice(at + 1));
+      return each && object && { followed: each, object };
+    },
+    dependentsOf,
+    keysAround(kind, object) {
+      const owners = (object.metadata?.ownerReferences ?? []).flatMap(({ uid }) => related('uid', uid));
+      return [keyOf(kind, object), ...[...dependentsOf(object), ...owners].map(keyOfMember)];
+    },
+    async judge(reference, of, signal) {
+      const owner = byKind.get(reference.kind ?? '');
+      // A kind that is not known here, or that cannot own this object: nobody can say that the owner does not exist.
+      if (!owner || groupOf(owner.kind.apiVersion) !== groupOf(reference.apiVersion ?? '')) return 'present';
+      if (owner.kind.namespaced && !of.followed.kind.namespaced) return 'present';
+      const namespace = owner.kind.namespaced ? of.object.metadata?.namespace : undefined;
+      const key = objectKey({ metadata: { ...(namespace ? { namespace } : {}), name: reference.name ?? '' } });
+      const known = owner.informer.lister.get(key);
+      const found = known?.metadata?.uid === reference.uid ? known : await ask(owner, key, signal);
+      if (found?.metadata?.uid !== reference.uid) return 'absent';
+      return isWaitingForDependents(found!) ? 'waiting' : 'present';
+    },
+  };
+}
+
+async function ask({ client }: FollowedKind, key: string, signal: AbortSignal): Promise<ApiObject | undefined> {
+  try {
+    return await client.get(splitKey(key), { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** "apps" of "apps/v1", "" of "v1". */
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}
