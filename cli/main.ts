@@ -10,6 +10,7 @@ import { registerDescribe } from './commands/describe.ts';
 import { registerDown } from './commands/down.ts';
 import { registerEvents } from './commands/events.ts';
 import { registerExec } from './commands/exec.ts';
+import { registerExplain } from './commands/explain.ts';
 import { registerGet } from './commands/get.ts';
 import { registerLogs } from './commands/logs.ts';
 import { registerServer } from './commands/server.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     registerExec,
     registerWait,
     registerApiResources,
+    registerExplain,
     registerConfig,
     registerServer,
     registerAgent,

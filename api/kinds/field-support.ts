@@ -14,6 +14,17 @@ export interface UnsupportedField {
   readonly unless?: readonly unknown[];
 }
 
+export const works: FieldSupport = { support: 'works' };
+
+/** `unless`: the values that ask for nothing, where those are not false and "". */
+export function warned(why: string, ...unless: unknown[]): FieldSupport {
+  return { support: 'warned', why, ...(unless.length > 0 && { unless }) };
+}
+
+export function refused(why: string, ...unless: unknown[]): FieldSupport {
+  return { support: 'refused', why, ...(unless.length > 0 && { unless }) };
+}
+
 /**
  * What Berth does with the fields of a kind, by path in the JSON form: "spec.containers[].livenessProbe"; a map is one field. What
  * stands below a listed path inherits from it unless it is listed itself; what nobody lists works.
@@ -88,6 +99,23 @@ function prune(step: CompiledFieldSupport, inherited: boolean): boolean {
   const speaks = step.support ? step.support.support !== 'works' : inherited;
   for (const [name, child] of step.children) if (!prune(child, speaks) && !speaks) step.children.delete(name);
   return speaks || step.children.size > 0;
+}
+
+/** What a table says of a path; "partly" when it says different things of what stands below. What nobody lists works. */
+export function supportOf(table: FieldSupportTable, path: string): FieldSupport | 'partly' {
+  const steps = path.split('.');
+  for (let length = steps.length; length > 0; length--) {
+    const found = table[steps.slice(0, length).join('.')];
+    if (found) return found;
+  }
+  const below = Object.entries(table).filter(([listed]) => listed.startsWith(`${path}.`));
+  return below.every(([, { support }]) => support === 'works') ? works : 'partly';
+}
+
+/** The warnings of a kind by its table; for kinds that refuse nothing, whose validation need not ask it. */
+export function fieldWarnings(messageName: string, table: FieldSupportTable): (object: object) => string[] {
+  const support = lazyFieldSupport(messageName, table);
+  return (object) => checkFieldSupport(support(), object).warnings;
 }
 
 /** What a table says of an object: a sentence for each field that is set and only warned about, a violation for each refused one. */

@@ -1,5 +1,6 @@
 import type { FieldViolation } from '../errors/api-error.ts';
 import type { ObjectMeta } from '../generated/types.ts';
+import type { FieldSupportTable } from './field-support.ts';
 
 /** What every object has. In memory an object is its message as proto-loader reads it: absent is absent, nothing is a class. */
 export interface ApiObject {
@@ -65,6 +66,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   validateUpdate(next: T, previous: T): FieldViolation[];
   /** The same for a change of the status. */
   validateStatusUpdate?(next: T, previous: T): FieldViolation[];
+  /** Whether Berth acts on each field, accepts it with a warning, or refuses it: for `explain` and the documents. */
+  readonly fields: FieldSupportTable;
   /** What a client should be told of an accepted object: one sentence for each field that Berth does not act on. */
   warnings?(object: T): string[];
   /** The fields that a field selector may name, besides metadata.name and metadata.namespace. Absent reads as "". */

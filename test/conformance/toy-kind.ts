@@ -2,6 +2,7 @@ import { messageType } from '../../api/codec/message.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { metadataFields } from '../../api/kinds/metadata-fields.ts';
 
 /** A kind that no program of Berth knows: its messages as somebody's .proto would declare them, and its descriptor. No handler code. */
 export interface Toy {
@@ -65,6 +66,7 @@ export const toy: Kind<Toy> = {
   },
   validate: (object) => (object.spec?.color ? [] : [required('spec.color')]),
   validateUpdate: () => [],
+  fields: metadataFields,
   selectableFields: { 'spec.color': (object) => object.spec?.color ?? '' },
   columns: [{ name: 'COLOR', type: 'string', priority: 0, cell: (object) => object.spec?.color ?? '' }],
 };

@@ -1,6 +1,8 @@
 import type { ConfigMap } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { configMapColumns } from './columns.ts';
+import { configMapFields } from './fields.ts';
 import { validateConfigMap, validateConfigMapUpdate } from './validate.ts';
 
 export const configMap = defineKind<ConfigMap>()({
@@ -18,6 +20,8 @@ export const configMap = defineKind<ConfigMap>()({
   defaults: () => {},
   validate: validateConfigMap,
   validateUpdate: validateConfigMapUpdate,
+  fields: configMapFields,
+  warnings: fieldWarnings('berth.core.v1.ConfigMap', configMapFields),
   selectableFields: {},
   columns: configMapColumns,
 });

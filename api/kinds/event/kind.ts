@@ -1,7 +1,9 @@
 import type { Event } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { eventColumns } from './columns.ts';
 import { defaultEvent } from './defaults.ts';
+import { eventFields } from './fields.ts';
 import { validateEvent } from './validate.ts';
 
 export const event = defineKind<Event>()({
@@ -19,6 +21,8 @@ export const event = defineKind<Event>()({
   defaults: defaultEvent,
   validate: validateEvent,
   validateUpdate: () => [],
+  fields: eventFields,
+  warnings: fieldWarnings('berth.core.v1.Event', eventFields),
   selectableFields: {
     'involvedObject.kind': (object) => object.involvedObject?.kind ?? '',
     'involvedObject.namespace': (object) => object.involvedObject?.namespace ?? '',

@@ -1,6 +1,8 @@
 import type { Lease } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { leaseColumns } from './columns.ts';
+import { leaseFields } from './fields.ts';
 import { validateLease } from './validate.ts';
 
 export const lease = defineKind<Lease>()({
@@ -18,6 +20,8 @@ export const lease = defineKind<Lease>()({
   defaults: () => {},
   validate: validateLease,
   validateUpdate: () => [],
+  fields: leaseFields,
+  warnings: fieldWarnings('berth.coordination.v1.Lease', leaseFields),
   selectableFields: {},
   columns: leaseColumns,
 });

@@ -1,7 +1,9 @@
 import type { Namespace } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { namespaceColumns } from './columns.ts';
 import { defaultNamespace } from './defaults.ts';
+import { namespaceFields } from './fields.ts';
 import { namespaceLifecycle } from './lifecycle.ts';
 import { validateNamespace } from './validate.ts';
 
@@ -20,6 +22,8 @@ export const namespace = defineKind<Namespace>()({
   defaults: defaultNamespace,
   validate: validateNamespace,
   validateUpdate: () => [],
+  fields: namespaceFields,
+  warnings: fieldWarnings('berth.core.v1.Namespace', namespaceFields),
   selectableFields: { 'status.phase': (object) => object.status?.phase ?? '' },
   columns: namespaceColumns,
   lifecycle: namespaceLifecycle,

@@ -1,6 +1,8 @@
 import type { NodeMetrics } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { nodeMetricsColumns } from './columns.ts';
+import { nodeMetricsFields } from './fields.ts';
 import { validateNodeMetrics } from './validate.ts';
 
 /** The one kind whose plural is its name: "NodeMetrics" is a count of figures already. */
@@ -19,6 +21,8 @@ export const nodeMetrics = defineKind<NodeMetrics>()({
   defaults: () => {},
   validate: validateNodeMetrics,
   validateUpdate: () => [],
+  fields: nodeMetricsFields,
+  warnings: fieldWarnings('berth.metrics.v1.NodeMetrics', nodeMetricsFields),
   selectableFields: {},
   columns: nodeMetricsColumns,
 });

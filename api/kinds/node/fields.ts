@@ -1,29 +1,12 @@
-import type { FieldSupport, FieldSupportTable } from '../field-support.ts';
-
-const works: FieldSupport = { support: 'works' };
-const warned = (why: string): FieldSupport => ({ support: 'warned', why });
-const refused = (why: string): FieldSupport => ({ support: 'refused', why });
+import { type FieldSupportTable, refused, warned, works } from '../field-support.ts';
+import { metadataFields } from '../metadata-fields.ts';
 
 /**
  * What Berth does with each field of a Node that a client may send. Warnings are worked out on the object as the client sent it,
  * before defaults. Status is kept as the agent writes it. test/conformance/proto-fields.test.ts holds the table to the proto.
  */
 export const nodeFields: FieldSupportTable = {
-  'metadata.name': works,
-  'metadata.generateName': works,
-  'metadata.namespace': works,
-  'metadata.uid': works,
-  'metadata.resourceVersion': works,
-  'metadata.generation': works,
-  'metadata.creationTimestamp': works,
-  'metadata.deletionTimestamp': works,
-  'metadata.deletionGracePeriodSeconds': works,
-  'metadata.labels': works,
-  'metadata.annotations': works,
-  'metadata.selfLink': warned('nothing reads it; Kubernetes no longer does either'),
-  'metadata.ownerReferences[]': works,
-  'metadata.finalizers[]': works,
-  'metadata.managedFields[]': warned('server-side apply does not exist yet, so nobody owns single fields'),
+  ...metadataFields,
   'spec.unschedulable': works,
   'spec.taints[]': works,
   'spec.podCIDR': warned("pods get addresses of the engine's own network"),

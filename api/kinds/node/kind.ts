@@ -2,6 +2,7 @@ import type { Node } from '../../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { nodeColumns } from './columns.ts';
 import { defaultNode } from './defaults.ts';
+import { nodeFields } from './fields.ts';
 import { nodeWarnings, validateNode, validateNodeUpdate } from './validate.ts';
 
 export const node = defineKind<Node>()({
@@ -19,6 +20,7 @@ export const node = defineKind<Node>()({
   defaults: defaultNode,
   validate: validateNode,
   validateUpdate: validateNodeUpdate,
+  fields: nodeFields,
   warnings: nodeWarnings,
   selectableFields: { 'spec.unschedulable': (object) => String(object.spec?.unschedulable ?? false) },
   columns: nodeColumns,

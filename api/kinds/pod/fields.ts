@@ -1,17 +1,5 @@
-import type { FieldSupport, FieldSupportTable } from '../field-support.ts';
-
-const works: FieldSupport = { support: 'works' };
-/** `unless`: the values that ask for nothing, where those are not false and "". */
-const warned = (why: string, ...unless: unknown[]): FieldSupport => ({
-  support: 'warned',
-  why,
-  ...(unless.length > 0 && { unless }),
-});
-const refused = (why: string, ...unless: unknown[]): FieldSupport => ({
-  support: 'refused',
-  why,
-  ...(unless.length > 0 && { unless }),
-});
+import { type FieldSupportTable, refused, warned, works } from '../field-support.ts';
+import { metadataFields } from '../metadata-fields.ts';
 
 const profileWhy = "containers run under the engine's own profile; another one cannot be set yet";
 const onlyLinux = refused('every node runs Linux');
@@ -22,24 +10,6 @@ const otherPodsWeigh = 'the scheduler does not look at other pods yet; the prefe
 const noServiceAccounts = 'service accounts do not exist yet; the pod gets no credentials';
 const engineNameServers = 'every pod uses the name servers that the engine gives it';
 const noMessage = 'the message that a container leaves when it ends is not read yet';
-
-const metadata = {
-  'metadata.name': works,
-  'metadata.generateName': works,
-  'metadata.namespace': works,
-  'metadata.uid': works,
-  'metadata.resourceVersion': works,
-  'metadata.generation': works,
-  'metadata.creationTimestamp': works,
-  'metadata.deletionTimestamp': works,
-  'metadata.deletionGracePeriodSeconds': works,
-  'metadata.labels': works,
-  'metadata.annotations': works,
-  'metadata.selfLink': warned('nothing reads it; Kubernetes no longer does either'),
-  'metadata.ownerReferences[]': works,
-  'metadata.finalizers[]': works,
-  'metadata.managedFields[]': warned('server-side apply does not exist yet, so nobody owns single fields'),
-} satisfies FieldSupportTable;
 
 const scheduling = {
   'spec.nodeName': works,
@@ -91,7 +61,8 @@ const network = {
   'spec.hostAliases[]': warned('nothing is added to /etc/hosts'),
   'spec.dnsPolicy': warned(engineNameServers, '', 'ClusterFirst', 'Default'),
   'spec.dnsConfig': warned(engineNameServers),
-  'spec.enableServiceLinks': warned('services do not exist yet, so no variables name them', true, false),
+  // There are no services that variables could name: both values mean the same.
+  'spec.enableServiceLinks': works,
 } satisfies FieldSupportTable;
 
 const isolation = {
@@ -229,7 +200,7 @@ const volumes = {
  * to the proto: every field, and none that is not there.
  */
 export const podFields: FieldSupportTable = {
-  ...metadata,
+  ...metadataFields,
   ...scheduling,
   ...lifecycle,
   ...identity,

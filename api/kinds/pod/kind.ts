@@ -2,6 +2,7 @@ import type { Pod } from '../../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { podColumns } from './columns.ts';
 import { defaultPod } from './defaults.ts';
+import { podFields } from './fields.ts';
 import { podLifecycle } from './lifecycle.ts';
 import { podWarnings, validatePod } from './validate.ts';
 import { validatePodStatusUpdate, validatePodUpdate } from './validate-update.ts';
@@ -23,6 +24,7 @@ export const pod = defineKind<Pod>()({
   validate: validatePod,
   validateUpdate: validatePodUpdate,
   validateStatusUpdate: validatePodStatusUpdate,
+  fields: podFields,
   warnings: podWarnings,
   selectableFields: {
     'spec.nodeName': (object) => object.spec?.nodeName ?? '',

@@ -1,7 +1,9 @@
 import type { Secret } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { secretColumns } from './columns.ts';
 import { defaultSecret } from './defaults.ts';
+import { secretFields } from './fields.ts';
 import { validateSecret, validateSecretUpdate } from './validate.ts';
 
 export const secret = defineKind<Secret>()({
@@ -19,6 +21,8 @@ export const secret = defineKind<Secret>()({
   defaults: defaultSecret,
   validate: validateSecret,
   validateUpdate: validateSecretUpdate,
+  fields: secretFields,
+  warnings: fieldWarnings('berth.core.v1.Secret', secretFields),
   selectableFields: { type: (object) => object.type ?? '' },
   columns: secretColumns,
 });

@@ -13,7 +13,8 @@ export interface PodCondition__Input {
    */
   'type'?: (string);
   /**
-   * "True", "False" or "Unknown". Written by the agent; of PodScheduled by the scheduler; of Ready by the node controller when the agent is silent.
+   * "True", "False" or "Unknown". Written by the agent; of PodScheduled by the scheduler; of Ready by the node controller when
+   * the agent is silent.
    */
   'status'?: (string);
   /**
@@ -50,7 +51,8 @@ export interface PodCondition {
    */
   'type'?: (string);
   /**
-   * "True", "False" or "Unknown". Written by the agent; of PodScheduled by the scheduler; of Ready by the node controller when the agent is silent.
+   * "True", "False" or "Unknown". Written by the agent; of PodScheduled by the scheduler; of Ready by the node controller when
+   * the agent is silent.
    */
   'status'?: (string);
   /**

@@ -1,0 +1,48 @@
+import protobuf, { type Field, type Type } from 'protobufjs';
+
+const INLINE = '(berth.meta.v1.inline)';
+const MICRO_TIME = '(berth.meta.v1.micro_time)';
+
+/** The fields of a message as its JSON object has them: inlined messages give their own. */
+export function jsonFields(type: Type): Field[] {
+  return type.fieldsArray.flatMap((field) => {
+    const { resolvedType } = field.resolve();
+    return field.options?.[INLINE] && resolvedType instanceof protobuf.Type ? jsonFields(resolvedType) : [field];
+  });
+}
+
+/** Messages that are one value in JSON, with what people call them. */
+const values: Readonly<Record<string, string>> = {
+  '.google.protobuf.Timestamp': 'Time',
+  '.google.protobuf.Duration': 'Duration',
+  '.berth.meta.v1.Quantity': 'Quantity',
+  '.berth.meta.v1.IntOrString': 'IntOrString',
+  '.berth.meta.v1.FieldsV1': 'FieldsV1',
+};
+
+const scalars: Readonly<Record<string, string>> = {
+  string: 'string',
+  bool: 'boolean',
+  bytes: 'base64',
+  double: 'number',
+  float: 'number',
+};
+
+/** The message whose fields stand below a field in JSON; undefined for values and maps. */
+export function messageBelow(field: Field): Type | undefined {
+  const { resolvedType } = field.resolve();
+  return resolvedType instanceof protobuf.Type && !field.map && !(resolvedType.fullName in values) ? resolvedType : undefined;
+}
+
+/** The type of a field as people write it: "string", "[]Container", "map[string]Quantity". */
+export function fieldTypeName(field: Field): string {
+  const { resolvedType } = field.resolve();
+  const single = resolvedType ? messageName(resolvedType.fullName, field) : (scalars[field.type] ?? 'integer');
+  if (field.map) return `map[string]${single}`;
+  return field.repeated ? `[]${single}` : single;
+}
+
+function messageName(fullName: string, field: Field): string {
+  if (field.options?.[MICRO_TIME]) return 'MicroTime';
+  return values[fullName] ?? fullName.slice(fullName.lastIndexOf('.') + 1);
+}

@@ -1,0 +1,54 @@
+import type { Field, Type } from 'protobufjs';
+import { jsonFields, messageBelow } from '../../api/codec/json-fields.ts';
+import { messageType } from '../../api/codec/message.ts';
+import { nearestWord } from '../../api/codec/nearest.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { resolveKind } from '../resource-args.ts';
+
+/** A field of a kind as users write it, or the kind itself (no steps). */
+export interface Place {
+  readonly kind: Kind;
+  /** From the kind to the field. */
+  readonly steps: readonly Field[];
+}
+
+/** Reads "pod.spec.containers"; list brackets as in "containers[0]" or "containers[]" mean nothing. Throws for what does not exist. */
+export function locate(path: string): Place {
+  const [noun = '', ...names] = path.split('.').map((step) => step.replace(/\[\w*\]$/, ''));
+  const kind = resolveKind(noun);
+  const steps: Field[] = [];
+  for (const name of names.filter((each, at) => each !== '' || at < names.length - 1)) {
+    const type = below({ kind, steps });
+    const fields = type === undefined ? [] : jsonFields(type);
+    const field = fields.find((each) => each.name === name);
+    if (field === undefined) throw noField({ kind, steps }, name, fields);
+    steps.push(field);
+  }
+  return { kind, steps };
+}
+
+function noField(at: Place, name: string, fields: readonly Field[]): Error {
+  const where = pathText(at);
+  if (fields.length === 0) return badRequest(`"${where}" is a value; it has no field "${name}"`);
+  const names = fields.map((field) => field.name);
+  const meant = nearestWord(name, names);
+  const hint = meant === undefined ? `it has ${names.join(', ')}` : `did you mean "${meant}"?`;
+  return badRequest(`"${where}" has no field "${name}"; ${hint}`);
+}
+
+/** The message whose fields stand below a place; undefined for a value. */
+export function below({ kind, steps }: Place): Type | undefined {
+  const last = steps.at(-1);
+  return last === undefined ? messageType(kind.message) : messageBelow(last);
+}
+
+/** "pod.spec.containers". */
+export function pathText({ kind, steps }: Place): string {
+  return [kind.singular, ...steps.map((field) => field.name)].join('.');
+}
+
+/** As field tables write it: "spec.containers[].image"; empty for the kind itself. */
+export function tablePath(steps: readonly Field[]): string {
+  return steps.map((field) => `${field.name}${field.repeated && !field.map ? '[]' : ''}`).join('.');
+}
