@@ -1,11 +1,13 @@
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
+import { benchIdle } from './idle.ts';
 import { benchPods } from './pods.ts';
 import { benchSchedulerDecision } from './scheduler-decision.ts';
 
 /** Every benchmark by its name; each prints what it does to standard error and returns its figures. */
 const benches: Readonly<Record<string, (say: (text: string) => void) => Promise<Figure[]>>> = {
   cli: benchCli,
+  idle: benchIdle,
   pods: benchPods,
   'scheduler-decision': benchSchedulerDecision,
 };

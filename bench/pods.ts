@@ -4,7 +4,8 @@ import { createEngine, type Engine, floorLabel } from './engine.ts';
 import { atMost, type Figure, inParallel, median, note, seconds } from './figure.ts';
 
 const image = 'berth/busybox:latest';
-const sandboxImage = 'berth/pause:1';
+/** What the engine runs where it is driven directly. */
+export const floorImages = { sandbox: 'berth/pause:1', container: image };
 
 interface Sample {
   readonly run: number;
@@ -16,8 +17,8 @@ interface Sample {
  * run. Rounds alternate, so that a drifting machine hits both; figures are medians.
  */
 export async function benchPods(say: (text: string) => void): Promise<Figure[]> {
-  const engine = createEngine({ sandbox: sandboxImage, container: image });
-  if (!(await engine.hasImage(image))) throw new Error(`image ${image} is not here: run hack/images first`);
+  const engine = createEngine(floorImages);
+  await ensureImage(engine);
   await engine.removeAll(floorLabel);
   const berth = await startBerth();
   try {
@@ -63,6 +64,10 @@ export async function benchPods(say: (text: string) => void): Promise<Figure[]> 
   }
 }
 
+export async function ensureImage(engine: Engine): Promise<void> {
+  if (!(await engine.hasImage(image))) throw new Error(`image ${image} is not here: run hack/images first`);
+}
+
 async function floorRound(engine: Engine, count: number, limit: number): Promise<Sample> {
   const ids: (readonly string[])[] = [];
   const run = await seconds(() =>
@@ -93,10 +98,10 @@ function podOf(name: string): Pod {
 
 /** Creates pods through the API, and measures until a watch has seen all running, and then until it has seen all gone. */
 export async function berthRound(
-  { client, nodeName }: BenchBerth,
+  { client, nodeName }: Pick<BenchBerth, 'client' | 'nodeName'>,
   engine: Engine,
   count: number,
-  onRunning: () => void = () => undefined,
+  onRunning: () => Promise<void> = async () => undefined,
 ): Promise<Sample> {
   const names = Array.from({ length: count }, (_, index) => `bench-${index}`);
   const stop = new AbortController();
@@ -126,7 +131,7 @@ export async function berthRound(
     await inParallel(count, 16, async (index) => void (await client.pods.create(podOf(names[index] ?? ''))));
     await reached.running.promise;
   });
-  onRunning();
+  await onRunning();
   const remove = await seconds(async () => {
     await inParallel(count, 16, async (index) => {
       await client.pods.delete({ namespace: 'default', name: names[index] ?? '' }, { gracePeriodSeconds: 1 });

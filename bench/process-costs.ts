@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What processes hold, in megabytes (10^6 bytes). */
+export interface Memory {
+  /** The sum of their PSS, as it is where nobody else runs node. */
+  readonly total: number;
+  readonly anonymous: number;
+  /** The anonymous memory of each process. */
+  readonly each: readonly number[];
+}
+
+/**
+ * The PSS of processes, but without the help of others: PSS divides what is mapped from files among all that map it, and every other node
+ * on the machine, this benchmark among them, would make it smaller. They all map the same program, so the largest mapping counts once.
+ */
+export function readMemory(pids: readonly number[]): Memory {
+  const rollups = pids.map((pid) => readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+  const field = (text: string, name: string): number =>
+    (Number(text.match(new RegExp(`^${name}: +(\\d+)`, 'm'))?.[1]) * 1024) / 1e6;
+  const each = rollups.map((text) => field(text, 'Pss_Anon') + field(text, 'Pss_Shmem'));
+  const anonymous = each.reduce((sum, value) => sum + value, 0);
+  const mapped = Math.max(...rollups.map((text, index) => field(text, 'Rss') - (each[index] ?? 0)));
+  return { total: anonymous + mapped, anonymous, each };
+}
+
+/** Linux counts in hundredths of a second for every program (USER_HZ). */
+const ticks = 100;
+
+/** Processor time that processes have taken so far. */
+export function cpuSeconds(pids: readonly number[]): number {
+  const of = (pid: number): number => {
+    // The name stands in parentheses and may hold anything; the fields behind it are numbered from 3.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return (Number(fields[14 - 3]) + Number(fields[15 - 3])) / ticks;
+  };
+  return pids.reduce((sum, pid) => sum + of(pid), 0);
+}
+
+const calls = 'fsync,fdatasync,syncfs,sync,msync,sync_file_range';
+
+/** How often processes ask for a sync of the disk. Needs strace, which slows them, so nothing else is measured meanwhile. */
+export async function countSyncs(pids: readonly number[], seconds: number): Promise<number> {
+  const attach = pids.flatMap((pid) => ['-p', String(pid)]);
+  const tracer = spawn('strace', ['-f', '-qq', '-e', `trace=${calls}`, '-e', 'signal=none', ...attach], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let text = '';
+  tracer.stderr.on('data', (chunk: Buffer) => {
+    text += chunk.toString('utf8');
+  });
+  const ended = once(tracer, 'exit').catch((cause: Error) => {
+    throw new Error(`strace does not run (${cause.message}); install it: apt-get install strace`);
+  });
+  await Promise.race([ended, delay(seconds * 1000)]);
+  if (tracer.exitCode !== null) throw new Error(`strace ended at once: ${text}`);
+  tracer.kill('SIGINT');
+  await ended;
+  return [...text.matchAll(/\b(fsync|fdatasync|syncfs|sync|msync|sync_file_range)\(/g)].length;
+}
