@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { kinds } from '../api/kinds/index.ts';
-import type { ApiObject } from '../api/kinds/kind.ts';
+import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { linkAbort } from '../client/abort.ts';
 import {
   type Client,
@@ -12,9 +12,9 @@ import {
   stderrLogger,
   systemClock,
 } from '../client/index.ts';
-import { runController } from './controller.ts';
+import { type ControllerEnvironment, runController } from './controller.ts';
 import { createDependents } from './dependents/controller.ts';
-import { type FollowedKind, familyIndexers } from './dependents/family.ts';
+import { familyIndexers } from './dependents/family.ts';
 import { createNodeLifecycle } from './node-lifecycle/controller.ts';
 import { outlineOf, podOutline } from './outline.ts';
 import { createPodGarbage, podIndexers } from './pod-garbage/controller.ts';
@@ -49,35 +49,8 @@ export async function runControllers(options: RunControllersOptions, signal: Abo
 async function runLoops(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
   const { client, clock = systemClock, logger = stderrLogger } = options;
   const base = { clock, logger };
-  const nodes = createInformer({ client: client.nodes, indexers: familyIndexers, name: 'controllers nodes', ...base });
-  const leases = createInformer({ client: client.leases, indexers: familyIndexers, name: 'controllers leases', ...base });
-  const podIndexes = { ...podIndexers, ...familyIndexers };
-  const pods = createInformer({
-    client: client.pods,
-    transform: podOutline,
-    indexers: podIndexes,
-    name: 'controllers pods',
-    ...base,
-  });
-  const informers = new Map<string, Informer<ApiObject>>([
-    ['Node', nodes],
-    ['Lease', leases],
-    ['Pod', pods],
-  ]);
-  const followed: FollowedKind[] = kinds
-    .filter(({ kind }) => !unowned.includes(kind))
-    .map((kind) => {
-      const { plural } = kind;
-      const own = {
-        client: client.resource(kind),
-        transform: outlineOf,
-        indexers: familyIndexers,
-        name: `controllers ${plural}`,
-      };
-      const informer = informers.get(kind.kind) ?? createInformer<ApiObject>({ ...own, ...base });
-      informers.set(kind.kind, informer);
-      return { kind, client: client.resource(kind), informer };
-    });
+  const informers = createInformers(client, base);
+  const { nodes, leases, pods, followed } = informers;
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
   const [nodeEvents, podEvents] = [recorder('node-controller'), recorder('pod-garbage-collector')];
   const controllers = [
@@ -86,8 +59,29 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     createDependents({ kinds: followed, logger }),
   ];
   await Promise.all([
-    ...[...informers.values()].map((informer) => informer.run(signal)),
+    ...informers.all.map((informer) => informer.run(signal)),
     ...controllers.map((controller) => runController(controller, base, signal)),
   ]);
   await Promise.all([nodeEvents.flush(), podEvents.flush()]);
+}
+
+/** One informer for each kind, which the controllers share: whole nodes and leases, of everything else an outline. */
+function createInformers(client: Client, base: ControllerEnvironment) {
+  const named = (plural: string) => ({ name: `controllers ${plural}`, ...base });
+  const nodes = createInformer({ client: client.nodes, indexers: familyIndexers, ...named('nodes') });
+  const leases = createInformer({ client: client.leases, indexers: familyIndexers, ...named('leases') });
+  const indexers = { ...podIndexers, ...familyIndexers };
+  const pods = createInformer({ client: client.pods, transform: podOutline, indexers, ...named('pods') });
+  const known: Readonly<Record<string, Informer<ApiObject>>> = { Node: nodes, Lease: leases, Pod: pods };
+  const outlined = (kind: Kind) =>
+    createInformer<ApiObject>({
+      client: client.resource(kind),
+      transform: outlineOf,
+      indexers: familyIndexers,
+      ...named(kind.plural),
+    });
+  const followed = kinds
+    .filter(({ kind }) => !unowned.includes(kind))
+    .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
+  return { nodes, leases, pods, followed, all: followed.map(({ informer }) => informer) };
 }

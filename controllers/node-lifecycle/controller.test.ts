@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exhausted, unavailable } from '../../api/errors/index.ts';
+import { badRequest, exhausted, unavailable } from '../../api/errors/index.ts';
 import type { Lease, Node } from '../../api/generated/types.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { createInformer } from '../../client/index.ts';
@@ -181,6 +181,21 @@ describe('the node lifecycle', () => {
     expect(world.status('n1')).toBe('True');
     await world.live(30_000, 'n2');
     expect(world.status('n1')).toBe('Unknown');
+  });
+
+  it('judges the others when one node cannot be written, and marks the other pods when one cannot', async () => {
+    world.pods.put(pod('a-first').on('n1').condition({ type: 'Ready', status: 'True' }).build());
+    const refuse = (name: string, { patch }: typeof world.nodes | typeof world.pods) =>
+      (async (target: { name: string }, ...rest: [object]) => {
+        if (target.name === name) throw badRequest('no');
+        return patch(target, ...rest);
+      }) as never;
+    world.pods.patch = refuse('a-first', world.pods);
+    await world.live(40_000, 'n2');
+    expect([world.podReady('a-first')?.status, world.podReady('one')?.status]).toEqual(['True', 'False']);
+    world.nodes.patch = refuse('n1', world.nodes);
+    await world.live(40_000);
+    expect(world.status('n2')).toBe('Unknown');
   });
 
   it('asks the server before it judges: a watch that went quiet is no silence', async () => {

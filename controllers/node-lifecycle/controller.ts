@@ -1,5 +1,5 @@
 import { messageToJson } from '../../api/codec/json.ts';
-import { isConflict, isNotFound } from '../../api/errors/index.ts';
+import { asApiError, isNotFound } from '../../api/errors/index.ts';
 import type { Lease, Node, Pod } from '../../api/generated/types.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
@@ -52,12 +52,12 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
       await listen(node, signal);
       await act(node, signal);
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) away();
+      if (isServerFault(error)) away();
       throw error;
     }
   }
 
-  /** Whatever failed, the agents may have failed at too: nobody's silence counts. */
+  /** What failed here, the agents may have failed at too: nobody's silence counts. */
   function away(): void {
     wasAway = true;
     silence.restart();
@@ -120,7 +120,16 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
   async function unreadyPods(node: Node, signal: AbortSignal): Promise<void> {
     const { name = '' } = node.metadata ?? {};
     const { items } = await listAll(client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal });
-    for (const pod of items) await unready(pod, node, signal);
+    const failures: unknown[] = [];
+    for (const pod of items) {
+      try {
+        await unready(pod, node, signal);
+      } catch (error) {
+        if (isServerFault(error)) throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   async function unready(pod: Pod, node: Node, signal: AbortSignal): Promise<void> {
@@ -137,6 +146,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     }
   }
 
+  /** Wakes nobody: it tells people. */
   const transitions: Source = {
     waitForSync: (signal) => nodes.waitForSync(signal),
     connect: () =>
@@ -150,12 +160,19 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
       }),
   };
 
-  const named = (object: Node | Lease) => [object.metadata?.name ?? ''];
+  const ofNode = ({ metadata }: Node) => [metadata?.name ?? ''];
+  const ofLease = ({ metadata }: Lease) => (metadata?.namespace === namespaces.nodeLease ? [metadata.name ?? ''] : []);
   return {
     name: 'node-lifecycle',
-    sources: [changesOf(nodes, named), changesOf(leases, named), silence, transitions],
+    sources: [changesOf(nodes, ofNode), changesOf(leases, ofLease), silence, transitions],
     reconcile,
   };
+}
+
+/** Whether the API server did not do its part; everything else is about the object, and says nothing of the others. */
+function isServerFault(error: unknown): boolean {
+  const codes = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'];
+  return codes.includes(asApiError(error)?.code ?? '');
 }
 
 /** Changes whenever the agent writes: with each renewal of its lease, and with each status. */
