@@ -105,6 +105,29 @@ describe('an object whose owner is deleted', () => {
     await untilLeft('stays');
   });
 
+  it('stays when it has no namespace and the owner has one, for there are many by that name', async () => {
+    const a = await make('a');
+    const metadata = { name: `${namespace}-kept`, ownerReferences: [refer(a)] };
+    await server.client.namespaces.create({ metadata });
+    await make('goes', [refer(a)]);
+    await remove('a');
+    await untilLeft();
+    expect((await server.client.namespaces.get({ name: metadata.name })).metadata?.deletionTimestamp).toBeUndefined();
+  });
+
+  it('goes when the owner is in another namespace: owners are looked for in its own', async () => {
+    const a = await make('a');
+    const elsewhere = { namespace: 'default', name: `stray-${namespace}` };
+    await server.client.configMaps.create({ metadata: { ...elsewhere, ownerReferences: [refer(a)] } });
+    await until('the stray is gone', () =>
+      server.client.configMaps.get(elsewhere).then(
+        () => false,
+        (error) => error.code === 'NOT_FOUND',
+      ),
+    );
+    expect(await names()).toEqual(['a']);
+  });
+
   it('is a pod as well, and goes with the grace that it has', async () => {
     const a = await make('a');
     const { pods } = server.client;

@@ -81,12 +81,13 @@ const readNode = async (name: string) => {
 /** Lets the controllers' time pass, a second at a time with room for answers between, until the node is lost; tells how long it took. */
 async function untilLost(name: string): Promise<number> {
   const start = clock.now();
-  return until('the node is unreachable', async () => {
+  const look = async () => {
     await clock.advance(1_000);
     await delay(5);
     const { ready, taints } = await readNode(name);
     return ready?.status === 'Unknown' && taints.length > 0 && clock.now() - start;
-  });
+  };
+  return until('the node is unreachable', look, 50_000);
 }
 
 describe('a node whose agent is silent', () => {
@@ -137,11 +138,12 @@ describe('a node that does not exist any more', () => {
     await create(pod('free'));
     await server.client.nodes.delete({ name: 'n1' });
     const start = clock.now();
-    await until('its pod is removed', async () => {
+    const look = async () => {
       await clock.advance(1_000);
       await delay(5);
       return isGone(server.client, 'web');
-    });
+    };
+    await until('its pod is removed', look, 50_000);
     expect(clock.now() - start).toBeGreaterThanOrEqual(40_000);
     expect(await isGone(server.client, 'free')).toBe(false);
   });
