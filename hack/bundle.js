@@ -15,13 +15,13 @@ const withoutSsh = {
 };
 
 /**
- * Writes berth.js, verify-child.js and what they share into `folder`, which is emptied first. What only some commands need (the server,
+ * Writes start.js, berth.js, verify-child.js and what they share into `folder`, which is emptied first. What only some commands need (the server,
  * the agent) stands in files of its own, which a dynamic import loads.
  */
 export async function bundleProgram(folder) {
   const bundle = await rolldown({
     cwd: root,
-    input: { berth: 'cli/main.ts', 'verify-child': 'apiserver/storage/lmdb/verify-child.ts' },
+    input: { start: 'cli/start.ts', berth: 'cli/main.ts', 'verify-child': 'apiserver/storage/lmdb/verify-child.ts' },
     platform: 'node',
     external: ['lmdb'], // Native.
     plugins: [withoutSsh],

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -137,6 +137,29 @@ describe('the package, in the hands of a user', () => {
     const texts = await Promise.all(loaded.map((file) => readFile(file, 'utf8')));
     expect(texts.some((text) => text.includes('node_modules/commander/'))).toBe(true);
     expect(loaded.filter((_, index) => texts[index]?.includes('node_modules/@grpc/grpc-js/'))).toEqual([]);
+  });
+
+  it('keeps compiled code beside the program, and survives that it is damaged or cannot be kept', async () => {
+    const program = join(folder, 'node_modules', 'berth', 'dist', 'program');
+    const cache = join(program, 'cache', `${process.version}-${process.arch}`);
+    const version = async () => (await run(process.execPath, [join(program, '..', '..', 'bin', 'berth'), 'version'])).stdout;
+    const read = async () =>
+      new Map(await Promise.all((await readdir(cache)).map(async (name) => [name, await readFile(join(cache, name))] as const)));
+    expect(await version()).toContain('berth ');
+    const whole = await read();
+    expect(whole.size).toBeGreaterThan(3);
+    expect(await version()).toContain('berth ');
+    expect(await read()).toEqual(whole);
+    for (const [name, bytes] of whole) {
+      await writeFile(
+        join(cache, name),
+        bytes.map((byte, index) => (index > 200 && index % 97 === 0 ? byte ^ 0x55 : byte)),
+      );
+    }
+    expect(await version()).toContain('berth ');
+    await rm(cache, { recursive: true });
+    await writeFile(cache, 'in the way');
+    expect(await version()).toContain('berth ');
   });
 
   it('says in plain words what to do when there is no cluster yet', async () => {
