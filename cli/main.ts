@@ -3,6 +3,8 @@ import { expandBooleanFlags } from './boolean-flags.ts';
 import { registerAgent } from './commands/agent.ts';
 import { registerApiResources } from './commands/api-resources.ts';
 import { registerApply } from './commands/apply.ts';
+import { registerComplete } from './commands/complete.ts';
+import { registerCompletion } from './commands/completion.ts';
 import { registerConfig } from './commands/config.ts';
 import { registerCreate } from './commands/create.ts';
 import { registerDelete } from './commands/delete.ts';
@@ -46,6 +48,8 @@ export function createProgram(): Command {
     registerApiResources,
     registerExplain,
     registerConfig,
+    registerCompletion,
+    registerComplete,
     registerServer,
     registerAgent,
     registerVersion,

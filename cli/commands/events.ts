@@ -11,7 +11,7 @@ import { printObjects } from '../printers/objects.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
 import { parseResourceArguments } from '../resource-args.ts';
-import { type GlobalFlags, interruptSignal, type Session, withSession } from '../session.ts';
+import { interruptSignal, type Session, withSession } from '../session.ts';
 
 interface EventsFlags {
   readonly allNamespaces?: boolean;
@@ -35,21 +35,15 @@ export function registerEvents(program: Command): void {
     .option('--no-headers', 'without headings')
     .addOption(new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml']))
     .action(async (flags: EventsFlags, command: Command) => {
-      const asked = command.optsWithGlobals<GlobalFlags>().namespace;
-      await withSession(command, (session) => showEvents(session, { ...flags, askedNamespace: asked }));
+      await withSession(command, (session) => showEvents(session, flags));
     });
 }
 
-interface Wanted extends EventsFlags {
-  /** The namespace that the command line names. */
-  readonly askedNamespace: string | undefined;
-}
-
-async function showEvents(session: Session, flags: Wanted): Promise<void> {
+async function showEvents(session: Session, flags: EventsFlags): Promise<void> {
   const types = (flags.types ?? '').split(',').filter(Boolean);
   const about = flags.for === undefined ? undefined : parseObject(flags.for);
   // Events about what has no namespace are kept in one that nobody would guess: they are looked for in all of them.
-  const everywhere = flags.allNamespaces === true || (about?.namespaced === false && flags.askedNamespace === undefined);
+  const everywhere = flags.allNamespaces === true || (about?.namespaced === false && !session.namespaceGiven);
   const scope = { namespace: everywhere ? undefined : session.namespace, fieldSelector: about?.fieldSelector };
   if (flags.output !== undefined) return await printWhole(session, scope, types, flags.output);
   const show = createPrinter(types, flags);

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, answer, type Lookup } from './answer.ts';
+import type { Wanted } from './question.ts';
+
+const lookup: Lookup = {
+  contexts: async () => ['local', 'far'],
+  names: async (kind) => ({ Pod: ['web', 'worker', 'db'], Node: ['n1'], Namespace: ['default', 'kube-system'] })[kind.kind] ?? [],
+  containers: async (pod) => (pod === 'web' ? ['main', 'side'] : []),
+};
+
+async function answered(wanted: Wanted, current = '', prefix = ''): Promise<Answer> {
+  return await answer({ wanted, current, prefix, flags: new Map() }, lookup);
+}
+
+const words = async (wanted: Wanted, current = '', prefix = ''): Promise<string[]> =>
+  (await answered(wanted, current, prefix)).candidates.map(({ word }) => word);
+
+const resource = (...before: string[]): Wanted => ({ type: 'resource', before });
+
+describe('an answer', () => {
+  it('has types, also several of them, and short names when nothing else begins so', async () => {
+    expect(await words(resource(), 'no')).toEqual(['nodes', 'nodemetrics']);
+    expect(await words(resource(), 'pods,se')).toEqual(['pods,secrets']);
+    expect(await words(resource(), 'cm')).toEqual(['cm']);
+    expect(await words(resource())).toContain('configmaps');
+  });
+
+  it('has names of the type that stands there, but those that stand there too', async () => {
+    expect(await words(resource('pods'), 'w')).toEqual(['web', 'worker']);
+    expect(await words(resource('po', 'web'), 'w')).toEqual(['worker']);
+    expect(await words(resource('things'))).toEqual([]);
+  });
+
+  it('has TYPE/NAME for whoever began so', async () => {
+    expect(await words(resource(), 'po/w')).toEqual(['po/web', 'po/worker']);
+    expect(await words({ type: 'object', kind: 'Pod', before: [] }, 'pod/d')).toEqual(['pod/db']);
+    expect(await answered(resource('pod/web'), 'nod')).toEqual({
+      candidates: [
+        { word: 'node/', description: 'Node' },
+        { word: 'nodemetrics/', description: 'NodeMetrics' },
+      ],
+      glued: true,
+      files: false,
+    });
+    expect(await words(resource(), 'things/')).toEqual([]);
+  });
+
+  it('has containers, contexts, and fields with those below them', async () => {
+    expect(await words({ type: 'container', pod: 'pod/web' }, 's')).toEqual(['side']);
+    expect(await words({ type: 'container', pod: '' })).toEqual([]);
+    expect(await words({ type: 'context' })).toEqual(['local', 'far']);
+    expect(await words({ type: 'field' }, 'pod.spec.cont')).toEqual(['pod.spec.containers']);
+    expect(await words({ type: 'field' }, 'pod.spec.nothing.')).toEqual([]);
+    expect((await answered({ type: 'field' }, 'lea')).glued).toBe(true);
+  });
+
+  it('repeats what stands before it in the same word', async () => {
+    expect(await words({ type: 'object', kind: 'Namespace', before: [] }, 'ku', '--namespace=')).toEqual([
+      '--namespace=kube-system',
+    ]);
+  });
+
+  it('leaves files to the shell', async () => {
+    expect(await answered({ type: 'file' }, 'a')).toEqual({ candidates: [], glued: false, files: true });
+  });
+});

@@ -1,0 +1,151 @@
+import { jsonFields } from '../../api/codec/json-fields.ts';
+import { kindOf, kinds } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import type { Client } from '../../client/index.ts';
+import type { Candidate, Question, Wanted } from './question.ts';
+
+/** What a completion looks up outside the program. Every method gives nothing when it cannot know. */
+export interface Lookup {
+  contexts(): Promise<string[]>;
+  /** The names of the objects of a kind, in the namespace where it has some. */
+  names(kind: Kind): Promise<string[]>;
+  containers(pod: string): Promise<string[]>;
+}
+
+/** What the shell shows and puts in: whole words; `glued` ones get no space behind them. `files`: the shell knows better. */
+export interface Answer {
+  readonly candidates: readonly Candidate[];
+  readonly glued: boolean;
+  readonly files: boolean;
+}
+
+/** The words that may stand where the cursor is and begin as typed. */
+export async function answer({ wanted, current, prefix }: Question, lookup: Lookup): Promise<Answer> {
+  if (wanted.type === 'file') return { candidates: [], glued: false, files: true };
+  const { words, glued = false } = await wordsFor(wanted, current, lookup);
+  const fitting = words.filter(({ word }) => word.startsWith(current));
+  return { candidates: fitting.map((each) => ({ ...each, word: prefix + each.word })), glued, files: false };
+}
+
+interface Words {
+  readonly words: readonly Candidate[];
+  readonly glued?: boolean;
+}
+
+async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: string, lookup: Lookup): Promise<Words> {
+  switch (wanted.type) {
+    case 'words':
+      return wanted;
+    case 'context':
+      return plain(await lookup.contexts());
+    case 'container':
+      return plain(wanted.pod === '' ? [] : await lookup.containers(wanted.pod.replace(/^[^/]*\//, '')));
+    case 'object':
+      return await objectWords(kindOf(wanted.kind), wanted.before, current, lookup);
+    case 'resource':
+      return await resourceWords(wanted.before, current, lookup);
+    case 'field':
+      return await fieldWords(current);
+    case 'nothing':
+      return { words: [] };
+  }
+}
+
+function plain(words: readonly string[]): Words {
+  return { words: words.map((word) => ({ word })) };
+}
+
+/** Names of one kind, also as TYPE/NAME for whoever began so; those that stand there already are not said again. */
+async function objectWords(kind: Kind | undefined, before: readonly string[], current: string, lookup: Lookup): Promise<Words> {
+  if (!kind) return { words: [] };
+  if (current.includes('/')) return await slashedWords(current, lookup);
+  const names = await lookup.names(kind);
+  return plain(names.filter((name) => !before.includes(name)));
+}
+
+/** TYPE, then names of that type; or TYPE/NAME again and again, which is what the first word decides. */
+async function resourceWords(before: readonly string[], current: string, lookup: Lookup): Promise<Words> {
+  if (current.includes('/')) return await slashedWords(current, lookup);
+  const [first, ...names] = before;
+  if (first === undefined) return typeWords(current);
+  if (first.includes('/'))
+    return { words: kinds.map((kind) => ({ word: `${kind.singular}/`, description: kind.kind })), glued: true };
+  return await objectWords(kindOf(first), names, current, lookup);
+}
+
+/** "pods", and behind "pods,no" also "pods,nodes". Short names count when nothing else begins so. */
+function typeWords(current: string): Words {
+  const comma = current.lastIndexOf(',') + 1;
+  const [done, typed] = [current.slice(0, comma), current.slice(comma)];
+  const words = kinds.map((kind) => ({ word: done + kind.plural, description: kind.kind }));
+  return { words: words.some(({ word }) => word.startsWith(current)) ? words : plain(shortNames(typed, done)).words };
+}
+
+function shortNames(typed: string, done: string): string[] {
+  return kinds.flatMap((kind) => kind.shortNames).flatMap((name) => (name.startsWith(typed) ? [done + name] : []));
+}
+
+async function slashedWords(current: string, lookup: Lookup): Promise<Words> {
+  const noun = current.slice(0, current.indexOf('/'));
+  const kind = kindOf(noun);
+  return plain(kind ? (await lookup.names(kind)).map((name) => `${noun}/${name}`) : []);
+}
+
+/** The fields below what is typed up to the last dot; no space behind them, since a field may have fields. */
+async function fieldWords(current: string): Promise<Words> {
+  const dot = current.lastIndexOf('.');
+  if (dot < 0) return { words: kinds.map((kind) => ({ word: kind.singular, description: kind.kind })), glued: true };
+  const { below, locate } = await import('../explain/locate.ts');
+  const at = current.slice(0, dot);
+  try {
+    const type = below(locate(at));
+    return { words: type ? jsonFields(type).map((field) => ({ word: `${at}.${field.name}` })) : [], glued: true };
+  } catch {
+    // What is typed so far names nothing: there is nothing to offer below it.
+    return { words: [] };
+  }
+}
+
+/** Asks the server and the contexts file, for a short time: a shell that hangs is worse than one that offers nothing. */
+export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: number): Lookup {
+  return {
+    async contexts() {
+      const { listContexts } = await import('../../client/index.ts');
+      return (await listContexts()).map(({ name }) => name);
+    },
+    names: (kind) =>
+      asked(flags, timeoutMs, async ({ client, namespace }, call) => {
+        const scope = kind.namespaced ? { namespace } : {};
+        const { table } = await client.objects.listTable(kind.kind, { ...scope, limit: namesAtMost }, call);
+        return (table.rows ?? []).map((row) => row.name ?? '');
+      }),
+    containers: (name) =>
+      asked(flags, timeoutMs, async ({ client, namespace }, call) => {
+        const { spec = {} } = await client.pods.get({ namespace, name }, call);
+        return [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map((container) => container.name ?? '');
+      }),
+  };
+}
+
+/** More than this nobody reads in a list of candidates. */
+const namesAtMost = 500;
+
+interface Asked {
+  readonly client: Client;
+  readonly namespace: string;
+}
+
+async function asked<T>(
+  flags: ReadonlyMap<string, string>,
+  timeoutMs: number,
+  ask: (session: Asked, call: { timeoutMs: number }) => Promise<T>,
+): Promise<T> {
+  const { connect, loadContext } = await import('../../client/index.ts');
+  const context = await loadContext(flags.get('context'));
+  const client = connect({ ...context.options, userAgent: 'berth-completion' });
+  try {
+    return await ask({ client, namespace: flags.get('namespace') ?? context.namespace }, { timeoutMs });
+  } finally {
+    client.close();
+  }
+}
