@@ -96,7 +96,7 @@ export interface Filtering<S> {
   filter(state: S, nodes: NodeTable, row: number): Rejection | undefined;
   /**
    * The same judgement of many nodes at once, for filters that judge nearly every pod: moves the rows that pass to the front of `rows`, in their
-   * order, and answers how many those are. A loop of the plugin's own costs a quarter of a call for each node. Needs `filter` beside it.
+   * order, and answers how many those are. Saves a call for each node: a fifth of a decision about 5,000 nodes. Needs `filter` beside it.
    */
   filterRows?(state: S, nodes: NodeTable, rows: Int32Array): number;
   /**
