@@ -12,7 +12,7 @@ export type RuntimeErrorCode =
   | 'no-space'
   | 'failed';
 
-/** The one error that leaves a container runtime. The message keeps the engine's own words. */
+/** The one error that leaves a container runtime. The message keeps the engine's own words, but for a taken port; the cause always has them. */
 export class RuntimeError extends Error {
   readonly code: RuntimeErrorCode;
 

@@ -86,7 +86,7 @@ describe('a pod on the network', () => {
     const failed = await eventually('the event is there', async () =>
       (await house.events('late')).find((each) => each.reason === 'FailedCreatePodSandBox'),
     );
-    expect(failed.message).toContain(String(hostPort));
+    expect(failed.message).toContain(`host port ${hostPort}/TCP is in use on this machine`);
     expect(await house.row('late')).toEqual({ ready: '0/1', status: 'ContainerCreating', restarts: 0 });
     await new Promise((resolve) => stranger.close(resolve));
     await house.running('late');

@@ -172,7 +172,10 @@ describe('the Docker runtime', () => {
     );
     const page = await until(async () => (await fetch(`http://127.0.0.1:${hostPort}/index.html`)).text());
     expect(page).toBe('hello\n');
-    await expect(f.runtime.runSandbox(f.sandbox({ portMappings }))).rejects.toMatchObject({ code: 'port-in-use' });
+    await expect(f.runtime.runSandbox(f.sandbox({ portMappings }))).rejects.toMatchObject({
+      code: 'port-in-use',
+      message: expect.stringContaining(`host port 127.0.0.1:${hostPort}/TCP is in use on this machine`),
+    });
     expect(await f.runtime.list()).not.toContainEqual(expect.objectContaining({ containerName: 'POD', state: 'created' }));
   });
 

@@ -4,6 +4,7 @@ import type {
   ContainerRuntime,
   ImageService,
   ObservedContainer,
+  PortMapping,
   RuntimeVersion,
   SandboxConfig,
 } from '../runtime.ts';
@@ -100,7 +101,7 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
     let { id, error } = await tryStartSandbox(config, oom.bounded(sandboxOomScoreAdj));
     if (error !== undefined) {
       const taken = await findTakenPort(config.portMappings);
-      if (taken !== undefined) throw new RuntimeError('port-in-use', wordsOf(error), { cause: error });
+      if (taken !== undefined) throw portInUse(config.identity, taken, error);
       if (!oom.mayBeTheCause(error)) throw error;
       ({ id, error } = await tryStartSandbox(config, 0));
       if (error !== undefined) throw error;
@@ -151,8 +152,12 @@ function nameOf(identity: ContainerIdentity): string {
   return `${identity.podNamespace}/${identity.podName}/${identity.containerName}`;
 }
 
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** In words of our own: the engine's name an endpoint that is another with each try, so that equal failures would not be counted as one event. */
+function portInUse(identity: ContainerIdentity, { hostIP, hostPort, protocol }: PortMapping, cause: unknown): RuntimeError {
+  const port = `${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol.toUpperCase()}`;
+  return new RuntimeError('port-in-use', `start container ${nameOf(identity)}: host port ${port} is in use on this machine`, {
+    cause,
+  });
 }
 
 interface EngineInfo {
