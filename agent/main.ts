@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Pod } from '../api/generated/types.ts';
 import { linkAbort } from '../client/abort.ts';
@@ -8,16 +9,20 @@ import { type Clock, systemClock } from '../client/clock.ts';
 import { createInformer } from '../client/informer.ts';
 import type { Logger } from '../client/logger.ts';
 import { createObjectSource } from './config/objects.ts';
-import { createNodeLease, holderIdentity } from './node/node-lease.ts';
+import { createNodeLease, describeHolder, holderIdentity, NodeNameTakenError } from './node/node-lease.ts';
 import { createNodeReporter } from './node/node-reporter.ts';
 import { type AgentPorts, openPorts } from './ports.ts';
+import { lockProcess, type ProcessLock } from './process-lock.ts';
 import { createStatusWriter } from './status/status-writer.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { runTunnel } from './tunnel/tunnel.ts';
 import { packageVersion } from './version.ts';
 import { untilSandboxImage, type Wiring, wireWorkers } from './wiring.ts';
 
-export { checkDocker } from './preflight.ts';
+export type { Check } from './preflight/check.ts';
+export type { OtherBerth } from './preflight/facts.ts';
+export { preflight } from './preflight/preflight.ts';
+export { lockUp } from './process-lock.ts';
 export { purge } from './purge.ts';
 
 export interface AgentOptions {
@@ -37,16 +42,34 @@ const mostListeners = 1_000;
 
 /** Runs the agent of a node until the signal aborts; containers stay. Rejects with a plain error when another live agent has the name. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
-  const { nodeName, logger } = options;
+  const { nodeName } = options;
   const nodeDir = join(options.dataDir, 'node', nodeName);
   await mkdir(nodeDir, { recursive: true, mode: 0o700 });
+  const lock = await lockNode(nodeName, options.dataDir, nodeDir);
+  try {
+    await runLocked({ ...options, nodeDir }, signal);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The lease tells machines and data directories apart; two processes with the same of both are told apart here. */
+async function lockNode(nodeName: string, dataDir: string, nodeDir: string): Promise<ProcessLock> {
+  const self = describeHolder({ host: hostname(), dataDir, pid: process.pid });
+  const lock = await lockProcess(`agent ${await realpath(nodeDir)}`, self);
+  if ('heldBy' in lock) throw new NodeNameTakenError(nodeName, lock.heldBy);
+  return lock;
+}
+
+async function runLocked(options: AgentOptions & { readonly nodeDir: string }, signal: AbortSignal): Promise<void> {
+  const { nodeName, nodeDir, logger } = options;
   const warn = (message: string) => logger.warn({ node: nodeName }, message);
   const ports = options.ports ?? (await openPorts({ nodeName, nodeDir, dockerSocket: options.dockerSocket, warn }));
   const abort = linkAbort(signal);
   // Every loop and stream listens to it; the default of 10 would be called a leak.
   setMaxListeners(mostListeners, abort.signal);
   try {
-    await serve({ ...options, ports, nodeDir, clock: options.clock ?? systemClock }, abort.signal, abort.abort);
+    await serve({ ...options, ports, clock: options.clock ?? systemClock }, abort.signal, abort.abort);
   } finally {
     abort.abort();
     abort.unlink();
@@ -54,11 +77,18 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   }
 }
 
-async function serve(wiring: Wiring, signal: AbortSignal, stop: () => void): Promise<void> {
+async function serve(wiring: Wiring & { readonly dataDir: string }, signal: AbortSignal, stop: () => void): Promise<void> {
   const { client, nodeName, logger, clock, ports, nodeDir } = wiring;
   const { runtime, images, usage, inventory, access, volumes } = ports;
   const holder = holderIdentity(inventory.nodeInfo.machineID ?? '', nodeDir);
-  const lease = createNodeLease({ client: client.leases, nodeName, holder, clock, logger });
+  const lease = createNodeLease({
+    client: client.leases,
+    nodeName,
+    holder,
+    facts: { host: hostname(), dataDir: wiring.dataDir, pid: process.pid },
+    clock,
+    logger,
+  });
   await lease.acquire(signal);
   const pods = createInformer<Pod>({
     client: client.pods,

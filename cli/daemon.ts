@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { ConnectOptions } from '../client/index.ts';
+import { runGuardian } from './guardian.ts';
 import { openLogFile } from './log-file.ts';
 import { installation } from './paths.ts';
 
@@ -23,7 +24,7 @@ export async function createLogger(name: string, flags: DaemonFlags): Promise<Lo
  * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An error that nobody caught is logged and ends
  * the process, so that whoever supervises it starts a clean one.
  */
-export async function runDaemon(logger: Logger, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+export async function runDaemon(logger: Logger, dataDir: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, () => {
@@ -39,6 +40,7 @@ export async function runDaemon(logger: Logger, run: (signal: AbortSignal) => Pr
       process.exit(1);
     });
   }
+  void runGuardian(resolve(dataDir), logger, controller.signal);
   await run(controller.signal);
   logger.info({}, 'stopped');
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -27,5 +27,23 @@ describe('the log file', () => {
     openLogFile(file, { maxBytes: 20, keep: 2 }).write('abcdefghij\n');
     expect(readFileSync(file, 'utf8')).toBe('abcdefghij\n');
     expect(readFileSync(`${file}.1`, 'utf8')).toBe('0123456789\n');
+  });
+
+  it('loses lines and nothing else while its file cannot be made, and goes on when it can', () => {
+    const file = join(folder, 'server.log');
+    const log = openLogFile(file, { maxBytes: 20, keep: 2 });
+    log.write('0123456789\n');
+    // A folder in its place stands for a disk that is full: opening fails in the middle of putting the file aside.
+    mkdirSync(join(`${file}.1`, 'in-the-way'), { recursive: true });
+    log.write('abcdefghij\n');
+    // What is opened now takes the number that the log's file had.
+    const other = join(folder, 'other');
+    const descriptor = openSync(other, 'a');
+    log.write('klmnopqrst\n');
+    closeSync(descriptor);
+    expect(readFileSync(other, 'utf8')).toBe('');
+    rmSync(`${file}.1`, { recursive: true });
+    log.write('uvwxyz\n');
+    expect(readFileSync(file, 'utf8')).toContain('uvwxyz\n');
   });
 });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Where an installation keeps everything: /var/lib/berth for root, a folder in the home directory for others. */
-export function defaultDataDir(): string {
-  return process.getuid?.() === 0 ? '/var/lib/berth' : join(homedir(), '.local', 'share', 'berth');
+export function defaultDataDir(uid: number | undefined = process.getuid?.()): string {
+  return uid === 0 ? '/var/lib/berth' : join(homedir(), '.local', 'share', 'berth');
 }
 
 /** The machine's host name as a node name: lower case, without what a name may not hold. */
@@ -22,6 +22,14 @@ export const defaultListen = '127.0.0.1:7443';
 /** How programs on this machine reach what listens there: an address that means "all of them" is none to connect to. */
 export function localAddress(listen: string): string {
   return listen.replace(/^(0\.0\.0\.0|\[::\]):/, '127.0.0.1:');
+}
+
+/** Reads HOST:PORT, an IPv6 address in brackets; undefined for anything else. */
+export function parseListen(text: string): { readonly host: string; readonly port: number } | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : undefined;
 }
 
 /** The folders of an installation. */

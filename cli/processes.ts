@@ -1,44 +1,30 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type BerthProcess, listBerthProcesses, type ProcessName, readBerthProcess } from './berth-processes.ts';
 import { installation, launcher } from './paths.ts';
 
-/** The processes that `berth up` keeps running. */
-export type ProcessName = 'server' | 'agent';
+export const processNames = ['server', 'agent'] as const satisfies readonly ProcessName[];
 
-function readPid(file: string): number | undefined {
-  try {
-    const pid = Number(readFileSync(file, 'utf8').trim());
-    return Number.isInteger(pid) && pid > 0 ? pid : undefined;
-  } catch {
-    return undefined;
-  }
+/** What runs of one installation. A process without a keeper is not started again when it ends. */
+export interface Running {
+  readonly keeper: BerthProcess | undefined;
+  readonly process: BerthProcess | undefined;
 }
 
-/** Whether a pid is one of our processes; a pid file outlives a crash, and the number may be somebody else's by now. */
-function isOurs(pid: number, dataDir: string): boolean {
-  try {
-    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    return line.includes('berth') && line.includes(dataDir);
-  } catch {
-    return false;
-  }
+export function findRunning(dataDir: string): Readonly<Record<ProcessName, Running>> {
+  const ours = listBerthProcesses(dataDir);
+  const find = (name: ProcessName): Running => ({
+    keeper: ours.find((each) => each.name === name && each.isKeeper),
+    process: ours.find((each) => each.name === name && !each.isKeeper),
+  });
+  return { server: find('server'), agent: find('agent') };
 }
 
-function runningPid(dataDir: string, file: string): number | undefined {
-  const pid = readPid(join(installation(dataDir).run, file));
-  return pid !== undefined && isOurs(pid, dataDir) ? pid : undefined;
-}
-
-/** The pid of a running process of an installation, or undefined. */
-export function processPid(dataDir: string, name: ProcessName): number | undefined {
-  return runningPid(dataDir, `${name}.pid`);
-}
-
-/** Whether somebody keeps the process running. */
-export function isSupervised(dataDir: string, name: ProcessName): boolean {
-  return runningPid(dataDir, `${name}.supervisor.pid`) !== undefined;
+/** What keeps a process running starts again and again: the arguments of bin/berth-supervise. */
+function commandFile(dataDir: string, name: ProcessName): string {
+  return join(installation(dataDir).run, `${name}.command`);
 }
 
 /** Starts `berth NAME ARGS` under bin/berth-supervise, detached from this terminal. */
@@ -49,59 +35,132 @@ export function startSupervised(dataDir: string, name: ProcessName, args: readon
   rmSync(join(run, `${name}.stop`), { force: true });
   const log = join(logs, `${name}.start.log`);
   writeFileSync(log, '');
-  const command = [
-    process.execPath,
-    launcher('berth'),
-    name,
-    '--data-dir',
-    dataDir,
-    '--log-file',
-    join(logs, `${name}.log`),
-    ...args,
-  ];
-  spawn('/bin/sh', [launcher('berth-supervise'), run, name, log, ...command], {
-    detached: true,
-    stdio: 'ignore',
-    cwd: '/',
-  }).unref();
+  const bounded = ['--log-file', join(logs, `${name}.log`)];
+  const command = [process.execPath, launcher('berth'), name, '--data-dir', dataDir, ...bounded, ...args];
+  const keeper = ['/bin/sh', launcher('berth-supervise'), run, name, log, ...command];
+  writeFileSync(commandFile(dataDir, name), `${JSON.stringify(keeper)}\n`, { mode: 0o600 });
+  spawnKeeper(keeper, undefined);
+}
+
+/** Starts a keeper; with `adopted` it waits for that process to end before it starts one. Two keepers of one process: the second ends at once. */
+function spawnKeeper(command: readonly string[], adopted: number | undefined): void {
+  const [program = '/bin/sh', ...args] = command;
+  const env = { ...process.env, BERTH_ADOPT: adopted === undefined ? '' : String(adopted) };
+  spawn(program, args, { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
+}
+
+/** What is known of one process of an installation without looking through all that run on the machine. */
+export interface Keeping {
+  /** Whether `up` started it and nobody has stopped it since. */
+  readonly isArmed: boolean;
+  readonly hasKeeper: boolean;
+}
+
+/** A keeper that was killed leaves its process alone: nobody would start it again. */
+export function decideRescue({ isArmed, hasKeeper }: Keeping): boolean {
+  return isArmed && !hasKeeper;
+}
+
+/** Gives a process a keeper again that has lost its own; the process itself, if it lives, goes on untouched. Returns whether it had to. */
+export function rescue(dataDir: string, name: ProcessName): boolean {
+  const { run } = installation(dataDir);
+  const pidIn = (file: string): number => Number(textOf(join(run, file)));
+  const isOurs = (pid: number, isKeeper: boolean): boolean => {
+    const found = pid > 0 ? readBerthProcess(pid, dataDir) : undefined;
+    return found?.dataDir === dataDir && found.name === name && found.isKeeper === isKeeper;
+  };
+  const command = textOf(commandFile(dataDir, name));
+  const isArmed = command !== '' && textOf(join(run, `${name}.stop`), 'absent') === 'absent';
+  if (!decideRescue({ isArmed, hasKeeper: isOurs(pidIn(`${name}.supervisor.pid`), true) })) return false;
+  // The file with the id may be old, or empty on a full disk: now it is worth looking at all.
+  const { keeper, process: left } = findRunning(dataDir)[name];
+  if (keeper !== undefined) return false;
+  spawnKeeper(JSON.parse(command) as string[], left?.pid);
+  return true;
+}
+
+function textOf(file: string, otherwise = ''): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    // Not there: nothing is known.
+    return otherwise;
+  }
+}
+
+/** The version of a process, as it noted when it started; undefined when it has not, or does not run. */
+export function runningVersion(dataDir: string, name: ProcessName): string | undefined {
+  const [version = '', pid] = textOf(versionFile(dataDir, name)).split(' ');
+  return version !== '' && readBerthProcess(Number(pid), dataDir)?.name === name ? version : undefined;
+}
+
+/** For the process itself. */
+export function noteVersion(dataDir: string, name: ProcessName, version: string): void {
+  writeFileSync(versionFile(dataDir, name), `${version} ${process.pid}\n`, { mode: 0o600 });
+}
+
+function versionFile(dataDir: string, name: ProcessName): string {
+  return join(installation(dataDir).run, `${name}.version`);
 }
 
 /** What a process printed before its log was open: why it did not start. */
 export function startLog(dataDir: string, name: ProcessName): string {
-  try {
-    return readFileSync(join(installation(dataDir).logs, `${name}.start.log`), 'utf8').trim();
-  } catch {
-    return '';
-  }
+  return textOf(join(installation(dataDir).logs, `${name}.start.log`));
 }
+
+const stopTimeoutMs = 15_000;
 
 /**
- * Stops a process and whoever keeps it running; returns whether anything ran. Asks first (SIGTERM), and kills after 15 s.
+ * Stops processes and whoever keeps them running; returns those that ran. Disarms all of them first, so that none brings another back. Asks
+ * (SIGTERM), and kills after 15 s.
  */
-export async function stopSupervised(dataDir: string, name: ProcessName): Promise<boolean> {
+export async function stopSupervised(dataDir: string, names: readonly ProcessName[]): Promise<ProcessName[]> {
   const { run } = installation(dataDir);
-  if (!existsSync(run)) return false;
-  const pids = [runningPid(dataDir, `${name}.supervisor.pid`), processPid(dataDir, name)].filter((pid) => pid !== undefined);
-  if (pids.length > 0) {
-    writeFileSync(join(run, `${name}.stop`), '');
-    signalAll(pids, 'SIGTERM');
-    const deadline = Date.now() + 15_000;
-    while (pids.some((pid) => isOurs(pid, dataDir)) && Date.now() < deadline) await delay(50);
-    signalAll(
-      pids.filter((pid) => isOurs(pid, dataDir)),
-      'SIGKILL',
-    );
-  }
-  for (const suffix of ['pid', 'supervisor.pid', 'stop']) rmSync(join(run, `${name}.${suffix}`), { force: true });
-  return pids.length > 0;
+  for (const name of names) disarm(join(run, `${name}.stop`));
+  const stopped: ProcessName[] = [];
+  for (const name of names) if (await stopOne(dataDir, name)) stopped.push(name);
+  return stopped;
 }
 
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // It ended meanwhile, which is what we want.
-    }
+/** On a full disk it is disarmed by its keeper's end alone. */
+function disarm(file: string): void {
+  try {
+    writeFileSync(file, '');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOSPC' && code !== 'EROFS' && code !== 'EDQUOT') throw error;
+  }
+}
+
+async function stopOne(dataDir: string, name: ProcessName): Promise<boolean> {
+  const { run } = installation(dataDir);
+  const alive = (): BerthProcess[] => {
+    const { keeper, process: process_ } = findRunning(dataDir)[name];
+    return [keeper, process_].filter((each) => each !== undefined);
+  };
+  const deadline = Date.now() + stopTimeoutMs;
+  const asked = new Set<number>();
+  let left = alive();
+  const ran = left.length > 0;
+  while (left.length > 0) {
+    const isLate = Date.now() > deadline;
+    // The keeper passes the request on; a process that is asked twice ends at once, in no order.
+    const [first] = left;
+    if (isLate) for (const { pid } of left) signal(pid, 'SIGKILL');
+    else if (first !== undefined && !asked.has(first.pid)) signal(first.pid, 'SIGTERM');
+    if (first !== undefined) asked.add(first.pid);
+    await delay(50);
+    left = alive();
+  }
+  for (const suffix of ['pid', 'supervisor.pid']) rmSync(join(run, `${name}.${suffix}`), { force: true });
+  return ran;
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH')
+      throw new Error(`cannot stop process ${pid}: ${(error as Error).message}; run it as the user who started Berth (sudo)`);
   }
 }

@@ -2,26 +2,50 @@ import { createHash } from 'node:crypto';
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Lease } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
-import { namespaces } from '../../api/meta/well-known.ts';
+import { annotations, namespaces } from '../../api/meta/well-known.ts';
 import { type BackoffOptions, createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ResourceClient } from '../../client/resource-client.ts';
 
-/** Another agent goes by this name and is alive: two of them would fight over every pod. */
+/** Another agent goes by this name and is alive: two of them would fight over every pod. `holder` says which, for people. */
 export class NodeNameTakenError extends Error {
   constructor(nodeName: string, holder: string) {
     super(
-      `node "${nodeName}" is run by another live agent (${holder}): stop that one or start this one with another --node-name`,
+      `node "${nodeName}" is run by another live agent, ${holder}: stop that one, or start this one with another --node-name`,
     );
     this.name = 'NodeNameTakenError';
   }
+}
+
+/** Who holds a lease, for people. */
+export interface HolderFacts {
+  readonly host: string;
+  readonly dataDir: string;
+  readonly pid: number;
+}
+
+export function describeHolder({ host, dataDir, pid }: HolderFacts): string {
+  return `process ${pid} on machine ${host} with data directory ${dataDir}`;
+}
+
+function holderOf(lease: Lease): string {
+  const found = lease.metadata?.annotations ?? {};
+  const [host, dataDir, pid] = [
+    found[annotations.holderHost],
+    found[annotations.holderDataDir],
+    found[annotations.holderProcess],
+  ];
+  return host && dataDir
+    ? describeHolder({ host, dataDir, pid: Number(pid) })
+    : `which calls itself ${lease.spec?.holderIdentity}`;
 }
 
 export interface NodeLeaseOptions {
   readonly client: Pick<ResourceClient<Lease>, 'create' | 'get' | 'update'>;
   readonly nodeName: string;
   readonly holder: string;
+  readonly facts: HolderFacts;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -46,8 +70,13 @@ export function holderIdentity(machineId: string, dataDir: string): string {
   return `${machineId}_${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
 }
 
-export function createNodeLease({ client, nodeName, holder, clock, logger }: NodeLeaseOptions): NodeLease {
+export function createNodeLease({ client, nodeName, holder, facts, clock, logger }: NodeLeaseOptions): NodeLease {
   const key = { namespace: namespaces.nodeLease, name: nodeName };
+  const notes = {
+    [annotations.holderHost]: facts.host,
+    [annotations.holderDataDir]: facts.dataDir,
+    [annotations.holderProcess]: String(facts.pid),
+  };
   let held: Lease | undefined;
 
   async function find(): Promise<Lease | undefined> {
@@ -62,10 +91,11 @@ export function createNodeLease({ client, nodeName, holder, clock, logger }: Nod
   async function take(found: Lease | undefined): Promise<Lease> {
     const now = timestamp(new Date(clock.now()));
     const spec = { holderIdentity: holder, leaseDurationSeconds: durationSeconds, acquireTime: now, renewTime: now };
-    if (found === undefined) return client.create({ metadata: { ...key }, spec });
+    if (found === undefined) return client.create({ metadata: { ...key, annotations: notes }, spec });
     const changed = found.spec?.holderIdentity !== holder;
     return client.update({
       ...found,
+      metadata: { ...found.metadata, annotations: { ...found.metadata?.annotations, ...notes } },
       spec: { ...found.spec, ...spec, leaseTransitions: (found.spec?.leaseTransitions ?? 0) + (changed ? 1 : 0) },
     });
   }
@@ -74,13 +104,13 @@ export function createNodeLease({ client, nodeName, holder, clock, logger }: Nod
   async function waitForSilence(found: Lease, signal: AbortSignal): Promise<Lease | undefined> {
     const waitMs = (found.spec?.leaseDurationSeconds ?? durationSeconds) * 1000;
     const until = clock.now() + waitMs;
-    const other = found.spec?.holderIdentity ?? '';
-    logger.info({ node: nodeName, holder: other, waitMs }, 'the node has another holder, waiting whether it is alive');
+    logger.info({ node: nodeName, holder: holderOf(found), waitMs }, 'the node has another holder, waiting whether it is alive');
     while (clock.now() < until && !signal.aborted) {
       await pause(pollMs, signal, clock);
       const next = await find();
       if (next === undefined || next.spec?.holderIdentity === holder) return next;
-      if (next.metadata?.resourceVersion !== found.metadata?.resourceVersion) throw new NodeNameTakenError(nodeName, other);
+      if (next.metadata?.resourceVersion !== found.metadata?.resourceVersion)
+        throw new NodeNameTakenError(nodeName, holderOf(next));
     }
     return found;
   }
@@ -103,7 +133,7 @@ export function createNodeLease({ client, nodeName, holder, clock, logger }: Nod
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
       const now = await find();
       const other = now?.spec?.holderIdentity;
-      if (other !== undefined && other !== holder) throw new NodeNameTakenError(nodeName, other);
+      if (now !== undefined && other !== undefined && other !== holder) throw new NodeNameTakenError(nodeName, holderOf(now));
       held = now;
     }
   }

@@ -38,6 +38,10 @@ export const annotations = {
   configHash: 'kubernetes.io/config.hash',
   configMirror: 'kubernetes.io/config.mirror',
   defaultContainer: 'kubectl.kubernetes.io/default-container',
+  /** On the lease of a node, for messages: which agent holds it. */
+  holderHost: 'berth.io/holder-host',
+  holderDataDir: 'berth.io/holder-data-dir',
+  holderProcess: 'berth.io/holder-process',
 } as const;
 
 /** Finalizers that the API server adds on a delete, for what becomes of the dependents; the controller of dependents takes them off. */

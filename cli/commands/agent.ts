@@ -34,7 +34,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const logger = await createLogger('agent', flags);
   const client = connect(await nodeConnection(flags));
   try {
-    await runDaemon(logger, (signal) =>
+    await runDaemon(logger, flags.dataDir, (signal) =>
       runAgent(
         {
           client,

@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { defaultDataDir } from '../paths.ts';
-import { stopSupervised } from '../processes.ts';
+import { processNames, stopSupervised } from '../processes.ts';
 
 interface DownFlags {
   readonly dataDir: string;
@@ -14,11 +15,13 @@ export function registerDown(program: Command): void {
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--purge', 'also remove every container, image and file that Berth made here')
     .action(async (flags: DownFlags) => {
-      const ran = [await stopSupervised(flags.dataDir, 'agent'), await stopSupervised(flags.dataDir, 'server')];
-      process.stdout.write(ran.includes(true) ? 'Berth has stopped.\n' : `Berth did not run from ${flags.dataDir}.\n`);
+      const dataDir = resolve(flags.dataDir);
+      const ran = await stopSupervised(dataDir, processNames.toReversed());
+      process.stdout.write(ran.length > 0 ? 'Berth has stopped.\n' : `Berth did not run from ${flags.dataDir}.\n`);
       if (!flags.purge) return;
       const { purge } = await import('../../agent/main.ts');
-      for await (const done of purge(flags.dataDir)) process.stdout.write(`removed ${done}\n`);
+      for await (const done of purge(dataDir)) process.stdout.write(`removed ${done}
+`);
       const { removeContext } = await import('../../client/index.ts');
       await removeContext('berth');
       process.stdout.write('removed context "berth" from the configuration\n');

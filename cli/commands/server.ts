@@ -29,7 +29,7 @@ export function registerServer(program: Command): void {
 async function server(flags: ServerFlags): Promise<void> {
   const { runServer } = await import('../../apiserver/main.ts');
   const logger = await createLogger('server', flags);
-  await runDaemon(logger, async (signal) => {
+  await runDaemon(logger, flags.dataDir, async (signal) => {
     const running: Promise<void>[] = [];
     const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
     const ready = ({ address }: { readonly address: string }): void => {

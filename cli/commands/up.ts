@@ -1,163 +1,258 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { findCondition } from '../../api/meta/conditions.ts';
 import type { Client } from '../../client/index.ts';
-import { localConnection } from '../daemon.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress } from '../paths.ts';
-import { isSupervised, type ProcessName, processPid, startLog, startSupervised, stopSupervised } from '../processes.ts';
+import { listBerthProcesses, type ProcessName } from '../berth-processes.ts';
+import { ExitWith } from '../failure.ts';
+import { type InstallationRecord, readRecord, writeRecord } from '../installation-record.ts';
+import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
+import { findRunning, processNames, rescue, runningVersion, startSupervised, stopSupervised } from '../processes.ts';
 import { interruptSignal } from '../session.ts';
+import { createSteps, type Steps } from '../steps.ts';
+import { decideUp, type UpPlan } from '../up-plan.ts';
+import { computeSettings, type GivenSettings, ignoredFlags, printFlags, type Settings, settingsErrors } from '../up-settings.ts';
+import { packageVersion } from './version.ts';
 
-interface UpFlags {
+interface UpFlags extends GivenSettings {
   readonly detach?: boolean;
+  readonly upgrade?: boolean;
   readonly dataDir: string;
-  readonly listen: string;
-  readonly advertise?: string;
-  readonly nodeName: string;
-  readonly sandboxImage?: string;
 }
 
-const startTimeoutMs = 60_000;
+/** One run of the command. */
+interface Run {
+  readonly flags: UpFlags;
+  readonly dataDir: string;
+  readonly before: InstallationRecord | undefined;
+  readonly settings: Settings;
+  readonly steps: Steps;
+  readonly signal: AbortSignal;
+}
 
 export function registerUp(program: Command): void {
   program
     .command('up')
     .description('Start Berth on this machine: the API server, the scheduler and an agent')
     .option('-d, --detach', 'return when it is ready, and leave it running')
+    .option('--upgrade', 'replace a running Berth of another version in place; containers go on running')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
-    .option('--listen <address>', 'where the API listens', defaultListen)
+    .option('--listen <address>', `where the API listens (default: as before, at first ${defaultListen})`)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
-    .option('--node-name <name>', "this machine's name as a node", defaultNodeName())
+    .option('--node-name <name>', `this machine's name as a node (default: as before, at first ${defaultNodeName()})`)
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
     .action(up);
 }
 
 async function up(flags: UpFlags): Promise<void> {
-  const { checkDocker } = await import('../../agent/main.ts');
-  const docker = await checkDocker();
-  tick(`${docker.runtime} answers (API ${docker.apiVersion}, cgroup v${docker.cgroupVersion})`);
-
-  const running = (['server', 'agent'] as const).filter(
-    (name) => isSupervised(flags.dataDir, name) || processPid(flags.dataDir, name),
-  );
-  if (running.length === 2) process.stdout.write(`Berth already runs from ${flags.dataDir}; nothing to do.\n`);
-  const fresh = new Set<ProcessName>(
-    running.length === 2 ? [] : (['server', 'agent'] as const).filter((name) => !running.includes(name)),
-  );
-
-  if (fresh.has('server'))
-    startSupervised(flags.dataDir, 'server', ['--listen', flags.listen, ...option('--advertise', flags.advertise)]);
-  const client = await waitForServer(flags);
-  try {
-    tick(`API server on ${flags.listen}`);
-    await writeContext(flags);
-    tick('context "berth" written to the configuration');
-    if (fresh.has('agent')) {
-      startSupervised(flags.dataDir, 'agent', [
-        '--server',
-        localAddress(flags.listen),
-        '--node-name',
-        flags.nodeName,
-        ...option('--sandbox-image', flags.sandboxImage),
-      ]);
-    }
-    await waitForNode(client, flags);
-    tick(`node ${flags.nodeName} is Ready`);
-  } finally {
-    client.close();
-  }
-  process.stdout.write('\nNext:\n  berth get nodes\n  berth apply -f examples/hello.yaml\n  berth get pods -w\n');
-  if (!flags.detach) await stayAttached(flags);
-}
-
-function tick(text: string): void {
-  process.stdout.write(`${process.stdout.isTTY ? '\u001b[32m✓\u001b[0m' : '✓'} ${text}\n`);
-}
-
-function option(name: string, value: string | undefined): string[] {
-  return value === undefined ? [] : [name, value];
-}
-
-/** Connects as administrator once the server has made its certificates and answers. */
-async function waitForServer(flags: UpFlags): Promise<Client> {
-  const { connect } = await import('../../client/index.ts');
-  const deadline = Date.now() + startTimeoutMs;
-  let last: unknown;
-  while (Date.now() < deadline) {
-    if (['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(join(installation(flags.dataDir).pki, name)))) {
-      const client = connect(localConnection(flags.dataDir, localAddress(flags.listen), 'admin'));
-      try {
-        await client.namespaces.get({ name: 'default' }, { timeoutMs: 2_000 });
-        return client;
-      } catch (error) {
-        client.close();
-        last = error;
-      }
-    }
-    await failIfEnded(flags, 'server');
-    await delay(50);
-  }
-  throw new ExitWith(
-    1,
-    `the API server does not answer on ${flags.listen}: ${last ? describeFailure(last) : 'it did not start'}; see ${logOf(flags, 'server')}`,
-  );
-}
-
-async function waitForNode(client: Client, flags: UpFlags): Promise<void> {
-  const deadline = Date.now() + startTimeoutMs;
-  let why = 'the node has not registered';
-  while (Date.now() < deadline) {
-    try {
-      const node = await client.nodes.get({ name: flags.nodeName }, { timeoutMs: 2_000 });
-      const ready = findCondition(node.status?.conditions, 'Ready');
-      if (ready?.status === 'True') return;
-      why = ready?.message || why;
-    } catch (error) {
-      why = describeFailure(error);
-    }
-    await failIfEnded(flags, 'agent');
-    await delay(100);
-  }
-  throw new ExitWith(1, `node ${flags.nodeName} is not ready: ${why}; see ${logOf(flags, 'agent')}`);
-}
-
-/** A process that printed an error before it had a log does not get better by waiting. */
-async function failIfEnded(flags: UpFlags, name: ProcessName): Promise<void> {
-  const printed = startLog(flags.dataDir, name)
-    .split('\n')
-    .find((line) => line.startsWith('error: '));
-  if (printed === undefined) return;
-  await stopSupervised(flags.dataDir, name);
-  throw new ExitWith(1, `the ${name} does not start: ${printed.slice('error: '.length)}; see ${logOf(flags, name)}`);
-}
-
-function logOf(flags: UpFlags, name: ProcessName): string {
-  return join(installation(flags.dataDir).logs, `${name}.log`);
-}
-
-async function writeContext(flags: UpFlags): Promise<void> {
-  const { upsertContext } = await import('../../client/index.ts');
-  const pki = installation(flags.dataDir).pki;
-  const read = (name: string): string => readFileSync(join(pki, name), 'utf8');
-  await upsertContext({
-    name: 'berth',
-    use: true,
-    options: { address: localAddress(flags.listen), ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') },
-  });
-}
-
-async function stayAttached(flags: UpFlags): Promise<void> {
-  process.stdout.write(
-    `\nBerth runs until you press Ctrl-C; its containers go on running. Logs: ${installation(flags.dataDir).logs}\n`,
-  );
+  const errors = settingsErrors(flags);
+  if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
+  const dataDir = resolve(flags.dataDir);
+  const steps = createSteps(process.stdout, process.stderr);
   const signal = interruptSignal();
-  // A timer keeps the process alive: a pending promise alone does not.
-  const alive = setInterval(() => undefined, 1 << 30);
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  clearInterval(alive);
-  await stopSupervised(flags.dataDir, 'agent');
-  await stopSupervised(flags.dataDir, 'server');
-  process.stdout.write('\nBerth has stopped; "berth up" starts it again.\n');
+  const { lockUp } = await import('../../agent/main.ts');
+  const lock = await lockUp(dataDir, 'berth up', (other) =>
+    steps.wait(`another command is at work on ${dataDir}: ${other}; waiting for it`),
+  );
+  let plan: UpPlan;
+  try {
+    // Only now: another one may just have started it.
+    const before = readRecord(dataDir);
+    const run: Run = { flags, dataDir, before, settings: computeSettings(flags, before), steps, signal };
+    plan = decideUp(findRunning(dataDir), {
+      isUpgrade: flags.upgrade === true,
+      versions: versionsOf(dataDir),
+      ours: packageVersion(),
+    });
+    await perform(run, plan);
+  } finally {
+    await lock.release();
+  }
+  if (plan.kind === 'start' && !flags.detach) await stayAttached(dataDir, steps, signal);
+}
+
+function versionsOf(dataDir: string): string[] {
+  return processNames.map((name) => runningVersion(dataDir, name)).filter((version) => version !== undefined);
+}
+
+async function perform(run: Run, plan: UpPlan): Promise<void> {
+  switch (plan.kind) {
+    case 'running':
+      return tellRunning(run, plan.versions);
+    case 'start':
+      await check(run, false);
+      warnOfRename(run);
+      await startAll(run, processNames);
+      return sayNext(run.steps);
+    case 'mend':
+      await check(run, !plan.start.includes('server'));
+      return mend(run, plan);
+    case 'upgrade':
+      await check(run, true);
+      return upgrade(run, plan.from);
+  }
+}
+
+/** Looks at the machine, and shows everything that is wrong before anything is started. */
+async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Promise<void> {
+  const { preflight } = await import('../../agent/main.ts');
+  const listen = parseListen(settings.listen);
+  if (listen === undefined) throw new ExitWith(1, `--listen "${settings.listen}" must be HOST:PORT`);
+  const others = listBerthProcesses().filter((each) => each.dataDir !== dataDir && !each.isKeeper);
+  steps.wait('looking at this machine');
+  const checks = await preflight({ dataDir, listen, nodeName: settings.nodeName, serverRuns, others });
+  for (const { level, message, advice = '' } of checks) {
+    if (level === 'ok') steps.ok(message);
+    else steps[level](message, advice);
+  }
+  const failed = checks.filter(({ level }) => level === 'fail').length;
+  if (failed > 0)
+    throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
+}
+
+/** Pods stay bound to the node that they were placed on. */
+function warnOfRename({ before, settings, steps }: Run): void {
+  if (before === undefined || before.nodeName === settings.nodeName) return;
+  steps.warn(
+    `this installation ran as node ${before.nodeName} before; its pods stay bound to that node`,
+    `run it with --node-name ${before.nodeName}, or delete the node: berth delete node ${before.nodeName}`,
+  );
+}
+
+function argumentsOf(name: ProcessName, settings: Settings): string[] {
+  const option = (flag: string, value: string | undefined): string[] => (value === undefined ? [] : [flag, value]);
+  return name === 'server'
+    ? ['--listen', settings.listen, ...option('--advertise', settings.advertise)]
+    : [
+        '--server',
+        localAddress(settings.listen),
+        '--node-name',
+        settings.nodeName,
+        ...option('--sandbox-image', settings.sandboxImage),
+      ];
+}
+
+/** Starts these processes and waits until all is ready. What it started it stops again when that fails, or is interrupted. */
+async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> {
+  const { dataDir, settings, steps, signal } = run;
+  const { waitForNode, waitForServer } = await import('../readiness.ts');
+  const awaited = { dataDir, ...settings, wait: steps.wait, signal };
+  writeRecord(dataDir, settings);
+  const began = performance.now();
+  try {
+    if (names.includes('server')) startSupervised(dataDir, 'server', argumentsOf('server', settings));
+    const client = await waitForServer(awaited);
+    try {
+      steps.ok(`API server on ${settings.listen}`);
+      await ensureContext(run);
+      const sinceMs = Date.now();
+      const isNew = names.includes('agent');
+      if (isNew) startSupervised(dataDir, 'agent', argumentsOf('agent', settings));
+      await waitForNode(awaited, client, isNew ? { version: `v${packageVersion()}`, sinceMs } : undefined);
+      steps.ok(`node ${settings.nodeName} is ready (after ${((performance.now() - began) / 1000).toFixed(1)} s)`);
+    } finally {
+      client.close();
+    }
+  } catch (error) {
+    await stopSupervised(dataDir, names.toReversed());
+    throw error;
+  }
+}
+
+/** Starts what is missing, and gives what runs without a keeper one again. */
+async function mend(run: Run, plan: Extract<UpPlan, { kind: 'mend' }>): Promise<void> {
+  const { dataDir, steps, flags, settings, before } = run;
+  tellIgnored(flags, before ?? settings, steps);
+  for (const name of plan.rescue) if (rescue(dataDir, name)) steps.ok(`the ${name} is looked after again`);
+  await startAll({ ...run, settings: before ?? settings }, plan.start);
+  steps.say(`\nBerth ran only in part from ${dataDir}; it is whole again.`);
+}
+
+/** New programs over the same state: first the server, then the agent; neither touches a container when it ends or starts. */
+async function upgrade(run: Run, from: string): Promise<void> {
+  const { dataDir, steps } = run;
+  steps.wait('stopping the processes of the other version; containers go on running');
+  await stopSupervised(dataDir, processNames.toReversed());
+  steps.ok(`Berth ${from} has stopped; containers go on running`);
+  await startAll(run, processNames);
+  steps.say(`\nBerth ${packageVersion()} runs in place of ${from}.`);
+}
+
+async function tellRunning(run: Run, versions: readonly string[]): Promise<void> {
+  const { dataDir, flags, settings, before, steps } = run;
+  const as = before ?? settings;
+  const { server, agent } = findRunning(dataDir);
+  const pids = `server: process ${server.process?.pid ?? '-'}, agent: process ${agent.process?.pid ?? '-'}`;
+  steps.say(`Berth ${versions.join(' and ') || packageVersion()} already runs from ${dataDir} (${pids}); nothing was changed.`);
+  tellIgnored(flags, as, steps);
+  if (versions.some((version) => version !== packageVersion()))
+    steps.say(`This program is version ${packageVersion()}: "berth up --upgrade" puts it in place, containers go on running.`);
+  await ensureContext(run);
+  const { askServer, connectAsAdmin } = await import('../readiness.ts');
+  const client = connectAsAdmin(dataDir, as.listen);
+  const refusal = client ? await askServer(client) : 'it has no certificates yet';
+  if (refusal === undefined) steps.ok(`the API server answers on ${as.listen}`);
+  else
+    steps.warn(
+      `the API server does not answer on ${as.listen}: ${refusal}`,
+      `look at ${join(installation(dataDir).logs, 'server.log')}`,
+    );
+  if (client && refusal === undefined) await tellNode(client, as.nodeName, steps);
+  client?.close();
+  sayNext(steps);
+}
+
+async function tellNode(client: Client, nodeName: string, steps: Steps): Promise<void> {
+  const { nodeState } = await import('../readiness.ts');
+  const why = await nodeState(client, nodeName);
+  if (why === undefined) steps.ok(`node ${nodeName} is ready`);
+  else steps.warn(`node ${nodeName} is not ready: ${why}`, `berth describe node ${nodeName}`);
+}
+
+function tellIgnored(flags: UpFlags, running: Settings, steps: Steps): void {
+  const ignored = ignoredFlags(flags, running);
+  if (ignored.length > 0)
+    steps.warn(
+      `not applied: ${ignored.join(', ')}`,
+      `berth down, then berth up${printFlags(flags)}; containers go on running meanwhile`,
+    );
+}
+
+/** Writes the context of this installation where it is missing or says something else. */
+async function ensureContext({ dataDir, before, settings, steps }: Run): Promise<void> {
+  const { loadContext, upsertContext } = await import('../../client/index.ts');
+  const { pki } = installation(dataDir);
+  const read = (name: string): string => readFileSync(join(pki, name), 'utf8');
+  const address = localAddress((before ?? settings).listen);
+  const options = { address, ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') };
+  const known = await loadContext('berth').catch(() => undefined);
+  const { ca, cert, key } = known?.options ?? {};
+  if (known?.options.address === address && ca === options.ca && cert === options.cert && key === options.key) return;
+  await upsertContext({ name: 'berth', use: true, options });
+  steps.ok('context "berth" written to the configuration');
+}
+
+function sayNext(steps: Steps): void {
+  steps.say(
+    [
+      '\nNext:',
+      '  berth get nodes          this machine as a node: what it has and what it uses (-o wide)',
+      '  berth apply -f FILE      run what a manifest says',
+      '  berth get pods -A -w     see what runs, as it changes',
+      '  berth down               stop Berth; containers go on running',
+    ].join('\n'),
+  );
+}
+
+/** Until Ctrl-C, or until somebody else stops it. */
+async function stayAttached(dataDir: string, steps: Steps, signal: AbortSignal): Promise<void> {
+  steps.say(`\nBerth runs until you press Ctrl-C; its containers go on running. Logs: ${installation(dataDir).logs}`);
+  while (!signal.aborted) {
+    await delay(1_000, undefined, { signal }).catch(() => undefined);
+    const { server, agent } = findRunning(dataDir);
+    if (signal.aborted || server.keeper || server.process || agent.keeper || agent.process) continue;
+    return steps.say('\nBerth was stopped by another command.');
+  }
+  await stopSupervised(dataDir, processNames.toReversed());
+  steps.say('\nBerth has stopped; "berth up" starts it again.');
 }

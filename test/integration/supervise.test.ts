@@ -17,8 +17,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function supervise(shell: string): Promise<number | null> {
-  const child = spawn('/bin/sh', [script, folder, 'job', join(folder, 'log'), '/bin/sh', '-c', shell], { stdio: 'ignore' });
+function supervise(shell: string, adopted = ''): Promise<number | null> {
+  const env = { ...process.env, BERTH_ADOPT: adopted };
+  const args = [script, folder, 'job', join(folder, 'log'), '/bin/sh', '-c', shell];
+  const child = spawn('/bin/sh', args, { stdio: 'ignore', env });
   supervisor = child;
   return new Promise((resolve) => child.once('exit', resolve));
 }
@@ -26,12 +28,51 @@ function supervise(shell: string): Promise<number | null> {
 const pid = (name: string): number => Number(readFileSync(join(folder, name), 'utf8'));
 
 describe('berth-supervise', () => {
-  it('starts a command again when it fails, and ends when the command ends well', async () => {
-    const ended = supervise(`echo run >> ${folder}/runs; [ $(wc -l < ${folder}/runs) -ge 2 ] && exit 0; exit 3`);
+  it('starts a command again however it ends, until it is disarmed', async () => {
+    const ended = supervise(
+      `echo run >> ${folder}/runs; [ $(wc -l < ${folder}/runs) -ge 3 ] && touch ${folder}/job.stop; exit $(($(wc -l < ${folder}/runs) - 1))`,
+    );
     expect(await ended).toBe(0);
-    expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\nrun\n');
-    expect(readFileSync(join(folder, 'log'), 'utf8')).toContain('job ended with code 3');
+    expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\nrun\nrun\n');
+    const log = readFileSync(join(folder, 'log'), 'utf8');
+    expect(log).toContain('job ended with code 0; starting it again in 1 s');
+    expect(log).toContain('job ended with code 1; starting it again in 2 s');
     expect(existsSync(join(folder, 'job.pid'))).toBe(false);
+  });
+
+  it('ends at once when the command has a keeper already', async () => {
+    void supervise('exec sleep 60');
+    const first = supervisor;
+    const child = await vi.waitFor(() => pid('job.pid'), { timeout: 5_000 });
+    expect(await supervise(`touch ${folder}/second`)).toBe(0);
+    supervisor = first;
+    expect(existsSync(join(folder, 'second'))).toBe(false);
+    expect(pid('job.pid')).toBe(child);
+  });
+
+  it('adopts a process that lost its keeper, and starts it again only when it ends', async () => {
+    void supervise(`echo run >> ${folder}/runs; exec sleep 60`);
+    const child = await vi.waitFor(() => pid('job.pid'), { timeout: 5_000 });
+    await vi.waitFor(() => expect(existsSync(join(folder, 'runs'))).toBe(true), { timeout: 5_000 });
+    supervisor?.kill('SIGKILL');
+    void supervise(`echo run >> ${folder}/runs; exec sleep 60`, String(child));
+    await vi.waitFor(() => expect(pid('job.supervisor.pid')).toBe(supervisor?.pid), { timeout: 5_000 });
+    expect(pid('job.pid')).toBe(child);
+    expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\n');
+    process.kill(child, 'SIGKILL');
+    await vi.waitFor(() => expect(pid('job.pid')).not.toBe(child), { timeout: 10_000 });
+    await vi.waitFor(() => expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\nrun\n'), { timeout: 5_000 });
+  });
+
+  it('ends an adopted process when it is asked to end', async () => {
+    const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+    const childEnded = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
+    const ended = supervise(`touch ${folder}/second`, String(child.pid));
+    await vi.waitFor(() => expect(pid('job.pid')).toBe(child.pid), { timeout: 5_000 });
+    process.kill(pid('job.supervisor.pid'), 'SIGTERM');
+    expect(await childEnded).toBe('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(existsSync(join(folder, 'second'))).toBe(false);
   });
 
   it('starts a killed command again with another pid', async () => {

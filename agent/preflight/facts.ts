@@ -1,0 +1,64 @@
+import type { EngineAnswer } from '../runtime/docker/identify.ts';
+
+/** What the probes found on the machine. Values only: deciding.ts judges them, and tests make them up. */
+export interface Facts {
+  readonly nodeVersion: string;
+  /** 0 is root. */
+  readonly uid: number;
+  /** Where the Docker Engine is expected: DOCKER_HOST, or the usual socket. */
+  readonly dockerAddress: string;
+  readonly engine: EngineAnswer;
+  /** The controllers that the kernel offers, by name. */
+  readonly controllers: readonly string[];
+  readonly nowMs: number;
+  readonly certificates: readonly CertificateFacts[];
+  readonly dataDir: FolderFacts;
+  /** Undefined when the engine did not say where it keeps its images. */
+  readonly dockerRoot: FolderFacts | undefined;
+  readonly port: PortFacts;
+  readonly nodeName: string;
+  /** Whether this data directory has run a node of this name before. */
+  readonly ranNodeBefore: boolean;
+  readonly others: readonly OtherBerth[];
+}
+
+export interface CertificateFacts {
+  readonly name: string;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+export interface FolderFacts {
+  readonly path: string;
+  /** Why it cannot be used, as the system's code (EROFS, EACCES, ENOTDIR); undefined when it can. */
+  readonly errno: string | undefined;
+  /** Whoever owns it, where it exists. */
+  readonly ownerUid: number | undefined;
+  /** Names of files in it that Berth did not make. */
+  readonly strangers: readonly string[];
+  /** Undefined when the file system does not say. */
+  readonly freeBytes: number | undefined;
+  readonly freeInodes: number | undefined;
+}
+
+export interface PortFacts {
+  readonly address: string;
+  /** Why it cannot be listened on (EADDRINUSE, EADDRNOTAVAIL, EACCES); undefined when it can, or when our own server does. */
+  readonly errno: string | undefined;
+  /** Who listens there, where /proc tells. */
+  readonly holder: PortHolder | undefined;
+}
+
+export interface PortHolder {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** A server or agent of Berth that runs on this machine from another data directory. */
+export interface OtherBerth {
+  readonly name: 'server' | 'agent';
+  readonly pid: number;
+  readonly dataDir: string;
+  /** Of an agent. */
+  readonly nodeName: string | undefined;
+}

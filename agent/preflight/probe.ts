@@ -1,0 +1,149 @@
+import { X509Certificate } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { ownEntries } from '../data-dir.ts';
+import { identifyEngine } from '../runtime/docker/identify.ts';
+import type { CertificateFacts, Facts, FolderFacts, OtherBerth, PortFacts } from './facts.ts';
+import { findPortHolder } from './port-holder.ts';
+
+export interface PreflightInput {
+  readonly dataDir: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly nodeName: string;
+  /** Whether the installation's own server runs: then its port is taken as it should be. */
+  readonly serverRuns: boolean;
+  readonly others: readonly OtherBerth[];
+}
+
+/** Reads the machine. Changes nothing on it. */
+export async function probe(input: PreflightInput): Promise<Facts> {
+  const { dataDir, nodeName } = input;
+  const [engine, controllers, certificates, folder, port, ranNodeBefore] = await Promise.all([
+    identifyEngine(nodeName),
+    readControllers(),
+    readCertificates(join(dataDir, 'pki')),
+    readFolder(dataDir),
+    readPort(input),
+    exists(join(dataDir, 'node', nodeName)),
+  ]);
+  return {
+    nodeVersion: process.versions.node,
+    uid: process.getuid?.() ?? 0,
+    dockerAddress: process.env.DOCKER_HOST || 'unix:///var/run/docker.sock',
+    engine,
+    controllers,
+    nowMs: Date.now(),
+    certificates,
+    dataDir: folder,
+    dockerRoot: engine.kind === 'answers' ? await readDockerRoot(engine.rootDir) : undefined,
+    port,
+    nodeName,
+    ranNodeBefore,
+    others: input.others,
+  };
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    // Not there, or not for us to see: no proof that it ran.
+    return false;
+  }
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch {
+    // What cannot be read is judged by what else is known.
+    return undefined;
+  }
+}
+
+/** cgroup v2 lists its controllers in one file; else the kernel's table says which are enabled. */
+async function readControllers(): Promise<string[]> {
+  const unified = await readText('/sys/fs/cgroup/cgroup.controllers');
+  return unified === undefined ? parseControllers((await readText('/proc/cgroups')) ?? '') : unified.split(/\s+/).filter(Boolean);
+}
+
+/** Lines of "name hierarchy number enabled". */
+export function parseControllers(table: string): string[] {
+  return table
+    .split('\n')
+    .map((line) => line.split(/\s+/))
+    .filter(([name, , , enabled]) => name && !name.startsWith('#') && enabled === '1')
+    .map(([name]) => name as string);
+}
+
+async function readCertificates(pki: string): Promise<CertificateFacts[]> {
+  const found: CertificateFacts[] = [];
+  for (const name of ['ca.crt', 'server.crt', 'admin.crt']) {
+    const text = await readText(join(pki, name));
+    if (text === undefined) continue;
+    try {
+      const { validFrom, validTo } = new X509Certificate(text);
+      found.push({ name, notBeforeMs: Date.parse(validFrom), notAfterMs: Date.parse(validTo) });
+    } catch {
+      // A damaged certificate says nothing about the clock; the server names it when it starts.
+    }
+  }
+  return found;
+}
+
+/** The folder, or the nearest one above it that exists: there it would be made. */
+async function readFolder(path: string): Promise<FolderFacts> {
+  const facts = { path, ownerUid: undefined, strangers: [], freeBytes: undefined, freeInodes: undefined };
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      const { uid } = await stat(at);
+      const names = await readdir(at);
+      await access(at, constants.W_OK | constants.X_OK);
+      const isOurs = names.some((name) => ownEntries.includes(name));
+      const strangers = at !== path || isOurs ? [] : names.filter((name) => name !== 'lost+found');
+      return { ...facts, errno: undefined, ownerUid: at === path ? uid : undefined, strangers, ...(await readSpace(at)) };
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || at === dirname(at)) return { ...facts, errno: codeOf(error) };
+    }
+  }
+}
+
+async function readDockerRoot(path: string): Promise<FolderFacts | undefined> {
+  try {
+    return { path, errno: undefined, ownerUid: undefined, strangers: [], ...(await readSpace(path)) };
+  } catch {
+    // Only root may look there on some machines; the engine itself then tells when it is full.
+    return undefined;
+  }
+}
+
+/** Some file systems have no number of files: they say 0 of 0. */
+async function readSpace(path: string): Promise<Pick<FolderFacts, 'freeBytes' | 'freeInodes'>> {
+  const { bavail, bsize, files, ffree } = await statfs(path);
+  return { freeBytes: bavail * bsize, freeInodes: files > 0 ? ffree : undefined };
+}
+
+/** Listens for a moment: nothing else tells for sure. */
+async function readPort({ listen, serverRuns }: PreflightInput): Promise<PortFacts> {
+  const address = `${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}`;
+  const free = { address, errno: undefined, holder: undefined };
+  if (serverRuns) return free;
+  const server = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: listen.host, port: listen.port, exclusive: true }, resolve);
+    });
+    return free;
+  } catch (error) {
+    const errno = codeOf(error);
+    return { address, errno, holder: errno === 'EADDRINUSE' ? await findPortHolder(listen.port) : undefined };
+  } finally {
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  }
+}

@@ -1,0 +1,64 @@
+import { isIP } from 'node:net';
+import { subdomainNameError } from '../api/meta/names.ts';
+import type { InstallationRecord } from './installation-record.ts';
+import { defaultListen, defaultNodeName, parseListen } from './paths.ts';
+
+/** What `berth up` may be told about the installation; what is left out stays as it was at the last start. */
+export interface GivenSettings {
+  readonly listen?: string | undefined;
+  readonly advertise?: string | undefined;
+  readonly nodeName?: string | undefined;
+  readonly sandboxImage?: string | undefined;
+}
+
+export type Settings = Omit<InstallationRecord, 'madeFolder'>;
+
+const flagNames = {
+  listen: '--listen',
+  advertise: '--advertise',
+  nodeName: '--node-name',
+  sandboxImage: '--sandbox-image',
+} as const satisfies Record<keyof GivenSettings, string>;
+const keys = Object.keys(flagNames) as (keyof GivenSettings)[];
+
+/** Given, else as before, else the default. */
+export function computeSettings(given: GivenSettings, before: Settings | undefined): Settings {
+  return {
+    listen: given.listen ?? before?.listen ?? defaultListen,
+    nodeName: given.nodeName ?? before?.nodeName ?? defaultNodeName(),
+    advertise: given.advertise ?? before?.advertise,
+    sandboxImage: given.sandboxImage ?? before?.sandboxImage,
+  };
+}
+
+/** What is wrong with the values of the flags: a sentence each. */
+export function settingsErrors(given: GivenSettings): string[] {
+  const { listen, advertise, nodeName, sandboxImage } = given;
+  const errors: string[] = [];
+  if (listen !== undefined && parseListen(listen) === undefined)
+    errors.push(
+      `--listen "${listen}" must be HOST:PORT, e.g. 127.0.0.1:7443, 0.0.0.0:7443 or [::1]:7443, with a port from 1 to 65535`,
+    );
+  if (advertise !== undefined && isIP(advertise) === 0 && subdomainNameError(advertise.toLowerCase()))
+    errors.push(`--advertise "${advertise}" must be a host name or an address, without a port`);
+  const rule = nodeName === undefined ? undefined : subdomainNameError(nodeName);
+  if (rule) errors.push(`--node-name "${nodeName}" ${rule}`);
+  if (sandboxImage !== undefined && !/^\S+$/.test(sandboxImage))
+    errors.push(`--sandbox-image "${sandboxImage}" must name an image`);
+  return errors;
+}
+
+/** Flags that ask for something else than what runs, with what it runs with. */
+export function ignoredFlags(given: GivenSettings, running: Settings): string[] {
+  return keys
+    .filter((key) => given[key] !== undefined && given[key] !== running[key])
+    .map((key) => `${flagNames[key]} ${given[key]} (it runs with ${running[key] ?? 'none'})`);
+}
+
+/** The flags as they were given, to be typed again. */
+export function printFlags(given: GivenSettings): string {
+  return keys
+    .filter((key) => given[key] !== undefined)
+    .map((key) => ` ${flagNames[key]} ${given[key]}`)
+    .join('');
+}
