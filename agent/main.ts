@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { mkdir, realpath } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../api/generated/types.ts';
 import { linkAbort } from '../client/abort.ts';
@@ -9,18 +8,16 @@ import { type Clock, systemClock } from '../client/clock.ts';
 import { createInformer } from '../client/informer.ts';
 import type { Logger } from '../client/logger.ts';
 import { createObjectSource } from './config/objects.ts';
-import { createNodeLease, describeHolder, holderIdentity, NodeNameTakenError } from './node/node-lease.ts';
+import { createNodeLease, holderFacts, holderIdentity } from './node/node-lease.ts';
+import { withNodeLock } from './node/node-lock.ts';
 import { createNodeReporter } from './node/node-reporter.ts';
 import { type AgentPorts, openPorts } from './ports.ts';
-import { lockProcess, type ProcessLock } from './process-lock.ts';
 import { createStatusWriter } from './status/status-writer.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { runTunnel } from './tunnel/tunnel.ts';
 import { packageVersion } from './version.ts';
 import { untilSandboxImage, type Wiring, wireWorkers } from './wiring.ts';
 
-export type { Check } from './preflight/check.ts';
-export type { OtherBerth } from './preflight/facts.ts';
 export { preflight } from './preflight/preflight.ts';
 export { lockUp } from './process-lock.ts';
 export { purge } from './purge.ts';
@@ -45,20 +42,7 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const { nodeName } = options;
   const nodeDir = join(options.dataDir, 'node', nodeName);
   await mkdir(nodeDir, { recursive: true, mode: 0o700 });
-  const lock = await lockNode(nodeName, options.dataDir, nodeDir);
-  try {
-    await runLocked({ ...options, nodeDir }, signal);
-  } finally {
-    await lock.release();
-  }
-}
-
-/** The lease tells machines and data directories apart; two processes with the same of both are told apart here. */
-async function lockNode(nodeName: string, dataDir: string, nodeDir: string): Promise<ProcessLock> {
-  const self = describeHolder({ host: hostname(), dataDir, pid: process.pid });
-  const lock = await lockProcess(`agent ${await realpath(nodeDir)}`, self);
-  if ('heldBy' in lock) throw new NodeNameTakenError(nodeName, lock.heldBy);
-  return lock;
+  await withNodeLock({ nodeName, dataDir: options.dataDir, nodeDir }, () => runLocked({ ...options, nodeDir }, signal));
 }
 
 async function runLocked(options: AgentOptions & { readonly nodeDir: string }, signal: AbortSignal): Promise<void> {
@@ -85,7 +69,7 @@ async function serve(wiring: Wiring & { readonly dataDir: string }, signal: Abor
     client: client.leases,
     nodeName,
     holder,
-    facts: { host: hostname(), dataDir: wiring.dataDir, pid: process.pid },
+    facts: holderFacts(wiring.dataDir),
     clock,
     logger,
   });

@@ -4,12 +4,20 @@ import type { Lease } from '../../api/generated/types.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
-import { createNodeLease } from './node-lease.ts';
+import { createNodeLease, NodeNameTakenError } from './node-lease.ts';
+
+type Client = ReturnType<typeof createFakeResourceClient<Lease>>;
+
+/** Process 7 of a machine called as its holder. */
+function leaseOf(holder: string, client: Client, clock: ReturnType<typeof createFakeClock>) {
+  const facts = { host: holder, dataDir: '/d', pid: 7 };
+  return createNodeLease({ client, nodeName: 'n1', holder, facts, clock, logger: createFakeLogger() });
+}
 
 async function setup() {
   const clock = createFakeClock();
   const client = createFakeResourceClient<Lease>({ kind: 'Lease' });
-  const lease = createNodeLease({ client, nodeName: 'n1', holder: 'me', clock, logger: createFakeLogger() });
+  const lease = leaseOf('me', client, clock);
   const stop = new AbortController();
   await lease.acquire(stop.signal);
   const running = lease.run(stop.signal);
@@ -45,8 +53,54 @@ describe("the node's lease", () => {
   });
 });
 
+describe('a node name that another agent holds', () => {
+  async function contend() {
+    const clock = createFakeClock();
+    const client = createFakeResourceClient<Lease>({ kind: 'Lease' });
+    const stop = new AbortController();
+    const other = leaseOf('other', client, clock);
+    await other.acquire(stop.signal);
+    const taken = leaseOf('me', client, clock).acquire(stop.signal);
+    return { clock, client, stop, other, taken, outcome: taken.catch((error: unknown) => error) };
+  }
+
+  it('is refused as soon as the other is seen alive, with its machine, process and data directory', async () => {
+    const { clock, other, stop, outcome } = await contend();
+    const running = other.run(stop.signal);
+    await clock.advance(12_000);
+    expect(await outcome).toBeInstanceOf(NodeNameTakenError);
+    expect(((await outcome) as Error).message).toBe(
+      'node "n1" is run by another live agent, process 7 on machine other with data directory /d: stop that one, or start this one with another --node-name',
+    );
+    stop.abort();
+    await running;
+  });
+
+  it('is taken over after 40 s of silence, not earlier', async () => {
+    const { clock, client, taken } = await contend();
+    await clock.advance(38_000);
+    expect(client.stored('kube-node-lease/n1')?.spec?.holderIdentity).toBe('other');
+    await clock.advance(4_000);
+    await taken;
+    expect(client.stored('kube-node-lease/n1')).toMatchObject({
+      metadata: {
+        annotations: { 'berth.io/holder-host': 'me', 'berth.io/holder-data-dir': '/d', 'berth.io/holder-process': '7' },
+      },
+      spec: { holderIdentity: 'me', leaseTransitions: 1 },
+    });
+  });
+
+  it('is taken back at once by the same holder', async () => {
+    const { client, clock, stop, outcome } = await contend();
+    await leaseOf('other', client, clock).acquire(stop.signal);
+    expect(client.stored('kube-node-lease/n1')?.spec?.leaseTransitions ?? 0).toBe(0);
+    stop.abort();
+    await outcome;
+  });
+});
+
 /** Every call fails until it ends. */
-function setOutage(client: ReturnType<typeof createFakeResourceClient<Lease>>) {
+function setOutage(client: Client) {
   const { get, update } = client;
   const away = async () => {
     throw unavailable('away');

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Lease } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
@@ -23,6 +24,11 @@ export interface HolderFacts {
   readonly host: string;
   readonly dataDir: string;
   readonly pid: number;
+}
+
+/** Of this process. */
+export function holderFacts(dataDir: string): HolderFacts {
+  return { host: hostname(), dataDir, pid: process.pid };
 }
 
 export function describeHolder({ host, dataDir, pid }: HolderFacts): string {
