@@ -20,7 +20,8 @@ export function registerDown(program: Command): void {
       process.stdout.write(ran.length > 0 ? 'Berth has stopped.\n' : `Berth did not run from ${flags.dataDir}.\n`);
       if (!flags.purge) return;
       const { purge } = await import('../../agent/main.ts');
-      for await (const done of purge(dataDir)) process.stdout.write(`removed ${done}
+      for await (const done of purge(dataDir))
+        process.stdout.write(`removed ${done}
 `);
       const { removeContext } = await import('../../client/index.ts');
       await removeContext('berth');
