@@ -25,6 +25,7 @@ export async function eachManifest(
           () => run(document),
         );
     } catch (error) {
+      if (error instanceof ExitWith) throw error;
       failed += report(document, error);
     }
   }

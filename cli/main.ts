@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { expandBooleanFlags } from './boolean-flags.ts';
 import { registerAgent } from './commands/agent.ts';
+import { registerAnnotate } from './commands/annotate.ts';
 import { registerApiResources } from './commands/api-resources.ts';
 import { registerApply } from './commands/apply.ts';
 import { registerComplete } from './commands/complete.ts';
@@ -10,11 +11,16 @@ import { registerCreate } from './commands/create.ts';
 import { registerDelete } from './commands/delete.ts';
 import { registerDescribe } from './commands/describe.ts';
 import { registerDown } from './commands/down.ts';
+import { registerEdit } from './commands/edit.ts';
 import { registerEvents } from './commands/events.ts';
 import { registerExec } from './commands/exec.ts';
 import { registerExplain } from './commands/explain.ts';
 import { registerGet } from './commands/get.ts';
+import { registerLabel } from './commands/label.ts';
 import { registerLogs } from './commands/logs.ts';
+import { registerPatch } from './commands/patch.ts';
+import { registerReplace } from './commands/replace.ts';
+import { registerRun } from './commands/run.ts';
 import { registerServer } from './commands/server.ts';
 import { registerTop } from './commands/top.ts';
 import { registerUp } from './commands/up.ts';
@@ -37,6 +43,12 @@ export function createProgram(): Command {
     registerDown,
     registerApply,
     registerCreate,
+    registerRun,
+    registerEdit,
+    registerPatch,
+    registerReplace,
+    registerLabel,
+    registerAnnotate,
     registerGet,
     registerDescribe,
     registerEvents,

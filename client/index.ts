@@ -48,6 +48,7 @@ export type {
   ObjectKey,
   Page,
   PatchTarget,
+  PatchType,
   ResourceClient,
   Scope,
   WatchEvent,

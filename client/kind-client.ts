@@ -1,9 +1,22 @@
 import type { DeleteOptions, DeleteRequest, GetRequest, ListRequest, WriteOptions } from '../api/generated/types.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { Connection, Method } from './connection.ts';
-import type { CallOptions, ObjectKey, Page, PatchTarget, ResourceClient, Scope, WatchEvent } from './resource-client.ts';
+import type {
+  CallOptions,
+  ObjectKey,
+  Page,
+  PatchTarget,
+  PatchType,
+  ResourceClient,
+  Scope,
+  WatchEvent,
+} from './resource-client.ts';
 
-export const mergePatchType = 'application/merge-patch+json';
+const patchTypes: Readonly<Record<PatchType, string>> = {
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  json: 'application/json-patch+json',
+};
 
 type StandardMethod = 'Create' | 'Get' | 'List' | 'Watch' | 'Update' | 'UpdateStatus' | 'Patch' | 'Delete';
 
@@ -34,8 +47,9 @@ export function getRequest({ namespace, name }: ObjectKey): GetRequest {
   return { name, ...(namespace && { namespace }) };
 }
 
-export function patchRequest({ namespace, name, subresource }: PatchTarget, patch: object, options: WriteOptions): object {
-  return { namespace, name, subresource, type: mergePatchType, patch: Buffer.from(JSON.stringify(patch)), options };
+export function patchRequest(target: PatchTarget, patch: object, options: WriteOptions): object {
+  const { namespace, name, subresource, type = 'merge' } = target;
+  return { namespace, name, subresource, type: patchTypes[type], patch: Buffer.from(JSON.stringify(patch)), options };
 }
 
 export function deleteRequest(key: ObjectKey, options: DeleteOptions): DeleteRequest {

@@ -58,7 +58,7 @@ export interface ObjectsClient {
   watchTable(kind: string, scope: Scope, call: CallOptions): AsyncIterable<TableChange[]>;
   update(kind: string, object: JsonObject, options?: ObjectWriteOptions, call?: CallOptions): Promise<JsonObject>;
   updateStatus(kind: string, object: JsonObject, options?: ObjectWriteOptions, call?: CallOptions): Promise<JsonObject>;
-  /** A JSON merge patch. */
+  /** A JSON merge patch, or what the target says. */
   patch(kind: string, target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<JsonObject>;
   delete(kind: string, key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<JsonObject>;
   /** Deletes what the selectors choose; gives how many were deleted or marked for deletion. */

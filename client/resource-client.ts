@@ -31,8 +31,13 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/** RFC 7396; Kubernetes' merge of lists by key; RFC 6902, a list of operations. */
+export type PatchType = 'merge' | 'strategic' | 'json';
+
 export interface PatchTarget extends ObjectKey {
   readonly subresource?: 'status' | undefined;
+  /** What the patch is; absent: a merge patch. */
+  readonly type?: PatchType | undefined;
 }
 
 /**
@@ -48,7 +53,7 @@ export interface ResourceClient<T extends ApiObject> {
   watch(scope: Scope, call: CallOptions): AsyncIterable<WatchEvent<T>[]>;
   update(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
   updateStatus(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
-  /** A JSON merge patch, given in the object's JSON form. */
+  /** A JSON merge patch, or what the target says, given in the object's JSON form. */
   patch(target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<T>;
   delete(key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<T>;
 }

@@ -57,6 +57,8 @@ const hintDelayMs = 100;
 const transientMs = 2_500;
 /** Steps in a row without looking whether somebody else waits. */
 const maxSteps = 5;
+/** Whoever takes a pod that runs out of the API asked for no grace period at all; its containers get a moment all the same. */
+const forcedGraceSeconds = 2;
 /** How soon a pod that does not fit looks again while others are still leaving. */
 const roomCheckMs = 500;
 
@@ -86,7 +88,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     const record = records.get(pod.metadata?.uid ?? '');
     if (record === undefined) return;
     record.gone = true;
-    demandKill(record, graceOf(pod));
+    demandKill(record, Math.min(graceOf(pod), forcedGraceSeconds));
     queue.add(record.uid);
   }
 

@@ -1,5 +1,6 @@
 import type { Field, Type } from 'protobufjs';
 import { messageType } from '../codec/message.ts';
+import { fieldsTo } from '../codec/message-fields.ts';
 import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden } from '../errors/violations.ts';
 
@@ -62,7 +63,7 @@ function insert(root: CompiledFieldSupport, message: Type, path: string, support
   let [at, type]: [CompiledFieldSupport, Type | undefined] = [root, message];
   for (const step of path.split('.')) {
     const name = step.replace(/\[\]$/, '');
-    const found: readonly Field[] | undefined = type && locate(type, name);
+    const found: readonly Field[] | undefined = type && fieldsTo(type, name);
     const field: Field | undefined = found?.at(-1);
     if (!found || !field || (field.repeated && !field.map) !== step.endsWith('[]')) {
       throw new Error(`field support: no field "${step}" of "${path}" in ${message.name}; write lists as "name[]"`);
@@ -71,18 +72,6 @@ function insert(root: CompiledFieldSupport, message: Type, path: string, support
     type = field.map ? undefined : (field.resolvedType as Type | undefined);
   }
   at.support = support;
-}
-
-/** The field as the JSON form names it, behind the inlined fields that hold it. */
-function locate(type: Type, name: string): readonly Field[] | undefined {
-  const own = type.fields[name];
-  if (own && !own.options?.[INLINE]) return [own.resolve()];
-  for (const field of type.fieldsArray) {
-    if (!field.options?.[INLINE]) continue;
-    const inner = locate(field.resolve().resolvedType as Type, name);
-    if (inner) return [field, ...inner];
-  }
-  return undefined;
 }
 
 function childOf(at: CompiledFieldSupport, field: Field): CompiledFieldSupport {

@@ -1,13 +1,19 @@
 import { fromJson, toJson } from '../../api/codec/json.ts';
+import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import { badRequest, conflict, invalid } from '../../api/errors/index.ts';
 import { forbidden } from '../../api/errors/violations.ts';
+import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { type Door, nextVersion } from './update.ts';
 
-const MERGE_PATCH = 'application/merge-patch+json';
+const TYPES = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const;
 
 export interface PatchInput {
   readonly at: ObjectName;
@@ -16,13 +22,19 @@ export interface PatchInput {
   readonly subresource: string;
 }
 
+/** A patch that was read: how it changes an object's JSON form, and what it says of the metadata. */
+interface ReadPatch {
+  readonly door: Door;
+  readonly metadata: JsonObject;
+  apply(before: JsonObject): JsonObject;
+}
+
 /**
- * Changes an object by a JSON merge patch of its JSON form, read back as strictly as any other write. Computed again from the newest
- * version when somebody else was faster, unless the patch itself names a resourceVersion.
+ * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as any other write.
+ * Computed again from the newest version when somebody else was faster, unless the patch itself names a resourceVersion.
  */
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
-  const { door, patch } = readPatch(input);
-  const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
+  const { door, metadata, apply } = readPatch(store, input);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject): AnyObject => {
@@ -32,7 +44,7 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
         `the uid is ${previous.metadata?.uid}, not ${metadata.uid}: the object was deleted and made again`,
       );
     }
-    const sent = applyPatch(store, door, patch, previous);
+    const sent = fromJson<AnyObject>(store.kind, apply(toJson(store.kind, previous)));
     if (door === 'object') for (const warning of store.kind.warnings?.(sent) ?? []) warnings.add(warning);
     return nextVersion(store, door, sent, previous);
   };
@@ -42,13 +54,41 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   return { bytes, warnings: [...warnings] };
 }
 
-function readPatch({ type, patch: bytes, subresource }: PatchInput): { door: Door; patch: JsonObject } {
-  if (type !== MERGE_PATCH) throw badRequest(`cannot patch: the type "${type}" is not supported, use "${MERGE_PATCH}"`);
+function readPatch({ kind }: KindStore, { type, patch: bytes, subresource }: PatchInput): ReadPatch {
+  if (!Object.values<string>(TYPES).includes(type))
+    throw badRequest(`cannot patch: the type "${type}" is not supported, use one of ${Object.values(TYPES).join(', ')}`);
   if (subresource !== '' && subresource !== 'status')
     throw badRequest(`cannot patch: there is no subresource "${subresource}", use "status" or none`);
+  const door: Door = subresource === 'status' ? 'status' : 'object';
   const patch = parseJson(bytes, 'patch') as Json;
+  if (type === TYPES.json) return readJsonPatch(door, patch);
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');
-  return { door: subresource === 'status' ? 'status' : 'object', patch };
+  const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
+  if (type === TYPES.merge) return { door, metadata, apply: (before) => applyMerge(door, patch, before) };
+  const apply = (before: JsonObject): JsonObject =>
+    door === 'object'
+      ? strategicMerge(kind.message, before, patch)
+      : { ...before, ...strategicMerge(kind.message, { status: before.status ?? {} }, { status: patch.status ?? {} }) };
+  return { door, metadata, apply };
+}
+
+/** What the operations say of name, namespace and uid is judged like the metadata of a merge patch. */
+function readJsonPatch(door: Door, patch: Json): ReadPatch {
+  const operations = parseJsonPatch(patch);
+  const metadata: JsonObject = {};
+  for (const operation of operations) {
+    const [, field] = /^\/metadata\/(name|namespace|uid)$/.exec(operation.path) ?? [];
+    if (field && operation.op !== 'test') metadata[field] = 'value' in operation ? operation.value : '';
+  }
+  return {
+    door,
+    metadata,
+    apply(before) {
+      const after = applyJsonPatch(before, operations);
+      if (!isJsonObject(after)) throw badRequest('cannot patch: the result is no object');
+      return door === 'object' ? after : { ...before, status: after.status ?? {} };
+    },
+  };
 }
 
 function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonObject): void {
@@ -62,14 +102,13 @@ function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonObject): 
   );
 }
 
-/** The patched object; a status patch touches nothing but the status, and of its conditions only the types that it names. */
-function applyPatch({ kind }: KindStore, door: Door, patch: JsonObject, previous: AnyObject): AnyObject {
-  const before = toJson(kind, previous);
-  if (door === 'object') return fromJson<AnyObject>(kind, mergePatch(before, patch));
+/** A status patch touches nothing but the status, and of its conditions only the types that it names. */
+function applyMerge(door: Door, patch: JsonObject, before: JsonObject): JsonObject {
+  if (door === 'object') return mergePatch(before, patch) as JsonObject;
   const status = mergePatch(before.status, patch.status ?? {}) as JsonObject;
   const conditions = mergeConditions(before.status, patch.status);
   if (conditions) status.conditions = conditions;
-  return fromJson<AnyObject>(kind, { ...before, status });
+  return { ...before, status };
 }
 
 function mergeConditions(before: Json | undefined, patch: Json | undefined): Json[] | undefined {

@@ -16,7 +16,8 @@ export interface PatchRequest__Input {
    */
   'name'?: (string);
   /**
-   * The media type of the patch: "application/merge-patch+json".
+   * The media type of the patch: "application/merge-patch+json", "application/strategic-merge-patch+json" or
+   * "application/json-patch+json".
    */
   'type'?: (string);
   /**
@@ -46,7 +47,8 @@ export interface PatchRequest {
    */
   'name'?: (string);
   /**
-   * The media type of the patch: "application/merge-patch+json".
+   * The media type of the patch: "application/merge-patch+json", "application/strategic-merge-patch+json" or
+   * "application/json-patch+json".
    */
   'type'?: (string);
   /**

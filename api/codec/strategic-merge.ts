@@ -1,0 +1,102 @@
+import protobuf, { type Field, type Type } from 'protobufjs';
+import { badRequest } from '../errors/constructors.ts';
+import { equalValues } from '../meta/equal.ts';
+import { isJsonObject, type Json, type JsonObject, mergePatch, setMember } from '../meta/merge-patch.ts';
+import { messageType } from './message.ts';
+import { fieldsTo } from './message-fields.ts';
+
+const PATCH = '(berth.meta.v1.patch)';
+const REMOVE_ITEMS = '$deleteFromPrimitiveList/';
+const ORDER = '$setElementOrder/';
+
+/**
+ * Kubernetes' strategic merge patch: like a merge patch (RFC 7396), but a list whose field says by which key its items are told apart
+ * is merged item by item. Directives: `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList/FIELD`;
+ * `$setElementOrder/FIELD` is passed over. Neither argument is changed.
+ */
+export function strategicMerge(messageName: string, target: JsonObject, patch: JsonObject): JsonObject {
+  return mergeObject(messageType(messageName), target, patch) ?? {};
+}
+
+/** Undefined: the patch removes the object. */
+function mergeObject(type: Type | undefined, target: JsonObject, patch: JsonObject): JsonObject | undefined {
+  const { $patch: how, $retainKeys: kept, ...changes } = patch;
+  if (how === 'delete') return undefined;
+  if (how !== undefined && how !== 'merge' && how !== 'replace') throw unknownDirective('$patch', how);
+  const before = how === 'replace' ? {} : kept === undefined ? target : pick(target, kept);
+  const result: JsonObject = { ...before };
+  for (const [key, value] of Object.entries(changes)) {
+    if (key.startsWith(ORDER)) continue;
+    if (key.startsWith(REMOVE_ITEMS)) removeItems(result, key.slice(REMOVE_ITEMS.length), value);
+    else if (key.startsWith('$')) throw unknownDirective(key, value);
+    else mergeField(type, result, key, value);
+  }
+  return result;
+}
+
+function mergeField(type: Type | undefined, result: JsonObject, key: string, value: Json): void {
+  if (value === null) {
+    delete result[key];
+    return;
+  }
+  const field = type && fieldsTo(type, key)?.at(-1);
+  const inner = field && !field.map && field.resolvedType instanceof protobuf.Type ? field.resolvedType : undefined;
+  const before = Object.hasOwn(result, key) ? result[key] : undefined;
+  if (Array.isArray(value)) setMember(result, key, mergeList(field, inner, Array.isArray(before) ? before : [], value));
+  else if (isJsonObject(value)) {
+    const merged = mergeObject(inner, isJsonObject(before) ? before : {}, value);
+    if (merged === undefined) delete result[key];
+    else setMember(result, key, merged);
+  } else setMember(result, key, value);
+}
+
+/** By which key the items are told apart: undefined when the list is replaced as a whole, "" for plain values. */
+function mergeKey(field: Field | undefined): string | undefined {
+  const option: unknown = field?.options?.[PATCH];
+  const [, key] = /^merge(?:,retainKeys)?(?::(.+))?$/.exec(typeof option === 'string' ? option : '') ?? [undefined, undefined];
+  return typeof option === 'string' && option.startsWith('merge') ? (key ?? '') : undefined;
+}
+
+function mergeList(field: Field | undefined, inner: Type | undefined, before: readonly Json[], patch: readonly Json[]): Json[] {
+  const key = mergeKey(field);
+  const replaces = patch.some((item) => isJsonObject(item) && item.$patch === 'replace');
+  const items = patch.filter((item) => !(isJsonObject(item) && item.$patch === 'replace' && Object.keys(item).length === 1));
+  if (key === undefined || replaces)
+    return items.map((item) => (isJsonObject(item) ? mergePatch({}, withoutDirective(item)) : item));
+  const merged = [...before];
+  for (const item of items) {
+    if (key === '') {
+      if (!merged.some((each) => equalValues(each, item))) merged.push(item);
+      continue;
+    }
+    if (!isJsonObject(item) || item[key] === undefined)
+      throw badRequest(`cannot patch: an item of ${field?.name} needs its ${key}, by which it is found`);
+    const at = merged.findIndex((each) => isJsonObject(each) && each[key] === item[key]);
+    const present = merged[at];
+    const next = mergeObject(inner, isJsonObject(present) ? present : {}, item);
+    if (next === undefined) merged.splice(at, at < 0 ? 0 : 1);
+    else if (at < 0) merged.push(next);
+    else merged[at] = next;
+  }
+  return merged;
+}
+
+function withoutDirective(item: JsonObject): JsonObject {
+  const { $patch: _, ...rest } = item;
+  return rest;
+}
+
+function removeItems(result: JsonObject, key: string, values: Json): void {
+  const present = result[key];
+  if (!Array.isArray(values)) throw unknownDirective(`${REMOVE_ITEMS}${key}`, values);
+  if (Array.isArray(present)) result[key] = present.filter((item) => !values.some((value) => equalValues(item, value)));
+}
+
+function pick(target: JsonObject, keys: Json): JsonObject {
+  if (!Array.isArray(keys)) throw unknownDirective('$retainKeys', keys);
+  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)));
+}
+
+function unknownDirective(name: string, value: Json): Error {
+  return badRequest(`cannot patch: ${name}: ${JSON.stringify(value)} is no directive of a strategic merge patch`);
+}

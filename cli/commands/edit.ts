@@ -1,0 +1,106 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { asApiError } from '../../api/errors/index.ts';
+import type { JsonObject } from '../../client/index.ts';
+import { composeText, type EditProblem, readEdited, splitText } from '../edit/edited-text.ts';
+import { openEditor } from '../edit/editor.ts';
+import { normalized, saveEdit } from '../edit/save-edit.ts';
+import { describeFailure, ExitWith } from '../failure.ts';
+import { type Session, withSession } from '../session.ts';
+import { findTargets, type Target, type TargetFlags } from '../targets.ts';
+import { withManifestFlags } from '../write-options.ts';
+
+interface EditFlags extends TargetFlags {
+  readonly output: 'yaml' | 'json';
+}
+
+export function registerEdit(program: Command): void {
+  const command = program
+    .command('edit')
+    .description('Change objects in an editor: $KUBE_EDITOR, $VISUAL, $EDITOR or vi')
+    .argument('[type...]', 'TYPE NAME... or TYPE/NAME...')
+    .addOption(new Option('-o, --output <format>', 'the form to edit').choices(['yaml', 'json']).default('yaml'))
+    .action(async (words: string[], flags: EditFlags, command: Command) => {
+      await withSession(command, async (session) => {
+        const { targets, failed } = await findTargets(session, words, flags, 'edit');
+        for (const target of targets) await editOne(session, target, flags);
+        if (failed > 0) throw new ExitWith(1);
+      });
+    });
+  withManifestFlags(command, 'those that these manifests name');
+}
+
+/** Opens the editor until the object is saved or the person gives up. What was written is never lost: a failure leaves the file. */
+async function editOne(session: Session, target: Target, flags: EditFlags): Promise<void> {
+  const { kind, key } = target;
+  const before = withoutManagedFields(normalized(kind, await session.client.objects.get(kind.kind, key)));
+  // Not for others' eyes: it may be a Secret.
+  const folder = mkdtempSync(join(tmpdir(), 'berth-edit-'));
+  const file = join(folder, `${kind.singular}-${key.name}.${flags.output}`);
+  const original = await textOf(before, flags);
+  let body = original;
+  let problems: readonly EditProblem[] = [];
+  let linesBefore = 0;
+  try {
+    for (;;) {
+      writeFileSync(file, composeText(body, problems, linesBefore), { mode: 0o600 });
+      await openEditor(file);
+      const text = readFileSync(file, 'utf8');
+      const written = splitText(text);
+      const unchanged = written.body === body;
+      if (written.body.trim() === '' || (unchanged && problems.length === 0)) return cancel(folder, 'no changes made');
+      if (unchanged) throw new ExitWith(1, 'Edit cancelled, no valid changes were saved');
+      const outcome = await trySave(session, target, before, text);
+      if (outcome === 'unchanged') return cancel(folder, 'no changes made');
+      if (outcome === 'saved') {
+        rmSync(folder, { recursive: true, force: true });
+        process.stdout.write(`${kind.singular}/${key.name} edited\n`);
+        return;
+      }
+      ({ body, linesBefore } = written);
+      problems = outcome.problems;
+    }
+  } catch (error) {
+    const kept = splitText(readFileSync(file, 'utf8')).body === original ? undefined : file;
+    if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+    const place = kept === undefined ? '' : `\nA copy of your changes is in ${kept}`;
+    throw new ExitWith(1, (error instanceof ExitWith ? error.message : describeFailure(error)) + place);
+  }
+}
+
+function cancel(folder: string, why: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  process.stderr.write(`Edit cancelled, ${why}.\n`);
+}
+
+type Outcome = 'saved' | 'unchanged' | { readonly problems: readonly EditProblem[] };
+
+async function trySave(session: Session, target: Target, before: JsonObject, text: string): Promise<Outcome> {
+  const edited = readEdited(text, target.kind, target.key);
+  if ('problems' in edited) return edited;
+  try {
+    const options = { fieldManager: 'berth-edit' };
+    const saved = await saveEdit(session.client.objects, target, { before, after: edited.object }, options);
+    return saved === undefined ? 'unchanged' : 'saved';
+  } catch (error) {
+    const violations = asApiError(error)?.violations ?? [];
+    if (violations.length === 0) throw error;
+    return {
+      problems: violations.map(({ field, description }) => ({ line: edited.locate(field), text: `${field}: ${description}` })),
+    };
+  }
+}
+
+/** Who wrote which field is the server's, and long. */
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const { managedFields: _, ...metadata } = object.metadata as JsonObject;
+  return { ...object, metadata };
+}
+
+async function textOf(object: JsonObject, { output }: EditFlags): Promise<string> {
+  if (output === 'json') return `${JSON.stringify(object, null, 4)}\n`;
+  const { yamlText } = await import('../printers/objects.ts');
+  return yamlText(object);
+}

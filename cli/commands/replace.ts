@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import type { ManifestObject } from '../../api/codec/yaml.ts';
+import { isNotFound } from '../../api/errors/index.ts';
+import type { JsonObject, ObjectKey } from '../../client/index.ts';
+import { ExitWith } from '../failure.ts';
+import type { ManifestFlags } from '../manifests.ts';
+import { interruptSignal, type Session, withSession } from '../session.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
+
+interface ReplaceFlags extends WriteFlags, ManifestFlags {
+  readonly force?: boolean;
+}
+
+export function registerReplace(program: Command): void {
+  const command = program
+    .command('replace')
+    .description('Replace objects by what the manifests say; what does not exist is an error')
+    .option('--force', 'delete the object, wait until it is gone, and create it: for fields that cannot be changed')
+    .action(async (flags: ReplaceFlags, command: Command) => {
+      const printer = await WritePrinter.for(flags);
+      const [{ readManifests }, { eachManifest }] = await Promise.all([import('../manifests.ts'), import('../each-manifest.ts')]);
+      const documents = await readManifests(flags);
+      const signal = interruptSignal();
+      await withSession(command, (session) =>
+        eachManifest(session, documents, async (document) => {
+          const object = await replaceOne(session, document, flags, signal);
+          await printer.print(document.kind, object, 'replaced');
+        }),
+      );
+    });
+  withWriteFlags(withManifestFlags(command, 'file, folder, or - for standard input', { required: true }));
+}
+
+async function replaceOne(
+  session: Session,
+  document: ManifestObject,
+  flags: ReplaceFlags,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const [{ manifestKey }, { toJson }] = await Promise.all([import('../each-manifest.ts'), import('../../api/codec/json.ts')]);
+  const { kind, object } = document;
+  const key = manifestKey(session, document);
+  const wanted = toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } });
+  if (flags.dryRun === 'client') return wanted;
+  const options = { ...writeOptions(flags, 'berth-replace'), namespace: key.namespace };
+  const { objects } = session.client;
+  if (!flags.force || flags.dryRun === 'server') return await objects.update(kind.kind, wanted, options);
+  await deleteAndWait(session, document, key, signal);
+  return await objects.create(kind.kind, wanted, options);
+}
+
+/** The containers of the old object end before the new one exists: the node gives their ports and volumes back first. */
+async function deleteAndWait(session: Session, { kind }: ManifestObject, key: ObjectKey, signal: AbortSignal): Promise<void> {
+  const { waitForObject } = await import('../wait.ts');
+  const { objects } = session.client;
+  const deleted = await objects.delete(kind.kind, key).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  if (deleted === undefined) return;
+  const isGone = (object: JsonObject | undefined): boolean => object === undefined || uidOf(object) !== uidOf(deleted);
+  if (!(await waitForObject(objects, { kind, key }, isGone, signal)).met) throw new ExitWith(130);
+}
+
+function uidOf({ metadata }: JsonObject): unknown {
+  return (metadata as JsonObject | undefined)?.uid;
+}
