@@ -5,7 +5,6 @@ import type { JsonObject, ObjectKey } from '../client/index.ts';
 import { manifestKey, manifestNamespace } from './each-manifest.ts';
 import { listAllJson } from './listing.ts';
 import { describeManifestFailure } from './manifest-report.ts';
-import { readManifests } from './manifests.ts';
 import { parseResourceArguments } from './resource-args.ts';
 import type { Session } from './session.ts';
 
@@ -47,6 +46,8 @@ export async function findTargets(
 ): Promise<Targets> {
   if (flags.filename) {
     if (words.length > 0) throw badRequest('types and names cannot be given together with -f');
+    // Reading YAML takes a library that most commands do without.
+    const { readManifests } = await import('./manifests.ts');
     return manifestTargets(session, await readManifests({ filename: flags.filename, recursive: flags.recursive }));
   }
   const selected = isSelection(flags);

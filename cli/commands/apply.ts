@@ -5,7 +5,7 @@ import { isNotFound } from '../../api/errors/index.ts';
 import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from '../apply-patch.ts';
 import { eachManifest, manifestKey } from '../each-manifest.ts';
-import { type ManifestFlags, readManifests } from '../manifests.ts';
+import type { ManifestFlags } from '../manifests.ts';
 import { type Session, withSession } from '../session.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
 
@@ -17,6 +17,7 @@ export function registerApply(program: Command): void {
     .description('Create or change objects so that they are as the manifests say')
     .action(async (flags: ApplyFlags, command: Command) => {
       const printer = await WritePrinter.for(flags);
+      const { readManifests } = await import('../manifests.ts');
       const documents = await readManifests(flags);
       await withSession(command, (session) =>
         eachManifest(session, documents, async (document) => {

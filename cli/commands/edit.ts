@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { asApiError } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { composeText, type EditProblem, readEdited, splitText } from '../edit/edited-text.ts';
+import type { EditProblem } from '../edit/edited-text.ts';
 import { openEditor } from '../edit/editor.ts';
-import { normalized, saveEdit } from '../edit/save-edit.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { type Session, withSession } from '../session.ts';
 import { findTargets, type Target, type TargetFlags } from '../targets.ts';
@@ -34,6 +33,10 @@ export function registerEdit(program: Command): void {
 
 /** Opens the editor until the object is saved or the person gives up. What was written is never lost: a failure leaves the file. */
 async function editOne(session: Session, target: Target, flags: EditFlags): Promise<void> {
+  const [{ composeText, splitText }, { normalized }] = await Promise.all([
+    import('../edit/edited-text.ts'),
+    import('../edit/save-edit.ts'),
+  ]);
   const { kind, key } = target;
   const before = withoutManagedFields(normalized(kind, await session.client.objects.get(kind.kind, key)));
   // Not for others' eyes: it may be a Secret.
@@ -78,6 +81,7 @@ function cancel(folder: string, why: string): void {
 type Outcome = 'saved' | 'unchanged' | { readonly problems: readonly EditProblem[] };
 
 async function trySave(session: Session, target: Target, before: JsonObject, text: string): Promise<Outcome> {
+  const [{ readEdited }, { saveEdit }] = await Promise.all([import('../edit/edited-text.ts'), import('../edit/save-edit.ts')]);
   const edited = readEdited(text, target.kind, target.key);
   if ('problems' in edited) return edited;
   try {

@@ -7,7 +7,6 @@ import { eventColumns, eventRows } from '../events/event-rows.ts';
 import { compareEvents } from '../events/event-times.ts';
 import { followTable } from '../follow.ts';
 import { listAllJson, listAllRows } from '../listing.ts';
-import { printObjects } from '../printers/objects.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
 import { parseResourceArguments } from '../resource-args.ts';
@@ -95,5 +94,6 @@ async function printWhole(session: Session, scope: Scope, types: readonly string
   const wanted = new Set(types.map((type) => type.toLowerCase()));
   const all = await listAllJson(session.client.objects, events, scope);
   const shown = all.filter((event) => wanted.size === 0 || wanted.has(String(event.type).toLowerCase())).toSorted(compareEvents);
+  const { printObjects } = await import('../printers/objects.ts');
   process.stdout.write(printObjects(shown, { format: output }, { single: false }));
 }
