@@ -64,7 +64,7 @@ async function topPods({ client, namespace: own }: Session, name: string | undef
   const metrics = await readAll(client.nodeMetrics, undefined, {}, {});
   const table = computeTopPods(pods, metrics, { ...flags, showNamespace: flags.allNamespaces, nowMs: Date.now() });
   if (table.rows.length > 0) return print(table, flags);
-  const [why = `no pod runs${namespace === undefined ? '' : ` in ${namespace} namespace`}`] = table.warnings;
+  const [why = `no container runs${namespace === undefined ? '' : ` in ${namespace} namespace`}`] = table.warnings;
   throw new ExitWith(1, `metrics not available yet: ${why}`);
 }
 

@@ -25,6 +25,12 @@ export function writeContainer(container: Tree, status: Tree, logLines: readonly
         for (const [resource, amount] of amounts) inner.field(resource, String(amount));
       });
   }
+  for (const [label, name] of [
+    ['Liveness', 'livenessProbe'],
+    ['Readiness', 'readinessProbe'],
+    ['Startup', 'startupProbe'],
+  ] as const)
+    if (container[name] !== undefined) lines.field(label, probeText(tree(container, name)));
   writeEnvironment(container, lines);
   writeMounts(list(container, 'volumeMounts'), lines);
 }
@@ -59,6 +65,17 @@ function writeState(label: string, state: Tree, lines: Lines): void {
   }
   detail('Started', timeText(text(details, 'startedAt')));
   detail('Finished', timeText(text(details, 'finishedAt')));
+}
+
+/** "httpGet path=/healthz port=80 delay=0s timeout=1s period=10s #success=1 #failure=3". */
+function probeText(probe: Tree): string {
+  const [type = ''] = Object.keys(probe).filter((name) => typeof probe[name] === 'object');
+  const how = Object.entries(tree(probe, type)).map(([name, value]) => {
+    return `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`;
+  });
+  const number = (name: string): string => text(probe, name) || '0';
+  const times = `delay=${number('initialDelaySeconds')}s timeout=${number('timeoutSeconds')}s period=${number('periodSeconds')}s`;
+  return [type, ...how, times, `#success=${number('successThreshold')}`, `#failure=${number('failureThreshold')}`].join(' ');
 }
 
 function writeEnvironment(container: Tree, lines: Lines): void {

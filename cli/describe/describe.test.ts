@@ -135,6 +135,14 @@ Tolerations:     <none>
     );
   });
 
+  it('says how it would be probed', () => {
+    const httpGet = { path: '/healthz', port: { type: 0, intVal: 80 } };
+    const probe = { handler: { httpGet }, periodSeconds: 10, timeoutSeconds: 1, failureThreshold: 3, successThreshold: 1 };
+    expect(podText(pod('web').container('main', { livenessProbe: probe }).build())).toMatch(
+      /Liveness: +httpGet path=\/healthz port=80 delay=0s timeout=1s period=10s #success=1 #failure=3\n/,
+    );
+  });
+
   it('says of a pod that is deleted since when it has been ending', () => {
     const text = podText(
       pod('web')

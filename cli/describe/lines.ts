@@ -1,4 +1,5 @@
 import { formatAge } from '../printers/age.ts';
+import { visible } from '../printers/visible.ts';
 
 /**
  * Text with labels in a column, as `describe` prints it. Values of fields that follow each other stand in one column, however deep
@@ -68,7 +69,7 @@ function render(entries: readonly Entry[]): string {
       out.push(`${(i === 0 ? entry.label : '').padEnd(width)}${gap}${value}`.trimEnd());
     });
   });
-  return out.map((line) => `${line}\n`).join('');
+  return out.map((line) => `${visible(line)}\n`).join('');
 }
 
 /** The longest label of the fields that follow each other from here. */

@@ -34,6 +34,11 @@ describe('the table printer', () => {
     expect(print(rows.slice(1))).toBe('pod/a-long-name   <unknown>\n');
   });
 
+  it('shows the first line of a longer text, and control characters as characters', () => {
+    const print = createTablePrinter([{ name: 'MESSAGE', type: 'string', priority: 0 }], { ...plain, headers: false });
+    expect(print([{ cells: ['one\ntwo'] }, { cells: ['\u001b[2Jgone'] }])).toBe('one...\n^[[2Jgone\n');
+  });
+
   it('counts ages anew for each row that comes', () => {
     let at = now;
     const print = createTablePrinter(columns, { ...plain, headers: false, now: () => at });

@@ -1,5 +1,6 @@
 import type { TableColumn, TableRow } from '../../api/generated/types.ts';
 import { formatAge } from './age.ts';
+import { visible } from './visible.ts';
 
 export interface TableOptions {
   readonly wide: boolean;
@@ -71,9 +72,15 @@ function labelHeading(key: string): string {
 }
 
 function cellText(column: TableColumn, text: string, now: Date): string {
-  if (column.type !== 'date') return text === '' ? '<none>' : text;
+  if (column.type !== 'date') return text === '' ? '<none>' : oneLine(text);
   const at = Date.parse(text);
   return Number.isNaN(at) ? '<unknown>' : formatAge(now.getTime() - at);
+}
+
+/** A cell is one line: of a longer text it has the first, as with kubectl. */
+function oneLine(text: string): string {
+  const [first = ''] = text.split(/[\n\r\f\v]/);
+  return visible(first.length < text.length ? `${first}...` : text);
 }
 
 function labelText(labels: TableRow['labels']): string {

@@ -37,7 +37,7 @@ export function computeTopPods(pods: readonly Pod[], metrics: readonly NodeMetri
   for (const pod of pods) {
     const found = byUid.get(pod.metadata?.uid);
     if (found?.containers?.length) measured.push({ pod, key: objectKey(pod), containers: found.containers });
-    else if (pod.status?.phase === 'Running')
+    else if (runs(pod))
       warnings.push(`pod "${pod.metadata?.name}" runs, but its node has not reported what it uses yet (it does so every 15 s)`);
   }
   const headings = [
@@ -48,6 +48,11 @@ export function computeTopPods(pods: readonly Pod[], metrics: readonly NodeMetri
     'MEMORY(bytes)',
   ];
   return { headings, rows: options.containers ? containerRows(measured, options) : podRows(measured, options), warnings };
+}
+
+/** Whether a container of it runs: one that crashes again and again uses nothing in between. */
+function runs({ status = {} }: Pod): boolean {
+  return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].some(({ state }) => state?.running);
 }
 
 function podRows(measured: readonly Measured[], { sortBy, showNamespace }: TopPodsOptions): string[][] {

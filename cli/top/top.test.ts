@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeMetrics } from '../../api/generated/types.ts';
+import type { ContainerState, NodeMetrics } from '../../api/generated/types.ts';
 import { node, pod, quantities } from '../../test/builders/index.ts';
 import { plainTable } from '../printers/plain-table.ts';
 import { computeTopNodes } from './top-nodes.ts';
@@ -104,8 +104,14 @@ describe('top pods', () => {
     );
   });
 
-  it('says which running pod has no figures yet, is silent of those that do not run, and of old figures says how old', () => {
-    const more = [...pods, pod('new').on('n1').phase('Running').build(), pod('waits').build()];
+  it('says which running pod has no figures yet, is silent of those in which nothing runs, and of old figures says how old', () => {
+    const state = (name: string, now: ContainerState) =>
+      pod(name)
+        .on('n1')
+        .phase('Running')
+        .status({ containerStatuses: [{ name: 'main', state: now }] })
+        .build();
+    const more = [...pods, state('new', { running: {} }), state('crashes', { waiting: {} }), pod('waits').build()];
     const old = [{ ...metrics[0], timestamp: secondsAgo(600) }];
     expect(computeTopPods(more, old, { nowMs }).warnings).toEqual([
       'the figures of node "n1" are 10m old: its agent does not report; see "berth describe node n1"',

@@ -128,7 +128,10 @@ describe('top', () => {
 
   it('says plainly when there are no figures', async () => {
     const { code, stderr } = await house.berth.berth(['top', 'pods', 'too-big']);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: metrics not available yet: no pod runs in default namespace\n' });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'error: metrics not available yet: no container runs in default namespace\n',
+    });
   });
 });
 
