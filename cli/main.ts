@@ -36,7 +36,7 @@ export function createProgram(): Command {
     .option('-n, --namespace <name>', 'the namespace to work in')
     .option('--context <name>', 'the context of the configuration to use')
     .enablePositionalOptions(false)
-    .showHelpAfterError('(add --help for how to use it)')
+    .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();
   for (const register of [
     registerUp,
@@ -68,13 +68,19 @@ export function createProgram(): Command {
   ]) {
     register(program);
   }
-  plainErrors(program);
+  throwErrors(program);
   return program;
 }
 
-/** Every command reports a mistake as an error to catch, and where the help is. */
-function plainErrors(parent: Command): void {
-  for (const command of parent.commands) plainErrors(command.exitOverride().showHelpAfterError('(add --help for how to use it)'));
+/** Every command reports a mistake by throwing, as the program does. */
+function throwErrors(parent: Command): void {
+  for (const command of parent.commands) throwErrors(command.exitOverride());
+}
+
+/** The parser's message and its guess as one sentence, with where to look. */
+function plainError(text: string): string {
+  const sentence = text.trimEnd().replace(/\.?\n\(Did you mean (?:one of )?(.*)\?\)$/, '; did you mean $1?');
+  return `${sentence}${sentence.endsWith('?') ? '' : '; --help says how to use it'}\n`;
 }
 
 /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */

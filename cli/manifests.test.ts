@@ -34,6 +34,7 @@ it('reads files and folders in order, and folders in folders only with -R', asyn
   expect(await read(['many'])).toEqual(['a', 'b']);
   expect(await read(['many'], true)).toEqual(['a', 'b', 'c']);
   expect(await read(['many/inner/c.yml', 'many/b.yaml', 'empty.yaml'])).toEqual(['c', 'b']);
+  expect(await read([`many/inner/c.yml,${path('many/b.yaml')}`])).toEqual(['c', 'b']);
 });
 
 it('reads what Windows tools write', async () => {

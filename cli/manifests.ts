@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ManifestDocument, parseManifests } from '../api/codec/yaml.ts';
 import { badRequest } from '../api/errors/index.ts';
@@ -14,12 +14,14 @@ export interface ManifestFlags {
 }
 
 /**
- * Reads the manifests behind `-f`: files, folders (their .yaml, .yml and .json files, in order of name) and "-" for standard input.
+ * Reads the manifests behind `-f`: files, folders (their .yaml, .yml and .json files, in order of name) and "-" for standard input,
+ * several with commas between them.
  * A source that is not there, or that holds nothing, is an error of the command line: it throws before anything is done. What is wrong
  * in a file is a failed document of its own and leaves the others alone.
  */
 export async function readManifests({ filename, recursive = false }: ManifestFlags): Promise<ManifestDocument[]> {
-  const files = filename.flatMap((source) => filesOf(source, recursive));
+  const sources = filename.flatMap((source) => (existsSync(source) ? [source] : source.split(',')));
+  const files = sources.flatMap((source) => filesOf(source, recursive));
   const documents: ManifestDocument[] = [];
   for (const file of files) documents.push(...(await readFile(file)));
   if (documents.length === 0) throw badRequest(`no objects found in ${files.map(nameOf).join(', ')}`);

@@ -39,7 +39,7 @@ export function registerMetadataCommand(program: Command, what: MetadataNoun): v
         throw badRequest(`say which ${what.field} to set (KEY=VALUE) or to remove (KEY-)`);
       await withSession(command, (session) => changeAll(session, what, objects, change, flags));
     });
-  withWriteFlags(withManifestFlags(command, 'those that these manifests name'));
+  withWriteFlags(withManifestFlags(command, 'those that this manifest names', { wordsFollow: true }));
 }
 
 async function changeAll(

@@ -16,12 +16,24 @@ describe('resource arguments', () => {
         ['Node', 'n1'],
       ],
     ],
+    [
+      'names of one kind, together',
+      ['pod/web', 'po/db', 'node/n1'],
+      [
+        ['Pod', 'web', 'db'],
+        ['Node', 'n1'],
+      ],
+    ],
+    ['what a user runs', ['all'], [['Pod']]],
+    ['a group beside its own kind, once', ['all,pods,nodes'], [['Pod'], ['Node']]],
     ['a kind in its own spelling', ['ConfigMap'], [['ConfigMap']]],
     ['a noun with version and group', ['leases.v1.coordination.k8s.io'], [['Lease']]],
   ])('reads %s', (_title, words, expected) => expect(plain(words)).toEqual(expected));
 
   it.each([
     ['an unknown noun, with those there are', ['things'], /no resource type "things"; it knows .*pods/],
+    ['a slip, with what was meant', ['podz'], /no resource type "podz"; did you mean "pods"\?/],
+    ['names for all', ['all', 'web'], /one resource type only/],
     ['names for several nouns', ['pods,nodes', 'web'], /one resource type only/],
     ['slashed and plain words together', ['pod/web', 'db'], /"db" is not TYPE\/NAME/],
     ['half a slashed name', ['pod/'], /not TYPE\/NAME/],

@@ -18,6 +18,7 @@ export async function waitForObject(
   target: Target,
   isWanted: (object: JsonObject | undefined) => boolean,
   signal: AbortSignal,
+  rest: (ms: number) => Promise<unknown> = (ms) => delay(ms, undefined, { signal }),
 ): Promise<Waited> {
   for (let reached = false; ; ) {
     try {
@@ -28,7 +29,7 @@ export async function waitForObject(
     } catch (error) {
       if (isCancelled(error) && signal.aborted) return { met: false };
       if (!isExpired(error) && !(reached && isUnavailable(error))) throw error;
-      await delay(retryMs, undefined, { signal }).catch(() => undefined);
+      await rest(retryMs).catch(() => undefined);
     }
     if (signal.aborted) return { met: false };
   }

@@ -27,10 +27,13 @@ export function withWriteFlags(command: Command): Command {
     .option('-o, --output <format>', 'print the object: json, yaml, name, jsonpath=TEMPLATE, custom-columns=...');
 }
 
-/** Adds -f and -R. */
-export function withManifestFlags(command: Command, what: string, { required = false } = {}): Command {
+/** Adds -f and -R. Where other words follow, each -f takes one path only; else it takes what the shell makes of "*.yaml", too. */
+export function withManifestFlags(command: Command, what: string, { required = false, wordsFollow = false } = {}): Command {
+  const option = wordsFollow
+    ? new Option('-f, --filename <path>', what).argParser((path, before: string[] = []) => [...before, path])
+    : new Option('-f, --filename <path...>', what);
   return command
-    .addOption(new Option('-f, --filename <path...>', what).makeOptionMandatory(required))
+    .addOption(option.makeOptionMandatory(required))
     .option('-R, --recursive', 'with -f: also the folders in a folder');
 }
 

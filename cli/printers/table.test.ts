@@ -28,6 +28,11 @@ describe('the table printer', () => {
     ]);
   });
 
+  it('gives labels columns of their own', () => {
+    const print = createTablePrinter(columns, { ...plain, labelColumns: ['app', 'example.com/tier'] });
+    expect(print(rows)).toBe('NAME          AGE         APP   TIER\nweb           30s         web\na-long-name   <unknown>\n');
+  });
+
   it('prints the headings once when rows come one by one', () => {
     const print = createTablePrinter(columns, { ...plain, namePrefix: 'pod/' });
     expect(print(rows.slice(0, 1))).toBe('NAME      AGE\npod/web   30s\n');

@@ -179,8 +179,9 @@ describe('a field that Berth does not act on', () => {
 
 describe('a slip on the command line', () => {
   it.each([
-    ['a command', ['aply'], "error: unknown command 'aply'\n(Did you mean apply?)"],
-    ['a flag', ['get', 'pods', '--watc'], "error: unknown option '--watc'\n(Did you mean --watch?)"],
+    ['a command', ['aply'], "error: unknown command 'aply'; did you mean apply?\n"],
+    ['a flag', ['get', 'pods', '--watc'], "error: unknown option '--watc'; did you mean --watch?\n"],
+    ['a flag like none', ['get', 'pods', '--xyzzy'], "error: unknown option '--xyzzy'; --help says how to use it\n"],
     ['a type', ['get', 'podz'], 'error: the server has no resource type "podz"; did you mean "pods"?\n'],
     ['a format', ['get', 'pods', '-o', 'jsn'], 'error: -o does not know "jsn"; did you mean "json"?\n'],
     ['what to create', ['create', 'configmp', 'x'], 'did you mean "configmap"?\n'],
