@@ -79,7 +79,10 @@ function throwErrors(parent: Command): void {
 
 /** The parser's message and its guess as one sentence, with where to look. */
 function plainError(text: string): string {
-  const sentence = text.trimEnd().replace(/\.?\n\(Did you mean (?:one of )?(.*)\?\)$/, '; did you mean $1?');
+  const sentence = text
+    .trimEnd()
+    .replace(/\.$/, '')
+    .replace(/\.?\n\(Did you mean (?:one of )?(.*)\?\)$/, '; did you mean $1?');
   return `${sentence}${sentence.endsWith('?') ? '' : '; --help says how to use it'}\n`;
 }
 
