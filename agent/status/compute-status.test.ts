@@ -86,6 +86,15 @@ describe('computeStatus', () => {
     expect(s.phase).toBe(phase);
   });
 
+  it('goes on saying OOMKilled of a container that an earlier agent said it of, and of no other', () => {
+    const killed = status(web.build(), [one('POD'), ended(137, { oomKilled: true, restartsInRow: 1 })]);
+    const later = status(web.build(), [one('POD'), ended(137, { restartsInRow: 1 })], { previous: killed });
+    expect(later.containerStatuses?.[0]?.lastState?.terminated?.reason).toBe('OOMKilled');
+    const next = ended(137, { attempt: 1, restartsInRow: 2, id: 'next' });
+    const after = status(web.build(), [one('POD'), next], { previous: later });
+    expect(after.containerStatuses?.[0]?.lastState?.terminated?.reason).toBe('Error');
+  });
+
   it('says CrashLoopBackOff with the last state while a restart is waited for', () => {
     const s = status(web.build(), [one('POD'), ended(1, { attempt: 2, restartsInRow: 2 })]);
     expect(s.containerStatuses?.[0]).toMatchObject({

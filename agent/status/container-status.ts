@@ -47,7 +47,7 @@ function stateOf(newest: ObservedContainer | undefined, facts: ContainerFacts): 
   if (isAlive(newest))
     return { running: newest.startedAt === undefined ? {} : { startedAt: secondsTimestamp(newest.startedAt) } };
   if (facts.willRestart && facts.waiting !== undefined) return waitingState(facts.waiting);
-  return { terminated: terminated(newest) };
+  return { terminated: terminated(newest, facts) };
 }
 
 /** It ran, the engine no longer knows it, and it will not run again. */
@@ -66,9 +66,9 @@ function lastStateOf(
   facts: ContainerFacts,
 ): ContainerStateTerminated | undefined {
   if (newest === undefined) return facts.previous?.state?.terminated ?? facts.previous?.lastState?.terminated;
-  if (status.state?.waiting !== undefined) return terminated(newest);
+  if (status.state?.waiting !== undefined) return terminated(newest, facts);
   const before = facts.attempts.find((attempt) => attempt.attempt < newest.attempt && hasEnded(attempt));
-  if (before !== undefined) return terminated(before);
+  if (before !== undefined) return terminated(before, facts);
   const { previous } = facts;
   return previous?.restartCount === newest.attempt ? previous.lastState?.terminated : previous?.state?.terminated;
 }
@@ -81,10 +81,10 @@ export function containerId(container: ObservedContainer): string {
   return `docker://${container.id}`;
 }
 
-function terminated(container: ObservedContainer): ContainerStateTerminated {
+function terminated(container: ObservedContainer, { previous }: ContainerFacts): ContainerStateTerminated {
   const state: ContainerStateTerminated = {
     exitCode: container.exitCode ?? (container.error === '' ? 0 : 128),
-    reason: endReason(container),
+    reason: endReason(container, previous),
     finishedAt: secondsTimestamp(container.finishedAt ?? container.createdAt),
     containerID: containerId(container),
   };
@@ -93,8 +93,18 @@ function terminated(container: ObservedContainer): ContainerStateTerminated {
   return state;
 }
 
-function endReason(container: ObservedContainer): string {
-  if (container.oomKilled) return 'OOMKilled';
+function endReason(container: ObservedContainer, previous: ContainerStatus | undefined): string {
+  if (container.oomKilled || wasOomKilled(container, previous)) return oomKilled;
   if (container.error !== '' && container.startedAt === undefined) return 'ContainerCannotRun';
   return container.exitCode === 0 ? 'Completed' : 'Error';
+}
+
+const oomKilled = 'OOMKilled';
+
+/** Said before, by an agent that heard of it: the next one may not find it in the kernel's log any more. */
+function wasOomKilled(container: ObservedContainer, previous: ContainerStatus | undefined): boolean {
+  const id = containerId(container);
+  return [previous?.state?.terminated, previous?.lastState?.terminated].some(
+    (end) => end?.containerID === id && end.reason === oomKilled,
+  );
 }

@@ -214,7 +214,7 @@ describe('a name that is taken', () => {
 
   async function create(uid: string, nodeName: string, specHash = 'abc') {
     const id = { ...identity(uid, 'app'), specHash };
-    const inventory = createInventory(engine, nodeName);
+    const inventory = createInventory(engine, nodeName, { has: () => false });
     const spec = { Image: 'berth-test/busybox:1', Cmd: ['true'], Labels: labelsOf(nodeName, id) };
     return createContainer({ engine, inventory, nodeName, identity: id, spec });
   }

@@ -6,6 +6,7 @@ import { watchEvents } from './events.ts';
 import { createImages } from './images.ts';
 import { createInventory } from './inventory.ts';
 import { label } from './labels.ts';
+import { createOomKills, type OomKills } from './oom-kills.ts';
 
 export interface DockerRuntimeOptions {
   readonly nodeName: string;
@@ -16,6 +17,8 @@ export interface DockerRuntimeOptions {
   readonly warn?: (message: string) => void;
   /** Instead of a connection of its own. */
   readonly engine?: Engine;
+  /** Instead of this machine's kernel log. */
+  readonly oomKills?: OomKills;
 }
 
 export interface DockerRuntime {
@@ -31,20 +34,28 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const { nodeName } = options;
   const warn = options.warn ?? (() => {});
   const engine = options.engine ?? createEngine({ socketPath: options.socketPath, timeoutMs: options.timeoutMs });
-  const inventory = createInventory(engine, nodeName);
+  const oomKills = options.oomKills ?? createOomKills();
+  const inventory = createInventory(engine, nodeName, oomKills);
   const images = createImages(engine);
   const containers = createContainers({ engine, inventory, nodeName, findImage: images.find, warn });
   const onChange = (id: string | undefined, atMs: number | undefined) => {
     if (id === undefined) inventory.forgetAll();
     else inventory.forget(id, atMs);
   };
+  const onOomKill = (id: string) => {
+    oomKills.note(id);
+    inventory.forget(id);
+  };
   return {
     runtime: {
       ...containers,
-      events: (signal) => watchEvents({ engine, nodeName, list: () => inventory.list(), onChange, warn }, signal),
+      events: (signal) => watchEvents({ engine, nodeName, list: () => inventory.list(), onChange, onOomKill, warn }, signal),
     },
     images,
     access: createAccess(engine, inventory, (labels) => labels[label.node] === nodeName),
-    close: () => engine.close(),
+    close() {
+      engine.close();
+      oomKills.close();
+    },
   };
 }

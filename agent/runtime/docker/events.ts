@@ -6,6 +6,7 @@ import { parseLines } from './lines.ts';
 
 /** An event as the engine writes it, one JSON object a line. */
 interface EngineEvent {
+  readonly Action?: string;
   readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> };
   readonly timeNano?: number;
 }
@@ -17,6 +18,8 @@ export interface EventsOptions {
   readonly list: () => Promise<ObservedContainer[]>;
   /** Called for each event before it is passed on, and once for everything after a gap. */
   readonly onChange: (containerId: string | undefined, atMs: number | undefined) => void;
+  /** A process of this container was killed for memory. May come after the container's end, which then was told without it. */
+  readonly onOomKill: (containerId: string) => void;
   readonly warn: (message: string) => void;
   readonly random?: () => number;
 }
@@ -48,6 +51,7 @@ export async function* watchEvents(options: EventsOptions, signal: AbortSignal):
         const hint = hintOf(event);
         if (hint === undefined) continue;
         options.onChange(hint.containerId, atMs);
+        if (event.Action === 'oom') options.onOomKill(hint.containerId);
         yield hint;
       }
       if (!signal.aborted) options.warn('the engine closed its events stream: reconnecting');

@@ -3,6 +3,7 @@ import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
 import { label } from './labels.ts';
 import { type Inspection, type ListEntry, observeEntry, observeInspection } from './observe.ts';
+import type { OomKills } from './oom-kills.ts';
 
 /**
  * The node's containers. One list call gives labels and states; times, exit codes and process ids need an inspect each, so these are kept
@@ -32,7 +33,7 @@ const inspectsAtOnce = 8;
 // A container whose inspect hangs (its runtime is stuck) must not hold up the list of all others.
 const inspectTimeoutMs = 5_000;
 
-export function createInventory(engine: Engine, nodeName: string): Inventory {
+export function createInventory(engine: Engine, nodeName: string, oomKills: Pick<OomKills, 'has'>): Inventory {
   const kept = new Map<string, Kept>();
   const inCreation = new Set<string>();
   // Counts what was forgotten, so that an inspect that was under way meanwhile is not kept.
@@ -57,12 +58,18 @@ export function createInventory(engine: Engine, nodeName: string): Inventory {
     }
   }
 
+  /** The engine misses kills for memory near the start and the end of a container. */
+  function withOomKill(container: ObservedContainer): ObservedContainer {
+    const failed = container.exitCode !== undefined && container.exitCode !== 0 && container.startedAt !== undefined;
+    return failed && !container.oomKilled && oomKills.has(container.id) ? { ...container, oomKilled: true } : container;
+  }
+
   async function refresh(id: string): Promise<ObservedContainer | undefined> {
     const generation = generationOf(id);
     const askedAtMs = Date.now();
     const inspection = await inspect(id);
     if (inspection === undefined) return undefined;
-    const container = observeInspection(inspection);
+    const container = withOomKill(observeInspection(inspection));
     if (generation === generationOf(id)) kept.set(id, { askedAtMs, engineState: inspection.State.Status, container });
     return container;
   }
