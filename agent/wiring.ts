@@ -47,7 +47,7 @@ export function wireWorkers(wiring: Wiring, { status, objects }: Parts, signal: 
   const allocatable = { cpuMilli: amounts.cpu ?? 0, memoryBytes: amounts.memory ?? 0 };
   const images = createImageSource(ports.images, clock, signal);
   const starter = createStarter({ runtime, images, objects, volumes, events, clock, limit, sandboxImage, hostIP, allocatable });
-  const stopper = createStopper({ runtime, pods: client.pods, volumes, status, events, limit });
+  const stopper = createStopper({ runtime, pods: client.pods, volumes, status, events, clock, limit });
   return createPodWorkers({ runtime, starter, stopper, status, events, clock, logger, hostIP, allocatable: amounts });
 }
 

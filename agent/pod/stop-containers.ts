@@ -1,5 +1,6 @@
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
+import type { Clock } from '../../client/clock.ts';
 import type { ResourceClient } from '../../client/resource-client.ts';
 import type { Limit } from '../limit.ts';
 import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
@@ -16,6 +17,7 @@ export interface StopOptions {
   readonly volumes: Pick<Volumes, 'removePodVolumes'>;
   readonly status: Pick<StatusWriter, 'write'>;
   readonly events: PodEvents;
+  readonly clock: Clock;
   /** For removals: they are the engine's work. Waiting for a container to end is not, and has no bound. */
   readonly limit: Limit;
 }
@@ -35,8 +37,10 @@ export interface Stopper {
   ): Promise<boolean>;
 }
 
+const killedBySignal = 137;
+
 export function createStopper(options: StopOptions): Stopper {
-  const { runtime, events, limit } = options;
+  const { runtime, events, clock, limit } = options;
 
   async function stopAll(
     record: PodRecord,
@@ -70,6 +74,16 @@ export function createStopper(options: StopOptions): Stopper {
     );
   }
 
+  /** Says of which containers the grace period was not enough. */
+  function tellOfKills(record: PodRecord, stopped: readonly ObservedContainer[], seconds: number, sinceMs: number): void {
+    if (seconds === 0 || clock.now() - sinceMs < seconds * 1000) return;
+    for (const { id, containerName } of stopped) {
+      if (record.containers.get(id)?.exitCode !== killedBySignal) continue;
+      const message = `Container ${containerName} did not end within its grace period of ${seconds}s and was killed`;
+      events(record.pod, 'Warning', 'Killing', message, containerName);
+    }
+  }
+
   async function deleteFromApi(pod: Pod): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata ?? {};
     try {
@@ -86,9 +100,13 @@ export function createStopper(options: StopOptions): Stopper {
       const alive = plan.containers.filter(isAlive);
       for (const { containerName } of alive)
         events(record.pod, 'Normal', 'Killing', `Stopping container ${containerName}`, containerName);
+      const sinceMs = clock.now();
       if (!(await stopAll(record, alive, plan.gracePeriodSeconds))) return false;
       const tellsApi = record.pod !== undefined && !record.gone;
-      if (tellsApi && alive.length > 0) await refresh();
+      if (tellsApi && alive.length > 0) {
+        await refresh();
+        tellOfKills(record, alive, plan.gracePeriodSeconds, sinceMs);
+      }
       const status = tellsApi && record.containers.size > 0 ? finalStatus() : undefined;
       const written = status !== undefined && record.pod !== undefined ? options.status.write(record.pod, status) : undefined;
       const results = await Promise.allSettled([removeAll(record, [...record.containers.values()]), written]);
