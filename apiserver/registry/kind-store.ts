@@ -186,7 +186,11 @@ export class KindStore {
     try {
       return this.acknowledge(write, await store());
     } catch (error) {
-      if (error instanceof StorageError && error.code === 'mismatch') return undefined;
+      if (error instanceof StorageError && error.code === 'mismatch') {
+        // The faster write may still be on its way to the disk, where a read does not see it: without a wait all attempts would be over by then.
+        if (error.revision !== undefined) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);
+        return undefined;
+      }
       throw translateStorageError(error, this.subject(at));
     }
   }

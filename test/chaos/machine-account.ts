@@ -1,0 +1,81 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { containersOf, run } from '../e2e/installation.ts';
+
+/** Everything on the machine that pods leave traces in, by name: two accounts are compared. */
+export interface Account {
+  readonly containers: string[];
+  readonly networks: string[];
+  /** Ends of containers on the engine's bridge. */
+  readonly endpoints: string[];
+  readonly links: string[];
+  readonly mounts: string[];
+  readonly volumes: string[];
+  /** Of pods, below the data directory. */
+  readonly folders: string[];
+  /** Rules of the firewall and proxies of the engine for host ports. */
+  readonly ports: string[];
+}
+
+export interface AccountOptions {
+  readonly dataDir: string;
+  readonly nodeName: string;
+  readonly hostPorts: readonly number[];
+}
+
+export async function takeAccount({ dataDir, nodeName, hostPorts }: AccountOptions): Promise<Account> {
+  const [containers, networks, endpoints, links, volumes, rules] = await Promise.all([
+    containersOf(nodeName),
+    lines('docker', 'network', 'ls', '--format', '{{.Name}}'),
+    lines('docker', 'network', 'inspect', 'bridge', '--format', '{{range .Containers}}{{println .EndpointID}}{{end}}'),
+    lines('ip', '-o', 'link'),
+    lines('docker', 'volume', 'ls', '--format', '{{.Name}}'),
+    lines('iptables', '-t', 'nat', '-S'),
+  ]);
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+  return {
+    containers: containers.map(({ pod, container, state }) => `${pod}/${container} ${state}`).sort(),
+    networks,
+    endpoints,
+    links: links.flatMap((line) => /^\d+: (veth[^@:]*)/.exec(line)?.[1] ?? []),
+    mounts: mounts
+      .map((line) => line.split(' ')[1] ?? '')
+      .filter(Boolean)
+      .sort(),
+    volumes,
+    folders: namesIn(join(dataDir, 'node', nodeName, 'pods')),
+    ports: [...rules, ...proxies()].filter((line) => hostPorts.some((port) => line.includes(` ${port} `))),
+  };
+}
+
+/** How much there is of each, for people to read. */
+export function countsOf(account: Account): string {
+  return Object.entries(account)
+    .map(([name, list]) => `${name} ${list.length}`)
+    .join(', ');
+}
+
+function proxies(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(commandOf)
+    .filter((line) => line.includes('docker-proxy'));
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+}
+
+async function lines(program: string, ...args: readonly string[]): Promise<string[]> {
+  const { code, stdout, stderr } = await run(program, args);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}`);
+  return stdout.split('\n').filter(Boolean).sort();
+}

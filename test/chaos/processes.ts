@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Client, connect } from '../../client/index.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
+
+/** A part of Berth, from dist/, in a process of its own that nobody starts again. */
+export interface BerthProcess {
+  readonly ended: Promise<unknown>;
+  /** kill -9; returns when it has ended. */
+  kill(): Promise<void>;
+}
+
+function start(args: readonly string[]): { process: ChildProcess; berth: BerthProcess } {
+  const child = spawn(process.execPath, [launcher, ...args], { stdio: 'pipe' });
+  const ended = once(child, 'close');
+  const berth: BerthProcess = {
+    ended,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+  return { process: child, berth };
+}
+
+/** Returns when it listens. */
+export async function startServer(dataDir: string, address: string): Promise<BerthProcess> {
+  const { process: child, berth } = start(['server', '--data-dir', dataDir, '--listen', address]);
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output = `${output}${chunk}`.slice(-4_000);
+      if (output.includes('is listening')) resolve();
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('close', (code) => reject(new Error(`the server ended with ${code}: ${output}`)));
+  });
+  return berth;
+}
+
+/** Returns at once: an agent may be killed before it has done anything. */
+export function startAgent(dataDir: string, address: string, nodeName: string): BerthProcess {
+  const args = ['agent', '--data-dir', dataDir, '--server', address, '--node-name', nodeName, '--log-level', 'error'];
+  const { process: child, berth } = start(args);
+  child.stdout?.resume();
+  child.stderr?.on('data', (chunk: Buffer) => process.stderr.write(chunk));
+  return berth;
+}
+
+export async function connectAdmin(dataDir: string, address: string): Promise<Client> {
+  const read = (file: string): Promise<string> => readFile(join(dataDir, 'pki', file), 'utf8');
+  return connect({ address, ca: await read('ca.crt'), cert: await read('admin.crt'), key: await read('admin.key') });
+}

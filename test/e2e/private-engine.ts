@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, type Outcome, run } from './installation.ts';
+
+export interface EngineStart {
+  /** Whether its containers go on while it is away. */
+  readonly liveRestore: boolean;
+}
+
+/** A Docker Engine of a test's own, to be stopped and killed: its state, socket, containerd, network namespace and firewall are nobody else's. */
+export interface PrivateEngine {
+  /** For DOCKER_HOST. */
+  readonly host: string;
+  start(options: EngineStart): Promise<void>;
+  /** Ends it and returns when it has ended; with SIGKILL its containerd ends too, the containers' shims do not. */
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Runs a program in the engine's network namespace, where its containers and host ports can be reached. */
+  inside(program: string, ...args: readonly string[]): Promise<Outcome>;
+  docker(...args: readonly string[]): Promise<string>;
+  /** Ends and removes everything of it, whatever state it is in. */
+  remove(): Promise<void>;
+}
+
+/** Makes one that does not run yet, with no image. */
+export async function createPrivateEngine(name: string): Promise<PrivateEngine> {
+  const folder = mkdtempSync(join(tmpdir(), `berth-engine-${name}-`));
+  const network = `berth-${name}-${process.pid}`;
+  const [root, exec, socket, log] = ['root', 'exec', 'docker.sock', 'log'].map((part) => join(folder, part)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const host = `unix://${socket}`;
+  mkdirSync(exec);
+  await must('ip', 'netns', 'add', network);
+  const enter = ['nsenter', `--net=/run/netns/${network}`] as const;
+  const inside = (program: string, ...args: readonly string[]) => run(enter[0], [enter[1], program, ...args]);
+  await must(...enter, 'ip', 'link', 'set', 'lo', 'up');
+  let engine: ChildProcess | undefined;
+
+  async function docker(...args: readonly string[]): Promise<string> {
+    return must('docker', '--host', host, ...args);
+  }
+
+  async function start({ liveRestore }: EngineStart): Promise<void> {
+    // A killed engine leaves its pid file, and the number may be somebody else's by now.
+    rmSync(join(folder, 'pid'), { force: true });
+    const flags = [
+      `--data-root=${root}`,
+      `--exec-root=${exec}`,
+      `--pidfile=${join(folder, 'pid')}`,
+      `--host=${host}`,
+      `--live-restore=${liveRestore}`,
+      '--bip=10.213.0.1/24',
+    ];
+    const shell = 'log=$1; shift; exec "$@" >>"$log" 2>&1';
+    const child = spawn('sh', ['-c', shell, 'sh', log, ...enter, 'dockerd', ...flags], { stdio: 'ignore', detached: true });
+    engine = child;
+    await eventually('the private engine answers', async () => {
+      if (child.exitCode !== null) throw new Error(`it ended: ${readFileSync(log, 'utf8').slice(-2_000)}`);
+      return (await run('docker', ['--host', host, 'version'])).code === 0 ? true : undefined;
+    });
+  }
+
+  async function stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (engine === undefined || engine.exitCode !== null || engine.signalCode !== null) return;
+    const ended = once(engine, 'exit');
+    engine.kill(signal);
+    await ended;
+  }
+
+  async function remove(): Promise<void> {
+    const ids = (await run('docker', ['--host', host, 'ps', '-aq'])).stdout.split('\n').filter(Boolean);
+    if (ids.length > 0) await run('docker', ['--host', host, 'rm', '-f', '-v', ...ids]);
+    await stop('SIGTERM');
+    await killRest(folder, root);
+    const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+    const below = mounts.map((line) => line.split(' ')[1] ?? '').filter((path) => path.startsWith(`${folder}/`));
+    for (const path of below.toReversed()) await run('umount', ['-l', path]);
+    await run('ip', ['netns', 'delete', network]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  return { host, start, stop, inside, docker, remove };
+}
+
+/** Copies an image of the machine's own engine. */
+export async function copyImage(engine: PrivateEngine, image: string): Promise<void> {
+  const { DOCKER_HOST: _, ...environment } = process.env;
+  const child = spawn('sh', ['-c', 'docker save "$1" | docker --host "$2" load', 'sh', image, engine.host], {
+    env: environment,
+    stdio: 'ignore',
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`copy image ${image}: ended with ${code}`);
+}
+
+/** What a test that failed half-way leaves: containerd and shims, known by their folder, and containers, known by their cgroup. */
+async function killRest(folder: string, root: string): Promise<void> {
+  const containers = namesIn(join(root, 'containers'));
+  const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const mine = pids.filter((pid) => {
+    const [words, cgroup] = [read(`/proc/${pid}/cmdline`), read(`/proc/${pid}/cgroup`)];
+    const program = link(`/proc/${pid}/exe`);
+    const isEngine = /\/(dockerd|containerd[^/]*|docker-proxy)$/.test(program) && words.includes(folder);
+    return isEngine || containers.some((id) => cgroup.includes(id));
+  });
+  for (const pid of mine) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // Ended by itself meanwhile.
+    }
+  }
+  await eventually('what was left of the private engine has ended', async () =>
+    mine.every((pid) => read(`/proc/${pid}/cmdline`) === '') ? true : undefined,
+  );
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function link(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return '';
+  }
+}
+
+async function must(program: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(program, args);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr || stdout}`);
+  return stdout;
+}
