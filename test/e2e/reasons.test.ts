@@ -176,7 +176,7 @@ describe('a container that never stops', () => {
     expect((await house.row('deaf')).status).toBe('Terminating');
     const { text } = await describedWith('deaf', /Normal +Killing .*Stopping container main/);
     expect(text).toMatch(/^Status: +Terminating/m);
-    expect(text).toMatch(/grace period:? 6s/i);
+    expect(text).toMatch(/grace period:? +6s/i);
     await house.berth.ok('wait', '--for=delete', 'pod/deaf', '--timeout=120s');
     expect((await containersOf(house.berth.nodeName)).filter((each) => each.pod === 'deaf')).toEqual([]);
     await eventually('an event says that it was killed', async () =>
