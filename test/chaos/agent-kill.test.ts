@@ -114,7 +114,8 @@ async function settle(round: number): Promise<void> {
   await eventually(`round ${round}: every container is there once, and no other`, async () => {
     const now = await account();
     const there = now.containers.map((each) => each.replace('/', ' '));
-    expect(there).toEqual(expected.sort());
+    // As texts: the difference is seen in the error.
+    expect(there.join(', ')).toBe(expected.sort().join(', '));
     expect(now.folders).toEqual(wanted.map((pod) => pod.metadata?.uid).sort());
     expect(now.endpoints).toHaveLength(before.endpoints.length + wanted.length);
     expect(now.links).toHaveLength(before.links.length + wanted.length);
