@@ -6,7 +6,7 @@ import type { WatchSource } from '../watch/watch-source.ts';
 import { http2StreamOf } from './caller.ts';
 
 export interface WatchLimits {
-  /** Bookmarks come at least this often to those who want them. */
+  /** Bookmarks come at least this often to those who want them, the first one as soon as they have what there is. */
   readonly bookmarkMs: number;
   /** A stream ends normally at this age, give or take a quarter; the client resumes. */
   readonly maxAgeMs: number;
@@ -56,6 +56,7 @@ class Pump {
   private readonly done: (error?: unknown) => void;
   private inFlight = 0;
   private ended = false;
+  private greeted = false;
   private leave: () => void = () => {};
   private readonly timers: NodeJS.Timeout[] = [];
   private stall: NodeJS.Timeout | undefined;
@@ -95,9 +96,10 @@ class Pump {
     try {
       while (!this.ended && this.inFlight < this.options.limits.inFlight) {
         const chunk = this.source.next();
-        if (!chunk) return;
+        if (!chunk) break;
         this.write(chunk);
       }
+      this.greet();
       if (!this.ended && this.source.lost) this.cutOff();
     } catch (error) {
       this.end(error);
@@ -114,6 +116,13 @@ class Pump {
       if (this.inFlight > 0 && !this.ended) this.stall = setTimeout(() => this.cutOff(), this.options.limits.stallMs);
       this.wake();
     });
+  }
+
+  /** A version from before restarts is fresh at once: each kill leaves a gap, and only so many fit into what a start replays. */
+  private greet(): void {
+    if (this.ended || this.greeted || !this.options.bookmarks || this.inFlight > 0 || this.source.pending) return;
+    this.greeted = true;
+    this.bookmark();
   }
 
   private bookmark(): void {
