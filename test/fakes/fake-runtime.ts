@@ -73,8 +73,8 @@ export interface FakeRuntime extends FakeAccessControls {
   exit(id: string, exitCode: number, options?: { oomKilled?: boolean }): void;
   /** The next call of this method fails with this error. */
   failNext(method: FakeMethod, error: RuntimeError): void;
-  /** Calls of this method wait until the returned function is called. */
-  hold(method: FakeMethod): () => void;
+  /** Calls of this method, or only those about one target ("pod/container"), wait until the returned function is called. */
+  hold(method: FakeMethod, target?: string): () => void;
   /** While true every call fails with `unavailable`; on return every watcher is told of every pod, as after a restart of the engine. */
   setDown(down: boolean): void;
   /** Swallows events, as a lost stream would, until set back. */
@@ -100,7 +100,8 @@ interface FakeEngine {
   readonly watchers: Set<(event: RuntimeEvent) => void>;
   readonly calls: FakeCall[];
   readonly failures: Map<FakeMethod, RuntimeError[]>;
-  readonly gates: Map<FakeMethod, Promise<void>>;
+  /** By method, or by method and target. */
+  readonly gates: Map<string, Promise<void>>;
   readonly endWaiters: Map<string, Set<() => void>>;
   readonly now: () => Date;
   serial: number;
@@ -145,6 +146,7 @@ function addImage(engine: FakeEngine, reference: string): LocalImage {
 async function enter(engine: FakeEngine, method: FakeMethod, target: string): Promise<void> {
   engine.calls.push({ method, target, at: engine.now() });
   await engine.gates.get(method);
+  await engine.gates.get(`${method} ${target}`);
   const failure = engine.failures.get(method)?.shift();
   if (failure !== undefined) throw failure;
   if (engine.down) throw new RuntimeError('unavailable', `${method} ${target}: cannot connect to the engine`);
@@ -343,16 +345,17 @@ function createLevers(engine: FakeEngine): Levers {
       end(engine, container, exitCode, how.oomKilled);
     },
     failNext: (method, error) => void engine.failures.set(method, [...(engine.failures.get(method) ?? []), error]),
-    hold(method) {
+    hold(method, target) {
+      const gate = target === undefined ? method : `${method} ${target}`;
       let open = () => {};
       engine.gates.set(
-        method,
+        gate,
         new Promise((resolve) => {
           open = resolve;
         }),
       );
       return () => {
-        engine.gates.delete(method);
+        engine.gates.delete(gate);
         open();
       };
     },

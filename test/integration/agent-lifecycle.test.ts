@@ -115,6 +115,24 @@ describe('an agent', () => {
     await until('swept', () => machine.fake.containers().length === 0);
   });
 
+  it('goes on with all other pods while the engine hangs on one container', async () => {
+    const [stuck, other, later] = [`stuck-${serial}`, `other-${serial}`, `later-${serial}`];
+    for (const name of [stuck, other]) await create(make(name));
+    for (const name of [stuck, other]) await podWhere(server.client, name, isRunning);
+    const release = machine.fake.hold('stop', `${stuck}/app`);
+    for (const name of [stuck, other]) await server.client.pods.delete({ namespace: 'default', name }, { gracePeriodSeconds: 1 });
+    await until('the other is gone', () => isGone(server.client, other));
+    await create(make(later));
+    await podWhere(server.client, later, isRunning);
+    machine.fake.exit(machine.fake.container(later, 'app').id, 1);
+    await podWhere(server.client, later, (object) => object.status?.containerStatuses?.[0]?.restartCount === 1);
+    expect(machine.fake.container(stuck, 'app').state).toBe('running');
+    expect(await isGone(server.client, stuck)).toBe(false);
+    release();
+    await until('the stuck one is gone', () => isGone(server.client, stuck));
+    expect(machine.fake.containers().map((each) => each.podName)).not.toContain(stuck);
+  });
+
   it('takes over what runs when it starts again, and restarts nothing', async () => {
     await create(make(`keep-${serial}`));
     const before = await podWhere(server.client, `keep-${serial}`, isRunning);
