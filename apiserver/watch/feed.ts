@@ -13,10 +13,10 @@ export interface FeedOptions {
 }
 
 /**
- * At 1,000 writes/s ten seconds, at rest many minutes: what a restart takes, and cheap to replay. A killed server skips up to 10,000 revisions
- * that nobody wrote; two such gaps are allowed for.
+ * As many as a ring of events holds. A killed server skips up to 10,000 revisions that nobody wrote: eight such gaps, for a server that is
+ * killed over and over before its watchers are back, leave 20 seconds of 1,000 writes/s.
  */
-const REPLAY_REVISIONS = 30_000;
+const REPLAY_REVISIONS = 100_000;
 const RETRY_MS = 1_000;
 /** The key of the record that marks every start in the log. */
 const START_KEY = 'server/start';

@@ -66,7 +66,9 @@ describe('a server that is killed at any moment', () => {
     const chance = createChance('server killed');
     const before = await engineView();
     expect(before).toHaveLength(5);
+    await house.berth.ok('create', 'configmap', 'first');
     const watch = begin('get', 'configmaps', '-w', '--no-headers');
+    await eventually('the watch has begun', async () => (watch.lines().length > 0 ? true : undefined));
     const stop = new AbortController();
     const writing = writeOn(stop.signal);
     const pids = new Set<number>();
