@@ -1,3 +1,4 @@
+import { getMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { ApiError, expired } from '../api/errors/index.ts';
 import { kindNamed } from '../api/kinds/index.ts';
@@ -65,6 +66,12 @@ describe('waiting for an object', () => {
       throw new Error('never');
     };
     await expect(wait(server([pod('Pending')], []), angry)).rejects.toThrow('never');
+  });
+
+  it('lets any number of others wait with the same signal', async () => {
+    const { signal } = new AbortController();
+    await wait(server([pod('Running')], []), running, signal);
+    expect(getMaxListeners(signal)).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('looks once more and gives up when the time is over', async () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isCancelled, isExpired, isUnavailable } from '../api/errors/index.ts';
 import type { JsonObject, ObjectsClient } from '../client/index.ts';
@@ -20,6 +21,8 @@ export async function waitForObject(
   signal: AbortSignal,
   rest: (ms: number) => Promise<unknown> = (ms) => delay(ms, undefined, { signal }),
 ): Promise<Waited> {
+  // One command waits for any number of objects with one signal; Node.js would call the eleventh listener a leak.
+  setMaxListeners(Number.POSITIVE_INFINITY, signal);
   for (let reached = false; ; ) {
     try {
       for await (const object of states(objects, target, signal)) {
