@@ -15,7 +15,7 @@ export function createProgress(terminal: Terminal = process.stderr): Progress {
   let shown = false;
   return {
     show(text) {
-      const width = Math.max(20, (terminal.columns ?? 80) - 1);
+      const width = Math.max(20, (terminal.columns || 80) - 1);
       terminal.write(`${clearLine}${text.length > width ? `${text.slice(0, width - 3)}...` : text}`);
       shown = true;
     },

@@ -26,9 +26,9 @@ export function printObjects(
   return output.format === 'json' ? `${JSON.stringify(document, null, 4)}\n` : yamlText(document);
 }
 
-/** An object as YAML for people: long lines stay whole. */
+/** An object as YAML for people: long lines stay whole; texts that a reader of YAML 1.1 takes for something else (yes, 0644) have quotes. */
 export function yamlText(object: JsonObject): string {
-  return stringify(object, { lineWidth: 0 });
+  return stringify(object, { lineWidth: 0, version: '1.1' });
 }
 
 function printColumns(objects: readonly JsonObject[], columns: readonly CustomColumn[], headers: boolean): string {

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseManifests } from '../../api/codec/yaml.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { parseSortBy, sortObjects, sortRowsAs } from '../sort-by.ts';
-import { printObjects } from './objects.ts';
+import { printObjects, yamlText } from './objects.ts';
 import { parseObjectOutput, parseOutput } from './output.ts';
 
 const pods: JsonObject[] = [
@@ -40,6 +42,49 @@ describe('-o', () => {
   ])('refuses "%s"', (text, message) => expect(() => parseOutput(text)).toThrow(message));
 
   it('refuses tables where there are none', () => expect(() => parseObjectOutput('wide')).toThrow('-o wide is for tables'));
+});
+
+describe('YAML', () => {
+  const reread = (data: Record<string, string>): unknown => {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' }, data };
+    const [document] = parseManifests(yamlText(object), 'f.yaml');
+    return document && 'object' in document ? (document.object as { data?: unknown }).data : document;
+  };
+
+  it.each([
+    'yes',
+    'off',
+    'y',
+    '0644',
+    '1e3',
+    '1_000',
+    '12:30:00',
+    'null',
+    '~',
+    '',
+    ' ',
+    '2026-01-01',
+    '- a',
+    '{{ x }}',
+    'a: b',
+    '#',
+    '\tx',
+    'a\n\nb\n',
+  ])('reads %j back as the text that it was', (text) => expect(reread({ a: text })).toEqual({ a: text }));
+
+  it('reads any text back as it was', () => {
+    const texts = fc.string({ unit: 'grapheme', maxLength: 30 });
+    const lines = fc.array(fc.oneof(texts, fc.constantFrom('', ' ', '\t', 'x: y', '---', '...')), { maxLength: 4 });
+    const any = fc.oneof(
+      texts,
+      lines.map((each) => each.join('\n')),
+    );
+    fc.assert(
+      fc.property(any, (text) => {
+        expect(reread({ a: text, b: 'c' })).toEqual({ a: text, b: 'c' });
+      }),
+    );
+  });
 });
 
 describe('--sort-by', () => {
