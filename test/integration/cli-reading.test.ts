@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -127,6 +127,16 @@ describe('describe', () => {
     const { code, out, err } = await berth('describe', 'cm', 'nothing', 'db');
     expect({ code, err }).toEqual({ code: 1, err: 'error: configmap "nothing" in namespace "default" not found\n' });
     expect(heads(out)).toEqual(['db']);
+  });
+
+  it('takes manifests, and says where nothing is', async () => {
+    const file = join(folder, 'objects.yaml');
+    await writeFile(
+      file,
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: db}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\n',
+    );
+    expect((await berth('describe', '-f', file)).out).toMatch(/^Name: +db\n(?:.*\n)*Name: +n1\n/);
+    expect((await berth('describe', 'pods')).err).toBe('No resources found in default namespace.\n');
   });
 
   it('of a node that never reported says so', async () => {

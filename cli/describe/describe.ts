@@ -1,0 +1,113 @@
+import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import { kindNamed } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import type { JsonObject } from '../../client/index.ts';
+import { describeFailure, ExitWith } from '../failure.ts';
+import { listAllJson } from '../listing.ts';
+import { parseResourceArguments } from '../resource-args.ts';
+import type { Session } from '../session.ts';
+import { findTargets } from '../targets.ts';
+import type { DescribeContext } from './describer.ts';
+import { describerOf } from './index.ts';
+import { text } from './json.ts';
+import { createLines } from './lines.ts';
+import { createLogTails } from './log-tails.ts';
+import { writeEvents } from './sections.ts';
+
+export interface DescribeFlags {
+  readonly allNamespaces?: boolean;
+  readonly selector?: string;
+  readonly filename?: string[];
+  readonly recursive?: boolean;
+  readonly showEvents: string;
+}
+
+/** Objects of a kind that are read together; NOT_FOUND concerns them alone. */
+interface Reading {
+  readonly kind: Kind;
+  read(): Promise<JsonObject[]>;
+}
+
+/** Each object as soon as it is known; a name that does not exist does not hide the others. */
+export async function describe(session: Session, words: readonly string[], flags: DescribeFlags): Promise<void> {
+  const context = { session, now: new Date(), logTails: createLogTails(session.client.pods) };
+  const { readings, failed: unreadable } = await findReadings(session, words, flags);
+  let [described, failed] = [0, unreadable];
+  for (const { kind, read } of readings) {
+    try {
+      for (const object of await read()) {
+        const whole = await describeObject(context, kind, object, flags);
+        process.stdout.write(`${described > 0 ? '\n\n' : ''}${whole}`);
+        described++;
+      }
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      process.stderr.write(`error: ${describeFailure(error)}\n`);
+      failed++;
+    }
+  }
+  if (failed > 0) throw new ExitWith(1);
+  if (described > 0) return;
+  const everywhere = flags.allNamespaces || !readings.some(({ kind }) => kind.namespaced);
+  process.stderr.write(`No resources found${everywhere ? '' : ` in ${session.namespace} namespace`}.\n`);
+}
+
+/** What the words or the manifests name. */
+async function findReadings(
+  session: Session,
+  words: readonly string[],
+  flags: DescribeFlags,
+): Promise<{ readings: readonly Reading[]; failed: number }> {
+  if (flags.filename === undefined) {
+    const readings = parseResourceArguments(words).flatMap(({ kind, names }) => readingsOf(session, kind, names, flags));
+    return { readings, failed: 0 };
+  }
+  const { targets, failed } = await findTargets(session, words, flags, 'describe');
+  const { objects } = session.client;
+  return { readings: targets.map(({ kind, key }) => ({ kind, read: async () => [await objects.get(kind.kind, key)] })), failed };
+}
+
+function readingsOf(session: Session, kind: Kind, names: readonly string[], flags: DescribeFlags): Reading[] {
+  const { objects } = session.client;
+  const namespace = kind.namespaced && !flags.allNamespaces ? session.namespace : undefined;
+  if (names.length === 0) return [{ kind, read: () => listAllJson(objects, kind, { namespace, labelSelector: flags.selector }) }];
+  if (flags.selector) throw badRequest('names and selectors cannot be given together');
+  if (flags.allNamespaces && kind.namespaced) throw badRequest('a name cannot be looked up in all namespaces; give one with -n');
+  return names.map((name) => ({ kind, read: () => readNamed(session, kind, name) }));
+}
+
+/** The object of this name; when there is none, all whose names begin so. */
+async function readNamed({ client: { objects }, namespace: own }: Session, kind: Kind, name: string): Promise<JsonObject[]> {
+  const namespace = kind.namespaced ? own : undefined;
+  try {
+    return [await objects.get(kind.kind, { namespace, name })];
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const all = await listAllJson(objects, kind, { namespace });
+    const found = all.filter((object) => text(object, 'metadata', 'name').startsWith(name));
+    if (found.length === 0) throw error;
+    return found;
+  }
+}
+
+async function describeObject(
+  context: DescribeContext,
+  kind: Kind,
+  object: JsonObject,
+  { showEvents }: DescribeFlags,
+): Promise<string> {
+  const withEvents = kind.kind !== 'Event' && showEvents !== 'false';
+  const [write, events] = await Promise.all([
+    describerOf(kind.kind)(object, context),
+    withEvents ? readEvents(context.session, object) : [],
+  ]);
+  const lines = createLines();
+  write(lines);
+  if (withEvents) writeEvents(events, lines, context.now);
+  return lines.text();
+}
+
+async function readEvents({ client }: Session, object: JsonObject): Promise<JsonObject[]> {
+  const fieldSelector = `involvedObject.uid=${text(object, 'metadata', 'uid')}`;
+  return await listAllJson(client.objects, kindNamed('Event'), { fieldSelector });
+}
