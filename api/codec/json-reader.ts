@@ -1,11 +1,12 @@
 import type { FieldViolation } from '../errors/api-error.ts';
 import { unknownField, wrongType } from '../errors/violations.ts';
 
-/** What a JSON value is, in words for people. */
-export function describeJson(value: unknown): string {
+/** What a JSON value is, in words for people; of a text or number also which, unless that is nobody's business. */
+export function describeJson(value: unknown, { showValues = true } = {}): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'an object';
+  if (!showValues) return `a ${typeof value}`;
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
   return `${typeof value} ${text.length > 60 ? `${text.slice(0, 60)}...` : text}`;
 }
@@ -14,6 +15,11 @@ export function describeJson(value: unknown): string {
 export class JsonReader {
   readonly violations: FieldViolation[] = [];
   private readonly path: (string | number)[] = [];
+  private readonly showValues: boolean;
+
+  constructor({ showValues = true }: { readonly showValues?: boolean } = {}) {
+    this.showValues = showValues;
+  }
 
   /** Reads a part, with its place added to the path for as long as that takes. `[name]` is a key of a map. */
   within<V>(step: string | number, value: V, read: (value: V, at: JsonReader) => unknown): unknown {
@@ -24,7 +30,7 @@ export class JsonReader {
   }
 
   wrong(expected: string, value: unknown): undefined {
-    this.violations.push(wrongType(this.field(), expected, describeJson(value)));
+    this.violations.push(wrongType(this.field(), expected, describeJson(value, { showValues: this.showValues })));
     return undefined;
   }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isInvalid } from '../errors/index.ts';
 import type { ConfigMap, Lease, NodeMetrics, ObjectMeta, Pod } from '../generated/types.ts';
 import { kindNamed, kinds } from '../kinds/index.ts';
-import { fromJson, messageFromJson, messageToJson, toJson } from './json.ts';
+import { fromJson, messageFromJson, messageToJson, readObject, toJson } from './json.ts';
 import { decodeMessage, encodeMessage, messageType } from './message.ts';
 
 const pod = kindNamed('Pod');
@@ -201,6 +201,14 @@ it('carries bytes as base64 and refuses what is not', () => {
   const map = kindNamed('ConfigMap');
   expect(fromJson<ConfigMap>(map, { binaryData: { a: 'AAE=' } }).binaryData?.a).toEqual(Buffer.from([0, 1]));
   expect(() => fromJson(map, { binaryData: { a: '***' } })).toThrow('binaryData[a]: wrong type: expected base64 text');
+});
+
+it('says what is wrong with a secret without saying what is in it', () => {
+  const { violations } = readObject(kindNamed('Secret'), { data: { a: 'hunter2 !' }, stringData: { b: 12345 } });
+  expect(violations.map(({ field, description }) => `${field}: ${description}`).toSorted()).toEqual([
+    'data[a]: wrong type: expected base64 text, found a string',
+    'stringData[b]: wrong type: expected a string, found a number',
+  ]);
 });
 
 it('carries managed fields as the JSON they are', () => {

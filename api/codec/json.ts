@@ -7,7 +7,7 @@ import { messagePlan } from './json-plan.ts';
 import { JsonReader } from './json-reader.ts';
 
 /** What of a kind the codec needs. */
-type KindNames = Pick<Kind, 'kind' | 'apiVersion' | 'message'>;
+type KindNames = Pick<Kind, 'kind' | 'apiVersion' | 'message' | 'confidential'>;
 
 /** An object of a kind in Kubernetes' JSON form, with apiVersion and kind. */
 export function toJson(kind: KindNames, object: object): JsonObject {
@@ -42,7 +42,7 @@ export function readObject<T extends object>(
   kind: KindNames,
   json: unknown,
 ): { value: T; violations: readonly FieldViolation[] } {
-  const at = new JsonReader();
+  const at = new JsonReader({ showValues: !kind.confidential });
   let body = json;
   const violations: FieldViolation[] = [];
   if (isJsonObject(json)) {

@@ -54,6 +54,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The typed service, e.g. "berth.core.v1.Pods". */
   readonly service: string;
   readonly durability: Durability;
+  /** What is in it never appears in messages about mistakes, which end up in logs. */
+  readonly confidential?: true;
   /** Whether status is a subresource with a writer of its own. */
   readonly hasStatus: boolean;
   /** How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters). */

@@ -16,6 +16,7 @@ export const secret = defineKind<Secret>()({
   message: 'berth.core.v1.Secret',
   service: 'berth.core.v1.Secrets',
   durability: 'synced',
+  confidential: true,
   hasStatus: false,
   nameRule: 'subdomain',
   defaults: defaultSecret,
