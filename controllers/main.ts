@@ -29,8 +29,6 @@ export interface RunControllersOptions {
   readonly logger?: Logger;
 }
 
-/** Nobody owns Events, and they go by themselves: following them would cost more than everything else. */
-const unowned: readonly string[] = ['Event'];
 /** Informers, queues and calls under way: some dozens; more would be a leak. */
 const mostListeners = 100;
 
@@ -81,7 +79,7 @@ function createInformers(client: Client, base: ControllerEnvironment) {
       ...named(kind.plural),
     });
   const followed = kinds
-    .filter(({ kind }) => !unowned.includes(kind))
+    .filter(({ unowned }) => !unowned)
     .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
   return { nodes, leases, pods, followed, all: followed.map(({ informer }) => informer) };
 }

@@ -54,6 +54,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The typed service, e.g. "berth.core.v1.Pods". */
   readonly service: string;
   readonly durability: Durability;
+  /** Stands outside ownership: nobody follows its ownerReferences, and a delete of it waits for no dependents. */
+  readonly unowned?: true;
   /** What is in it never appears in messages about mistakes, which end up in logs. */
   readonly confidential?: true;
   /** Whether status is a subresource with a writer of its own. */

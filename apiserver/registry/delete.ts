@@ -57,7 +57,7 @@ function checkPreconditions(store: KindStore, at: ObjectName, { preconditions }:
 function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
   const grace = store.kind.lifecycle?.gracePeriodSeconds?.(structuredClone(previous), options.gracePeriodSeconds) ?? 0;
   const metadata = previous.metadata ?? {};
-  const kept = keepersOf(options, metadata.finalizers ?? []);
+  const kept = keepersOf(store.kind.unowned ? { propagationPolicy: 'Background' } : options, metadata.finalizers ?? []);
   if (grace === 0 && kept.length === 0 && !hasSpecFinalizers(previous)) return 'remove';
   const next: AnyObject = structuredClone(previous);
   next.metadata = { ...next.metadata, finalizers: kept };

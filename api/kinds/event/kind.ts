@@ -16,6 +16,7 @@ export const event = defineKind<Event>()({
   message: 'berth.core.v1.Event',
   service: 'berth.core.v1.Events',
   durability: 'relaxed',
+  unowned: true,
   hasStatus: false,
   nameRule: 'subdomain',
   defaults: defaultEvent,
