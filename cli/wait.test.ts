@@ -5,7 +5,7 @@ import { kindNamed } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { JsonObject } from '../api/meta/merge-patch.ts';
 import type { ObjectsClient } from '../client/index.ts';
-import { waitForObject } from './wait.ts';
+import { timeoutSignal, waitForEach, waitForObject } from './wait.ts';
 
 const target = { kind: kindNamed('Pod') as Kind, key: { name: 'web', namespace: 'default' } };
 const away = () => new ApiError('UNAVAILABLE', 'ServiceUnavailable', 'the server does not answer');
@@ -79,4 +79,27 @@ describe('waiting for an object', () => {
     expect(await wait(server([pod('Running')], []), running, over)).toMatchObject({ met: true });
     expect(await wait(server([pod('Pending')], [[cancelled()]]), running, over)).toEqual({ met: false });
   });
+});
+
+describe('waiting for many objects', () => {
+  const isWanted = (_: unknown, object: JsonObject | undefined) => running(object);
+  const targets = ['a', 'b', 'c'].map((name) => ({ ...target, key: { ...target.key, name } }));
+
+  it('watches one at a time, and looks only once at those that are as wanted by then', async () => {
+    const shown: string[] = [];
+    const objects = server([pod('Pending'), pod('Running'), pod('Running')], [[pod('Running')]]);
+    const waiting = { isWanted, show: ({ key }: typeof target, others: number) => void shown.push(`${key.name} ${others}`) };
+    expect(await waitForEach(objects, targets, waiting, new AbortController().signal)).toBeUndefined();
+    expect(shown).toEqual(['a 2', 'b 1', 'c 0']);
+  });
+
+  it('names the one that it waited for when the time is over', async () => {
+    const objects = server([pod('Running'), pod('Pending')], [[cancelled()]]);
+    const left = await waitForEach(objects, targets, { isWanted, show: () => {} }, AbortSignal.abort());
+    expect(left?.key.name).toBe('b');
+  });
+});
+
+it('takes a time that is longer than timers know', () => {
+  expect(timeoutSignal(2 ** 40).aborted).toBe(false);
 });

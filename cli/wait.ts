@@ -38,6 +38,30 @@ export async function waitForObject(
   }
 }
 
+/**
+ * Waits until every one is as wanted, one after the other: all must be in the end, and so one watch at a time is enough for any number of them.
+ * Answers the first that was not when the signal aborted. `isWanted` and `show` get the target that is waited for.
+ */
+export async function waitForEach<T extends Target>(
+  objects: ObjectsClient,
+  targets: readonly T[],
+  { isWanted, show }: { isWanted(target: T, object: JsonObject | undefined): boolean; show(target: T, others: number): void },
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  for (const [at, target] of targets.entries()) {
+    show(target, targets.length - at - 1);
+    if (!(await waitForObject(objects, target, (object) => isWanted(target, object), signal)).met) return target;
+  }
+  return undefined;
+}
+
+/** A signal that aborts after so many milliseconds; timers know no more than 24 days and would take more for none. */
+export function timeoutSignal(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.min(ms, longestTimerMs));
+}
+
+const longestTimerMs = 2 ** 31 - 1;
+
 /** The object as it is, also when no time is left, and after each change; undefined while it does not exist. Ends as the watch does. */
 async function* states(
   objects: ObjectsClient,

@@ -52,7 +52,7 @@ export function registerDelete(program: Command): void {
             'Warning: forced deletion does not wait until a node has ended the containers; they may run on until it hears of it\n',
           );
         const done = await deleteAll(session, targets, options, flags, selected);
-        if (flags.wait && flags.dryRun === undefined) await waitUntilGone(session, done.accepted, timeoutMs);
+        if (flags.wait && (flags.dryRun ?? 'none') === 'none') await waitUntilGone(session, done.accepted, timeoutMs);
         if (failed + done.failed > 0) throw new ExitWith(1);
       });
     });
@@ -81,8 +81,7 @@ export function deleteOptionsOf(
   };
 }
 
-interface Accepted {
-  readonly target: Target;
+interface Accepted extends Target {
   readonly uid: string;
 }
 
@@ -104,7 +103,7 @@ async function deleteAll(
       const { objects } = session.client;
       const last = await (flags.dryRun === 'client' ? objects.get(kind.kind, key) : objects.delete(kind.kind, key, options));
       process.stdout.write(flags.output ? `${kind.singular}/${key.name}\n` : `${kind.singular} "${key.name}" ${verb}${note}\n`);
-      accepted.push({ target, uid: uidOf(last) });
+      accepted.push({ ...target, uid: uidOf(last) });
     } catch (error) {
       // What was listed a moment ago may be gone by now.
       if ((flags.ignoreNotFound ?? selected) && isNotFound(error)) continue;
@@ -122,31 +121,21 @@ function uidOf(object: JsonObject): string {
 /** Waits until none of the deleted objects is there; another of the same name is another. */
 async function waitUntilGone(session: Session, accepted: readonly Accepted[], timeoutMs: number): Promise<void> {
   if (accepted.length === 0) return;
-  const [{ waitForObject }, { createProgress }] = await Promise.all([import('../wait.ts'), import('../progress.ts')]);
+  const [{ timeoutSignal, waitForEach }, { createProgress }] = await Promise.all([
+    import('../wait.ts'),
+    import('../progress.ts'),
+  ]);
   const interrupted = interruptSignal();
-  const signal = timeoutMs > 0 ? AbortSignal.any([interrupted, AbortSignal.timeout(timeoutMs)]) : interrupted;
+  const signal = timeoutMs > 0 ? AbortSignal.any([interrupted, timeoutSignal(timeoutMs)]) : interrupted;
   const progress = createProgress();
-  const left = new Set(accepted);
-  const show = (): void => {
-    const [first] = left;
-    const others = left.size > 1 ? ` and ${left.size - 1} more` : '';
-    if (first)
-      progress.show(`waiting for ${targetText(first.target)}${others} to be gone; Ctrl-C ends the wait, not the deletion`);
+  const waiting = {
+    isWanted: ({ uid }: Accepted, object: JsonObject | undefined) => object === undefined || uidOf(object) !== uid,
+    show(target: Accepted, others: number) {
+      const more = others > 0 ? ` and ${others} more` : '';
+      progress.show(`waiting for ${targetText(target)}${more} to be gone; Ctrl-C ends the wait, not the deletion`);
+    },
   };
-  show();
-  try {
-    await Promise.all(
-      accepted.map(async (each) => {
-        const gone = (object: JsonObject | undefined): boolean => object === undefined || uidOf(object) !== each.uid;
-        if (!(await waitForObject(session.client.objects, each.target, gone, signal)).met) return;
-        left.delete(each);
-        show();
-      }),
-    );
-  } finally {
-    progress.clear();
-  }
-  const [first] = left;
-  if (first && interrupted.aborted) throw new ExitWith(130);
-  if (first) throw new ExitWith(1, `timed out waiting until ${targetText(first.target)} is gone; its deletion goes on`);
+  const left = await waitForEach(session.client.objects, accepted, waiting, signal).finally(() => progress.clear());
+  if (left && interrupted.aborted) throw new ExitWith(130);
+  if (left) throw new ExitWith(1, `timed out waiting until ${targetText(left)} is gone; its deletion goes on`);
 }

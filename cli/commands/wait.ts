@@ -5,7 +5,7 @@ import { describeFailure, ExitWith } from '../failure.ts';
 import { createProgress } from '../progress.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../targets.ts';
-import { waitForObject } from '../wait.ts';
+import { timeoutSignal, waitForObject } from '../wait.ts';
 import { isInState, parseWaitState, type WaitState } from '../wait-state.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags } from '../write-options.ts';
 
@@ -50,7 +50,7 @@ async function waitForAll(session: Session, words: readonly string[], flags: Wai
   const found = await findTargets(session, words, flags, 'wait for');
   if (found.targets.length === 0 && wanted.state.type !== 'delete') throw new ExitWith(1, 'no matching resources found');
   const interrupted = interruptSignal();
-  const signal = AbortSignal.any([interrupted, AbortSignal.timeout(wanted.timeoutMs)]);
+  const signal = AbortSignal.any([interrupted, timeoutSignal(wanted.timeoutMs)]);
   const progress = createProgress();
   let { failed } = found;
   for (const target of found.targets) {
