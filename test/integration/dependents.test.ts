@@ -173,13 +173,16 @@ describe('a delete in the foreground', () => {
   });
 });
 
-it.each(['Foreground', 'Orphan'])('removes an event at once, whatever it says of dependents: an event has none (%s)', async (policy) => {
-  const { events } = server.client;
-  const involvedObject = { kind: 'ConfigMap', namespace, name: 'a' };
-  await events.create({ metadata: at('e'), involvedObject, reason: 'Test', type: 'Normal' });
-  await events.delete(at('e'), { propagationPolicy: policy });
-  await expect(events.get(at('e'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
-});
+it.each(['Foreground', 'Orphan'])(
+  'removes an event at once, whatever it says of dependents: an event has none (%s)',
+  async (policy) => {
+    const { events } = server.client;
+    const involvedObject = { kind: 'ConfigMap', namespace, name: 'a' };
+    await events.create({ metadata: at('e'), involvedObject, reason: 'Test', type: 'Normal' });
+    await events.delete(at('e'), { propagationPolicy: policy });
+    await expect(events.get(at('e'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  },
+);
 
 describe('a delete that orphans', () => {
   it.each([{ propagationPolicy: 'Orphan' }, { orphanDependents: true }])(
