@@ -20,7 +20,7 @@ import { untilSandboxImage, type Wiring, wireWorkers } from './wiring.ts';
 
 export { preflight } from './preflight/preflight.ts';
 export { lockUp } from './process-lock.ts';
-export { purge } from './purge.ts';
+export { preparePurge, purge } from './purge.ts';
 
 export interface AgentOptions {
   readonly client: Client;

@@ -1,3 +1,4 @@
+import { recordPulls } from './config/pulled-images.ts';
 import { type MachineInventory, readInventory } from './machine/inventory.ts';
 import { createUsageReader, type UsageReader } from './machine/usage-reader.ts';
 import { createDockerRuntime } from './runtime/docker/docker-runtime.ts';
@@ -28,7 +29,7 @@ export async function openPorts({ nodeName, nodeDir, dockerSocket, warn }: Ports
   const docker = createDockerRuntime({ nodeName, warn, ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }) });
   return {
     runtime: docker.runtime,
-    images: docker.images,
+    images: recordPulls(docker.images, nodeDir, warn),
     access: docker.access,
     volumes: createVolumes(`${nodeDir}/pods`, { warn }),
     usage: createUsageReader({ nodeName, dataDir: nodeDir }),

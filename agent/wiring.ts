@@ -13,6 +13,8 @@ import { createPodWorkers, type PodWorkers } from './pod/pod-workers.ts';
 import { createStarter } from './pod/start-containers.ts';
 import { createStopper } from './pod/stop-containers.ts';
 import type { AgentPorts } from './ports.ts';
+import type { ContainerRuntime } from './runtime/runtime.ts';
+import { RuntimeError } from './runtime/runtime-error.ts';
 import type { StatusWriter } from './status/status-writer.ts';
 
 /** What the parts of an agent are made from. */
@@ -37,7 +39,8 @@ interface Parts {
 /** The pod workers with everything they act through. Starts nothing. */
 export function wireWorkers(wiring: Wiring, { status, objects }: Parts, signal: AbortSignal): PodWorkers {
   const { client, nodeName, logger, clock, ports, sandboxImage = ownSandboxImage } = wiring;
-  const { runtime, volumes, inventory } = ports;
+  const { volumes, inventory } = ports;
+  const runtime = withSandboxImage(ports, sandboxImage);
   const events = createPodEvents(
     createEventRecorder({ client: client.events, component: 'kubelet', host: nodeName, clock, logger }),
   );
@@ -49,6 +52,22 @@ export function wireWorkers(wiring: Wiring, { status, objects }: Parts, signal: 
   const starter = createStarter({ runtime, images, objects, volumes, events, clock, limit, sandboxImage, hostIP, allocatable });
   const stopper = createStopper({ runtime, pods: client.pods, volumes, status, events, clock, limit });
   return createPodWorkers({ runtime, starter, stopper, status, events, clock, logger, hostIP, allocatable: amounts });
+}
+
+/** The sandbox image may go while the agent runs: somebody cleans up, or purges another Berth on this machine. Then it is made again. */
+function withSandboxImage({ runtime, images }: AgentPorts, sandboxImage: string): ContainerRuntime {
+  return {
+    ...runtime,
+    async runSandbox(config) {
+      try {
+        return await runtime.runSandbox(config);
+      } catch (error) {
+        if (!(error instanceof RuntimeError) || error.code !== 'image-not-found') throw error;
+        await ensureSandboxImage(images, sandboxImage);
+        return runtime.runSandbox(config);
+      }
+    },
+  };
 }
 
 /** Returns when the sandbox image is on the machine, or on abort. */

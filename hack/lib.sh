@@ -9,6 +9,8 @@ step() { printf '\n==> %s\n' "$*"; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 docker_answers() { curl -sf --max-time 5 --unix-socket "$docker_socket" http://localhost/_ping >/dev/null 2>&1; }
 
+has_image() { curl -sf --max-time 10 --unix-socket "$docker_socket" "http://localhost/images/$1/json" >/dev/null 2>&1; }
+
 # install_packages NAME...: installs the Debian packages that are missing.
 install_packages() {
   local missing=() name

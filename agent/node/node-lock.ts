@@ -1,4 +1,6 @@
-import { realpath } from 'node:fs/promises';
+import { realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { nodeMarker } from '../data-dir.ts';
 import { lockProcess } from '../process-lock.ts';
 import { describeHolder, holderFacts, NodeNameTakenError } from './node-lease.ts';
 
@@ -16,8 +18,19 @@ export async function withNodeLock({ nodeName, dataDir, nodeDir }: LockedNode, r
   const lock = await lockProcess(`agent ${await realpath(nodeDir)}`, describeHolder(holderFacts(dataDir)));
   if ('heldBy' in lock) throw new NodeNameTakenError(nodeName, lock.heldBy);
   try {
+    await mark(nodeDir);
     await run();
   } finally {
     await lock.release();
+  }
+}
+
+/** So that a purge knows the folder for what it is. A full disk must not keep an agent from its containers. */
+async function mark(nodeDir: string): Promise<void> {
+  try {
+    await writeFile(join(nodeDir, nodeMarker), '', { mode: 0o600 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
   }
 }

@@ -1,11 +1,16 @@
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { defaultDataDir } from '../paths.ts';
+import { listBerthProcesses } from '../berth-processes.ts';
+import { ExitWith } from '../failure.ts';
+import { defaultDataDir, installation } from '../paths.ts';
 import { processNames, stopSupervised } from '../processes.ts';
 
 interface DownFlags {
   readonly dataDir: string;
   readonly purge?: boolean;
+  readonly yes?: boolean;
 }
 
 export function registerDown(program: Command): void {
@@ -14,17 +19,86 @@ export function registerDown(program: Command): void {
     .description('Stop Berth on this machine; its containers go on running')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--purge', 'also remove every container, image and file that Berth made here')
-    .action(async (flags: DownFlags) => {
-      const dataDir = resolve(flags.dataDir);
-      const ran = await stopSupervised(dataDir, processNames.toReversed());
-      process.stdout.write(ran.length > 0 ? 'Berth has stopped.\n' : `Berth did not run from ${flags.dataDir}.\n`);
-      if (!flags.purge) return;
-      const { purge } = await import('../../agent/main.ts');
-      for await (const done of purge(dataDir))
-        process.stdout.write(`removed ${done}
-`);
-      const { removeContext } = await import('../../client/index.ts');
-      await removeContext('berth');
-      process.stdout.write('removed context "berth" from the configuration\n');
-    });
+    .option('-y, --yes', 'with --purge: do not ask')
+    .action(down);
+}
+
+async function down(flags: DownFlags): Promise<void> {
+  const dataDir = resolve(flags.dataDir);
+  const { lockUp, preparePurge } = await import('../../agent/main.ts');
+  const say = (text: string): void => void process.stdout.write(`${text}\n`);
+  let waitsFor = '';
+  const lock = await lockUp(dataDir, 'berth down', (other) => {
+    if (other !== waitsFor) say(`another command is at work on ${dataDir}: ${other}; waiting for it`);
+    waitsFor = other;
+  });
+  try {
+    // Before anything is stopped: what cannot be purged now is better left as it is.
+    const scope = flags.purge ? await preparePurge(dataDir) : undefined;
+    if (scope !== undefined && !flags.yes) await confirm(dataDir);
+    // In another folder there is nothing to stop, and none to make for it.
+    const ran = await stopSupervised(dataDir, processNames.toReversed());
+    say(ran.length > 0 ? 'Berth has stopped.' : `Berth did not run from ${dataDir}.${hint(dataDir)}`);
+    if (!flags.purge) return;
+    if (scope === undefined) return say(tellNothing(dataDir));
+    await purgeAll(scope, say);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Where people may have meant instead. */
+function hint(dataDir: string): string {
+  const other = listBerthProcesses().find((each) => each.dataDir !== dataDir);
+  return other === undefined ? '' : ` One runs from ${other.dataDir}: berth down --data-dir ${other.dataDir}`;
+}
+
+function tellNothing(dataDir: string): string {
+  return existsSync(dataDir)
+    ? `${dataDir} is no data directory of Berth; nothing was removed.`
+    : `There is no ${dataDir}; nothing to remove.`;
+}
+
+/** Data is lost for good: on a terminal the person is asked. Scripts have typed --purge. */
+async function confirm(dataDir: string): Promise<void> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return;
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    const question = `This removes all containers of Berth's pods, their volumes, the images it pulled, and ${dataDir} with all objects. Go on? [y/N] `;
+    const answer = await terminal.question(question);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new ExitWith(1, 'nothing was stopped or removed');
+  } finally {
+    terminal.close();
+  }
+}
+
+async function purgeAll(
+  scope: { readonly dataDir: string; readonly nodeNames: readonly string[] },
+  say: (text: string) => void,
+): Promise<void> {
+  const { purge } = await import('../../agent/main.ts');
+  const authority = readAuthority(scope.dataDir);
+  let failures = 0;
+  for await (const { kind, what } of purge(scope)) {
+    if (kind === 'failed') {
+      failures++;
+      process.stderr.write(`cannot remove ${what}\n`);
+    } else say(`${kind} ${what}`);
+  }
+  if (failures > 0) throw new ExitWith(1, 'not everything could be removed: mend that and run "berth down --purge" again');
+  const { loadContext, removeContext } = await import('../../client/index.ts');
+  // Another installation may have written its own under this name meanwhile.
+  const known = await loadContext('berth').catch(() => undefined);
+  if (known === undefined || known.options.ca !== authority) return;
+  await removeContext('berth');
+  say('removed context "berth" from the configuration');
+}
+
+function readAuthority(dataDir: string): string | undefined {
+  try {
+    return readFileSync(join(installation(dataDir).pki, 'ca.crt'), 'utf8');
+  } catch {
+    // It never had a server: then no context is its own.
+    return undefined;
+  }
 }
