@@ -26,7 +26,7 @@ export function registerMetadataCommand(program: Command, what: MetadataNoun): v
   const command = program
     .command(what.verb)
     .description(`Set and remove ${what.field} of objects: KEY=VALUE sets, KEY- removes`)
-    .argument('[words...]', 'TYPE NAME... or TYPE/NAME..., then KEY=VALUE... and KEY-...')
+    .argument('[type...]', 'TYPE NAME... or TYPE/NAME..., then KEY=VALUE... and KEY-...')
     .option('--overwrite', `change ${what.field} that have another value`)
     .option('--list', `show the ${what.field}`)
     .option('-l, --selector <selector>', 'those with these labels')

@@ -1,4 +1,16 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -101,3 +113,27 @@ function unknownWords(program: Command, [name = '', ...words]: readonly string[]
     flag === '--help' || options.some(({ short, long }) => flag === short || flag === long);
   return flags.filter((flag) => !known(flag)).map((flag) => `berth ${name} ${flag}`);
 }
+
+describe('hack/verify-docs', () => {
+  it('names a generated page that is not what the code says, and is content after hack/update-docs', () => {
+    const clone = mkdtempSync(join(tmpdir(), 'berth-docs-'));
+    try {
+      for (const name of ['api', 'hack', 'docs', 'package.json'])
+        cpSync(join(root, name), join(clone, name), { recursive: true });
+      symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
+      const run = (script: string) => spawnSync(process.execPath, [join(clone, 'hack', script)], { encoding: 'utf8' });
+      expect(run('verify-docs')).toMatchObject({ status: 0 });
+      const fields = join(clone, 'api/kinds/config-map/fields.ts');
+      writeFileSync(
+        fields,
+        readFileSync(fields, 'utf8').replace('data: works', "data: { support: 'refused', why: 'it is a test' }"),
+      );
+      expect(run('verify-docs')).toMatchObject({ status: 1, stderr: expect.stringContaining('docs/manifest-support.md') });
+      expect(run('update-docs')).toMatchObject({ status: 0 });
+      expect(readFileSync(join(clone, 'docs/manifest-support.md'), 'utf8')).toContain('| `data` | refused | it is a test |');
+      expect(run('verify-docs')).toMatchObject({ status: 0 });
+    } finally {
+      rmSync(clone, { recursive: true, force: true });
+    }
+  }, 60_000);
+});

@@ -32,6 +32,7 @@ describe('what may stand at the end of a line', () => {
     ['berth get -w pods ', { type: 'resource', before: ['pods'] }],
     ['berth get -n team pods ', { type: 'resource', before: ['pods'] }],
     ['berth -n team get ', { type: 'resource', before: [] }],
+    ['berth label pods ', { type: 'resource', before: ['pods'] }],
     ['berth describe po/', { type: 'resource', before: [] }],
     ['berth logs ', { type: 'object', kind: 'Pod', before: [] }],
     ['berth logs web ', { type: 'container', pod: 'web' }],
