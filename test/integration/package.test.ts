@@ -1,8 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -39,6 +40,11 @@ async function compile(config: string): Promise<void> {
   await run(process.execPath, [tsc, '-p', config]).catch((error: { stdout: string }) => expect.unreachable(error.stdout));
 }
 
+/** What npm installs with the package. */
+async function dependencies(): Promise<string[]> {
+  return Object.keys(JSON.parse(await readFile(inRepository('package.json'), 'utf8')).dependencies);
+}
+
 /** What `npm run build` makes; the check of the sources' types is not this test's. */
 async function installPackage(): Promise<void> {
   const target = join(folder, 'node_modules', 'berth');
@@ -46,7 +52,10 @@ async function installPackage(): Promise<void> {
   await cp(inRepository('package.json'), join(target, 'package.json'));
   await cp(inRepository('bin'), join(target, 'bin'), { recursive: true });
   await bundleProgram(join(target, 'dist', 'program'));
-  await symlink(inRepository('node_modules'), join(target, 'node_modules'));
+  for (const name of await dependencies()) {
+    await mkdir(dirname(join(target, 'node_modules', name)), { recursive: true });
+    await symlink(inRepository(join('node_modules', name)), join(target, 'node_modules', name));
+  }
   const config = join(folder, 'build.json');
   const compilerOptions = { rootDir: repository, outDir: join(target, 'dist'), typeRoots, noCheck: true, sourceMap: false };
   await writeFile(
@@ -79,7 +88,7 @@ beforeAll(async () => {
   server = await startServer();
   await installPackage();
   await writeProgram();
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await server.stop();
   await server.remove();
@@ -137,6 +146,20 @@ describe('the package, in the hands of a user', () => {
     const texts = await Promise.all(loaded.map((file) => readFile(file, 'utf8')));
     expect(texts.some((text) => text.includes('node_modules/commander/'))).toBe(true);
     expect(loaded.filter((_, index) => texts[index]?.includes('node_modules/@grpc/grpc-js/'))).toEqual([]);
+  });
+
+  it('needs no package but those that are installed with it', async () => {
+    const program = join(folder, 'node_modules', 'berth', 'dist', 'program');
+    const files = (await readdir(program)).filter((name) => name.endsWith('.js'));
+    const texts = await Promise.all(files.map((name) => readFile(join(program, name), 'utf8')));
+    // What a library would like to have on another system it does without; everything else that is no file beside it is a package.
+    const optional = /^(macos|osx)-temperature-sensor$/;
+    const required = texts.flatMap((text) =>
+      [...text.matchAll(/(?:require|href\))\("([^".][^"]*)"\)/g)].map((found) => found[1]!),
+    );
+    const packages = new Set(required.filter((name) => !isBuiltin(name) && !optional.test(name)));
+    expect([...packages].toSorted()).toEqual(['@grpc/reflection', 'grpc-health-check', 'lmdb']);
+    expect(await dependencies()).toEqual(expect.arrayContaining([...packages]));
   });
 
   it('keeps compiled code beside the program, and survives that it is damaged or cannot be kept', async () => {
