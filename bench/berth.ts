@@ -11,6 +11,8 @@ export interface BenchServer {
   readonly client: Client;
   /** How its administrator connects. */
   readonly admin: ConnectOptions;
+  /** The administrator's bearer token, for clients without certificates. */
+  readonly token: string;
   readonly server: ChildProcess;
   stop(): Promise<void>;
 }
@@ -65,15 +67,17 @@ class Processes {
   }
 }
 
-/** Starts a server and waits until it answers. */
-export async function startServer(port = 7553): Promise<BenchServer> {
-  return await serve(new Processes(), port);
+const port = 7553;
+
+/** Starts a server, with more flags if need be, and waits until it answers. */
+export async function startServer(...flags: string[]): Promise<BenchServer> {
+  return await serve(new Processes(), flags);
 }
 
-async function serve(processes: Processes, port: number): Promise<BenchServer> {
+async function serve(processes: Processes, flags: readonly string[]): Promise<BenchServer> {
   const address = `127.0.0.1:${port}`;
   const file = (name: string): string => join(processes.dataDir, 'pki', name);
-  const server = processes.start('server', '--listen', address);
+  const server = processes.start('server', '--listen', address, ...flags);
   await processes.until('the API server does not start', async () =>
     ['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(file(name))),
   );
@@ -87,6 +91,7 @@ async function serve(processes: Processes, port: number): Promise<BenchServer> {
   return {
     client,
     admin,
+    token: read('admin.token').trim(),
     server,
     async stop() {
       client.close();
@@ -96,10 +101,10 @@ async function serve(processes: Processes, port: number): Promise<BenchServer> {
 }
 
 /** Starts a server and an agent and waits until the node is ready. */
-export async function startBerth(port = 7553): Promise<BenchBerth> {
+export async function startBerth(): Promise<BenchBerth> {
   const processes = new Processes();
   const nodeName = `bench-${process.pid}`;
-  const berth = await serve(processes, port);
+  const berth = await serve(processes, []);
   const agent = processes.start('agent', '--server', berth.admin.address, '--node-name', nodeName);
   await processes.until('the node does not become ready', async () => {
     const node = await berth.client.nodes.get({ name: nodeName });

@@ -1,3 +1,4 @@
+import { benchApi } from './api.ts';
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
@@ -6,6 +7,7 @@ import { benchSchedulerDecision } from './scheduler-decision.ts';
 
 /** Every benchmark by its name; each prints what it does to standard error and returns its figures. */
 const benches: Readonly<Record<string, (say: (text: string) => void) => Promise<Figure[]>>> = {
+  api: benchApi,
   cli: benchCli,
   idle: benchIdle,
   pods: benchPods,
