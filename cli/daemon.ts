@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { ConnectOptions } from '../client/index.ts';
 import { runGuardian } from './guardian.ts';
+import { collectWhenIdle } from './idle-collection.ts';
 import { openLogFile } from './log-file.ts';
 import { installation } from './paths.ts';
 
@@ -41,6 +42,7 @@ export async function runDaemon(logger: Logger, dataDir: string, run: (signal: A
     });
   }
   void runGuardian(resolve(dataDir), logger, controller.signal);
+  collectWhenIdle(controller.signal);
   await run(controller.signal);
   logger.info({}, 'stopped');
 }
