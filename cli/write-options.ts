@@ -16,15 +16,18 @@ export interface WriteFlags {
 
 type ObjectWriteOptions = Parameters<ObjectsClient['create']>[2];
 
+/** Adds --dry-run. */
+export function withDryRunFlag(command: Command): Command {
+  const where = new Option('--dry-run [where]', 'store nothing: client only prints, server checks everything');
+  return command.addOption(where.argParser(parseDryRun).preset('client'));
+}
+
 /** Adds --dry-run and -o. */
 export function withWriteFlags(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--dry-run [where]', 'store nothing: client only prints, server checks everything')
-        .argParser(parseDryRun)
-        .preset('client'),
-    )
-    .option('-o, --output <format>', 'print the object: json, yaml, name, jsonpath=TEMPLATE, custom-columns=...');
+  return withDryRunFlag(command).option(
+    '-o, --output <format>',
+    'print the object: json, yaml, name, jsonpath=TEMPLATE, custom-columns=...',
+  );
 }
 
 /** Adds -f and -R. Where other words follow, each -f takes one path only; else it takes what the shell makes of "*.yaml", too. */
@@ -48,7 +51,8 @@ export function writeOptions(flags: WriteFlags, fieldManager: string): NonNullab
   return { fieldManager, dryRun: flags.dryRun === 'server' ? ['All'] : [] };
 }
 
-const dryRunNotes: Readonly<Record<DryRun, string>> = { none: '', client: ' (dry run)', server: ' (server dry run)' };
+/** Said behind what would have been done. */
+export const dryRunNotes: Readonly<Record<DryRun, string>> = { none: '', client: ' (dry run)', server: ' (server dry run)' };
 
 /** What a command that writes says of each object: a line "pod/web created", or the object as `-o` wants it. */
 export class WritePrinter {

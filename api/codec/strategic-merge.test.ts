@@ -98,6 +98,17 @@ describe('a strategic merge patch', () => {
     expect(target).toEqual(before);
   });
 
+  it('merges large lists in time that grows with their size only', () => {
+    const many = Array.from({ length: 100_000 }, (_, i) => ({ name: `c${i}` }));
+    const twice = merge(merge({}, containers(...many)), containers(...many, { name: 'last' }));
+    expect((twice.spec as { containers: unknown[] }).containers).toHaveLength(100_001);
+  });
+
+  it('removes an item and adds it again in one patch', () => {
+    const patch = containers({ name: 'a', $patch: 'delete' }, { name: 'a', image: '2' });
+    expect(merge(containers({ name: 'a', image: '1', args: ['x'] }), patch)).toEqual(containers({ name: 'a', image: '2' }));
+  });
+
   it('refuses items without their key and directives that it does not know', () => {
     expect(() => merge({}, containers({ image: 'x' }))).toThrow('an item of containers needs its name');
     expect(() => merge({}, { spec: { $patch: 'explode' } })).toThrow('$patch: "explode" is no directive');

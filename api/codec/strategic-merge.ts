@@ -63,22 +63,36 @@ function mergeList(field: Field | undefined, inner: Type | undefined, before: re
   const items = patch.filter((item) => !(isJsonObject(item) && item.$patch === 'replace' && Object.keys(item).length === 1));
   if (key === undefined || replaces)
     return items.map((item) => (isJsonObject(item) ? mergePatch({}, withoutDirective(item)) : item));
-  const merged = [...before];
+  return key === '' ? unite(before, items) : mergeByKey(before, items, { key, inner, name: field?.name ?? '' });
+}
+
+function unite(before: readonly Json[], items: readonly Json[]): Json[] {
+  const seen = new Set(before.map((item) => JSON.stringify(item)));
+  const added = items.filter((item) => !seen.has(JSON.stringify(item)) && seen.add(JSON.stringify(item)));
+  return [...before, ...added];
+}
+
+interface KeyedList {
+  readonly key: string;
+  readonly inner: Type | undefined;
+  readonly name: string;
+}
+
+/** Items that are there keep their places, new ones come behind. */
+function mergeByKey(before: readonly Json[], items: readonly Json[], { key, inner, name }: KeyedList): Json[] {
+  const merged: (Json | undefined)[] = [...before];
+  const places = new Map<Json | undefined, number>();
+  for (const [at, item] of before.entries()) if (isJsonObject(item) && !places.has(item[key])) places.set(item[key], at);
   for (const item of items) {
-    if (key === '') {
-      if (!merged.some((each) => equalValues(each, item))) merged.push(item);
-      continue;
-    }
     if (!isJsonObject(item) || item[key] === undefined)
-      throw badRequest(`cannot patch: an item of ${field?.name} needs its ${key}, by which it is found`);
-    const at = merged.findIndex((each) => isJsonObject(each) && each[key] === item[key]);
-    const present = merged[at];
+      throw badRequest(`cannot patch: an item of ${name} needs its ${key}, by which it is found`);
+    const at = places.get(item[key]);
+    const present = at === undefined ? undefined : merged[at];
     const next = mergeObject(inner, isJsonObject(present) ? present : {}, item);
-    if (next === undefined) merged.splice(at, at < 0 ? 0 : 1);
-    else if (at < 0) merged.push(next);
-    else merged[at] = next;
+    if (at !== undefined) merged[at] = next;
+    else if (next !== undefined) places.set(item[key], merged.push(next) - 1);
   }
-  return merged;
+  return merged.filter((item) => item !== undefined);
 }
 
 function withoutDirective(item: JsonObject): JsonObject {

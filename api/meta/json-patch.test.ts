@@ -71,6 +71,13 @@ describe('a JSON patch (RFC 6902)', () => {
     expect('x' in {}).toBe(false);
   });
 
+  it('does not grow without end', () => {
+    const doubling = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }));
+    expect(() => apply({ a: 1 }, ...doubling)).toThrow('the copies are too large');
+    const many = Array.from({ length: 10_001 }, () => ({ op: 'remove', path: '/a' }));
+    expect(() => parseJsonPatch(many)).toThrow('more than 10000 operations');
+  });
+
   it('is a list of objects', () => {
     expect(() => parseJsonPatch({})).toThrow('a JSON patch is a list of operations');
     expect(() => parseJsonPatch([1])).toThrow('operation 0: is no object');

@@ -2,6 +2,11 @@ import { badRequest } from '../errors/constructors.ts';
 import { equalValues } from './equal.ts';
 import { isJsonObject, type Json, setMember } from './merge-patch.ts';
 
+/** Far more than a person or a controller sends. */
+const maxOperations = 10_000;
+/** What copies may add up to, in characters of JSON: each may double the object. An object has at most 1 MiB. */
+const maxCopied = 3 * 1024 * 1024;
+
 /** One operation of RFC 6902. */
 export type JsonPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: Json }
@@ -11,6 +16,7 @@ export type JsonPatchOperation =
 /** Reads a list of operations; throws INVALID_ARGUMENT that names the operation by its number. */
 export function parseJsonPatch(patch: Json): JsonPatchOperation[] {
   if (!Array.isArray(patch)) throw badRequest('cannot patch: a JSON patch is a list of operations');
+  if (patch.length > maxOperations) throw badRequest(`cannot patch: more than ${maxOperations} operations`);
   return patch.map((each, at) => {
     const wrong = (why: string): Error => badRequest(`cannot patch: operation ${at}: ${why}`);
     if (!isJsonObject(each)) throw wrong('is no object');
@@ -37,8 +43,11 @@ export function parseJsonPatch(patch: Json): JsonPatchOperation[] {
 /** Does all operations in order on a copy. Throws INVALID_ARGUMENT for a path that is not there and a test that fails. */
 export function applyJsonPatch(target: Json, operations: readonly JsonPatchOperation[]): Json {
   let result = structuredClone(target);
+  let copied = 0;
   operations.forEach((operation, at) => {
     try {
+      if (operation.op === 'copy') copied += JSON.stringify(read(result, operation.from)).length;
+      if (copied > maxCopied) throw new Error('the copies are too large');
       result = applyOne(result, operation);
     } catch (error) {
       throw badRequest(`cannot patch: operation ${at} (${operation.op} ${operation.path}): ${(error as Error).message}`);

@@ -6,7 +6,7 @@ import { parseDuration } from '../duration.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../targets.ts';
-import { type DryRun, withManifestFlags, withWriteFlags } from '../write-options.ts';
+import { type DryRun, dryRunNotes, withDryRunFlag, withManifestFlags } from '../write-options.ts';
 
 interface DeleteFlags extends TargetFlags {
   readonly gracePeriod?: number;
@@ -40,9 +40,9 @@ export function registerDelete(program: Command): void {
     .option('--ignore-not-found', 'an object that does not exist is fine')
     .option('--no-wait', 'return when the deletion is accepted')
     .option('--timeout <duration>', 'wait no longer than this; 0s waits on')
+    .addOption(new Option('-o, --output <format>', 'print names only').choices(['name']))
     .action(async (words: string[], flags: DeleteFlags, command: Command) => {
       const options = deleteOptionsOf(flags, command.getOptionValueSource('cascade') !== 'default');
-      if (flags.output !== undefined && flags.output !== 'name') throw badRequest(`delete prints names only: -o name`);
       const timeoutMs = flags.timeout === undefined ? 0 : parseDuration(flags.timeout);
       await withSession(command, async (session) => {
         const { targets, failed, selected } = await findTargets(session, words, flags, 'delete');
@@ -57,7 +57,7 @@ export function registerDelete(program: Command): void {
       });
     });
   withManifestFlags(command, 'delete what these manifests name');
-  withWriteFlags(command);
+  withDryRunFlag(command);
 }
 
 function parseGracePeriod(text: string): number {
@@ -96,7 +96,7 @@ async function deleteAll(
   const accepted: Accepted[] = [];
   let failed = 0;
   const verb = options.gracePeriodSeconds === 0 ? 'force deleted' : 'deleted';
-  const note = { none: '', client: ' (dry run)', server: ' (server dry run)' }[flags.dryRun ?? 'none'];
+  const note = dryRunNotes[flags.dryRun ?? 'none'];
   for (const target of targets) {
     const { kind, key } = target;
     try {

@@ -58,11 +58,12 @@ export function registerGet(program: Command): void {
       const output = parseOutput(flags.output ?? 'wide');
       const wide = flags.output === 'wide';
       await withSession(command, async (session) => {
-        const wanted = flags.filename ? await fromManifests(session, flags) : parseResourceArguments(words);
+        const { wanted, failed } = await findWanted(session, words, flags);
         const query = { ...flags, wide, prefixed: wanted.length > 1 || isCategory(words[0] ?? '') };
         if (flags.watch || flags.watchOnly) await watchTable(session, wanted, query);
         else if (output.format === 'wide') await showTables(session, wanted, query);
         else await showObjects(session, wanted, query, output);
+        if (failed > 0) throw new ExitWith(1);
       });
     });
   withManifestFlags(command, 'the objects that these manifests name');
@@ -72,11 +73,18 @@ function collectKeys(text: string, before: string[]): string[] {
   return [...before, ...text.split(',').filter(Boolean)];
 }
 
-/** What manifests name, in their order; each document asks for one object. */
-async function fromManifests(session: Session, flags: GetFlags): Promise<ResourceArgument[]> {
-  const { targets, failed } = await findTargets(session, [], flags, 'get');
-  if (failed > 0) throw new ExitWith(1);
-  return groupByKind(targets.map(({ kind, key }) => ({ kind, names: [key.name], namespace: key.namespace })));
+interface Wanted {
+  readonly wanted: readonly ResourceArgument[];
+  /** How many documents of `-f` name no object; each was told on standard error. */
+  readonly failed: number;
+}
+
+/** What the words or the manifests name, in their order; each document asks for one object. */
+async function findWanted(session: Session, words: readonly string[], flags: GetFlags): Promise<Wanted> {
+  if (!flags.filename) return { wanted: parseResourceArguments(words), failed: 0 };
+  const { targets, failed } = await findTargets(session, words, flags, 'get');
+  const named = targets.map(({ kind, key }) => ({ kind, names: [key.name], namespace: key.namespace }));
+  return { wanted: groupByKind(named), failed };
 }
 
 async function showObjects(

@@ -160,6 +160,19 @@ describe('a bad document', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: 'configmap/in-folder created\n' });
   });
 
+  it('does not hide the others from get and delete', async () => {
+    const path = file('some.yaml', [configMap('some'), 'kind: [\n', configMap('more')].join('---\n'));
+    expect((await berth.berth(['apply', '-f', path])).code).toBe(1);
+    for (const [verb, stdout] of [
+      [['get', '-o', 'name'], 'configmap/some\nconfigmap/more\n'],
+      [['delete'], 'configmap "some" deleted\nconfigmap "more" deleted\n'],
+    ] as const) {
+      const outcome = await berth.berth([...verb, '-f', path]);
+      expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code: 1, stdout });
+      expect(outcome.stderr).toContain(`error: ${path}:9: `);
+    }
+  });
+
   it('is deleted all the same when its kind and name can be read', async () => {
     await berth.ok('apply', '-f', file('go.yaml', configMap('go')));
     const path = file('go.yaml', configMap('go').replace('\ndata', '\ndta'));

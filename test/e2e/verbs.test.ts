@@ -46,7 +46,7 @@ describe('create and run', () => {
     expect(await berth.ok('create', 'secret', 'generic', 'token', '--from-literal=t=xyz')).toBe('secret/token created\n');
     expect(await field('secret/token', '{.data.t}')).toBe('eHl6');
     const manifest = await berth.ok('create', 'configmap', 'later', '--from-literal=x=y', '--dry-run=client', '-o', 'yaml');
-    expect(manifest).toBe('apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: later\n  namespace: default\ndata:\n  x: y\n');
+    expect(manifest).toBe('apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: later\n  namespace: default\ndata:\n  x: "y"\n');
     expect(await berth.ok('create', 'namespace', 'later', '--dry-run=server')).toBe('namespace/later created (server dry run)\n');
     expect(await berth.ok('get', 'cm/later', 'namespace/later', '--ignore-not-found')).toBe('');
     expect(await fails('create', 'namespace', 'team')).toBe('error: namespace "team" already exists\n');
