@@ -152,6 +152,17 @@ describe('events', () => {
   });
 });
 
+describe('what needs no server', () => {
+  it('explains fields, and lists kinds and contexts', async () => {
+    const text = await house.berth.ok('explain', 'pod.spec.restartPolicy');
+    expect(text).toMatch(/FIELD: restartPolicy <string>\nENUM:\n +Always\n +OnFailure\n +Never\nSUPPORT: works\n/);
+    expect(text).toContain('whether ended containers start again');
+    expect(await house.berth.ok('api-resources', '-o', 'name')).toContain('pods\nconfigmaps\n');
+    expect(await house.berth.ok('config', 'get-contexts', '--no-headers')).toMatch(/^\* +berth +berth +berth +default\n$/);
+    expect(await house.berth.ok('config', 'view')).toContain('client-key-data: DATA+OMITTED\n');
+  });
+});
+
 /** Runs a shell in which `berth` is the built command line; `$BERTH_CONFIG` leads it to this installation. */
 async function shell(name: string, args: readonly string[], text: string): Promise<string[]> {
   const file = join(folder, `complete.${name}`);
