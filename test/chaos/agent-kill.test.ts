@@ -168,3 +168,62 @@ it('exactly one copy of each container, and nothing left of those that went, how
   });
   process.stdout.write(`before: ${countsOf(before)}\nafter:  ${countsOf(after)}\n`);
 });
+
+it('what ended while the agent was dead is told when it is back, and made good', async () => {
+  const plain = (name: string, restartPolicy: string): Pod => ({
+    metadata: { namespace, name },
+    spec: {
+      restartPolicy,
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: 'main', image, command: ['sh', '-c', stay], imagePullPolicy: 'IfNotPresent' }],
+    },
+  });
+  const get = (name: string) => client.pods.get({ namespace, name });
+  const until = (name: string, what: string, test: (pod: Pod) => boolean) =>
+    eventually(`pod ${name} ${what}`, async () => {
+      const pod = await get(name);
+      if (test(pod)) return pod;
+      throw new Error(JSON.stringify(pod.status));
+    });
+  const kept = { restarts: 'Always', ends: 'Never', loses: 'Always', untouched: 'Always' };
+  for (const [name, policy] of Object.entries(kept)) await client.pods.create(plain(name, policy));
+  for (const name of Object.keys(kept)) await until(name, 'is ready', isReady);
+  const running = await containersOf(nodeName);
+  const idOf = (pod: string, container: string) =>
+    running.find((each) => each.pod === pod && each.container === container)?.id ?? 'none';
+
+  await agent.kill();
+  const killed = [idOf('restarts', 'main'), idOf('ends', 'main'), idOf('loses', 'POD')];
+  expect((await run('docker', ['kill', ...killed])).code).toBe(0);
+  agent = startAgent(dataDir, address, nodeName);
+
+  const ended = { exitCode: 137, reason: 'Error', containerID: `docker://${idOf('restarts', 'main')}` };
+  const restarted = await until('restarts', 'was restarted', (pod) => pod.status?.containerStatuses?.[0]?.restartCount === 1);
+  expect(restarted.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject(ended);
+  const failed = await until('ends', 'has failed', (pod) => pod.status?.phase === 'Failed');
+  expect(failed.status?.containerStatuses?.[0]).toMatchObject({
+    restartCount: 0,
+    state: { terminated: { exitCode: 137, reason: 'Error', containerID: `docker://${idOf('ends', 'main')}` } },
+  });
+  const moved = await until('loses', 'runs in a new sandbox', (pod) => {
+    return isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1;
+  });
+  expect(moved.status?.podIP).toBeTruthy();
+  const untouched = await get('untouched');
+  expect(untouched.status?.containerStatuses?.[0]).toMatchObject({
+    restartCount: 0,
+    containerID: `docker://${idOf('untouched', 'main')}`,
+  });
+  await eventually('every container runs once', async () => {
+    const alive = (await containersOf(nodeName)).filter((each) => each.state === 'running');
+    const there = alive.map((each) => `${each.pod}/${each.container}`).sort();
+    expect(there).toEqual(['loses', 'restarts', 'untouched'].flatMap((pod) => [`${pod}/POD`, `${pod}/main`]));
+    return true;
+  });
+  await Promise.all(Object.keys(kept).map((name) => remove(name)));
+  await eventually('all pods are gone', async () => ((await pods()).length === 0 ? true : undefined));
+  await eventually('the machine is as it was', async () => {
+    expect(await account()).toEqual(before);
+    return true;
+  });
+});
