@@ -14,6 +14,7 @@ export interface EngineStart {
 export interface PrivateEngine {
   /** For DOCKER_HOST. */
   readonly host: string;
+  /** Returns when it answers; at once when it runs already. */
   start(options: EngineStart): Promise<void>;
   /** Ends it and returns when it has ended; with SIGKILL its containerd ends too, the containers' shims do not. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
@@ -46,7 +47,10 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
     return must('docker', '--host', host, ...args);
   }
 
+  const runs = () => engine !== undefined && engine.exitCode === null && engine.signalCode === null;
+
   async function start({ liveRestore }: EngineStart): Promise<void> {
+    if (runs()) return;
     // A killed engine leaves its pid file, and the number may be somebody else's by now.
     rmSync(join(folder, 'pid'), { force: true });
     const flags = [
@@ -67,7 +71,7 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
   }
 
   async function stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    if (engine === undefined || engine.exitCode !== null || engine.signalCode !== null) return;
+    if (engine === undefined || !runs()) return;
     const ended = once(engine, 'exit');
     engine.kill(signal);
     await ended;
