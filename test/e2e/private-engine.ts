@@ -60,6 +60,9 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
       `--host=${host}`,
       `--live-restore=${liveRestore}`,
       '--bip=10.213.0.1/24',
+      // On a machine with a containerd of the system's the engine uses that one: there its containers must not be among the others'.
+      `--containerd-namespace=${network}`,
+      `--containerd-plugins-namespace=${network}-plugins`,
     ];
     const shell = 'log=$1; shift; exec "$@" >>"$log" 2>&1';
     const child = spawn('sh', ['-c', shell, 'sh', log, ...enter, 'dockerd', ...flags], { stdio: 'ignore', detached: true });
@@ -81,7 +84,7 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
     const ids = (await run('docker', ['--host', host, 'ps', '-aq'])).stdout.split('\n').filter(Boolean);
     if (ids.length > 0) await run('docker', ['--host', host, 'rm', '-f', '-v', ...ids]);
     await stop('SIGTERM');
-    await killRest(folder, root);
+    await killRest([folder, network], root);
     const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
     const below = mounts.map((line) => line.split(' ')[1] ?? '').filter((path) => path.startsWith(`${folder}/`));
     for (const path of below.toReversed()) await run('umount', ['-l', path]);
@@ -103,14 +106,14 @@ export async function copyImage(engine: PrivateEngine, image: string): Promise<v
   if (code !== 0) throw new Error(`copy image ${image}: ended with ${code}`);
 }
 
-/** What a test that failed half-way leaves: containerd and shims, known by their folder, and containers, known by their cgroup. */
-async function killRest(folder: string, root: string): Promise<void> {
+/** What a test that failed half-way leaves: containerd and shims, known by their words, and containers, known by their cgroup. */
+async function killRest(names: readonly string[], root: string): Promise<void> {
   const containers = namesIn(join(root, 'containers'));
   const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const mine = pids.filter((pid) => {
     const [words, cgroup] = [read(`/proc/${pid}/cmdline`), read(`/proc/${pid}/cgroup`)];
     const program = link(`/proc/${pid}/exe`);
-    const isEngine = /\/(dockerd|containerd[^/]*|docker-proxy)$/.test(program) && words.includes(folder);
+    const isEngine = /\/(dockerd|containerd[^/]*|docker-proxy)$/.test(program) && names.some((name) => words.includes(name));
     return isEngine || containers.some((id) => cgroup.includes(id));
   });
   for (const pid of mine) {
