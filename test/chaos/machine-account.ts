@@ -24,24 +24,27 @@ export interface AccountOptions {
 }
 
 export async function takeAccount({ dataDir, nodeName, hostPorts }: AccountOptions): Promise<Account> {
-  const [containers, networks, endpoints, links, volumes, rules] = await Promise.all([
+  const [containers, networks, endpoints, links, volumes, rules, engineRoots] = await Promise.all([
     containersOf(nodeName),
     lines('docker', 'network', 'ls', '--format', '{{.Name}}'),
     lines('docker', 'network', 'inspect', 'bridge', '--format', '{{range .Containers}}{{println .EndpointID}}{{end}}'),
     lines('ip', '-o', 'link'),
     lines('docker', 'volume', 'ls', '--format', '{{.Name}}'),
     lines('iptables', '-t', 'nat', '-S'),
+    lines('docker', 'info', '--format', '{{.DockerRootDir}}'),
   ]);
-  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+  // Whatever else is mounted on the machine meanwhile is not ours.
+  const roots = [dataDir, '/run/docker', '/var/run/docker', ...engineRoots];
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((path) => roots.some((root) => path.startsWith(`${root}/`)));
   return {
     containers: containers.map(({ pod, container, state }) => `${pod}/${container} ${state}`).sort(),
     networks,
     endpoints,
     links: links.flatMap((line) => /^\d+: (veth[^@:]*)/.exec(line)?.[1] ?? []),
-    mounts: mounts
-      .map((line) => line.split(' ')[1] ?? '')
-      .filter(Boolean)
-      .sort(),
+    mounts: mounts.sort(),
     volumes,
     folders: namesIn(join(dataDir, 'node', nodeName, 'pods')),
     ports: [...rules, ...proxies()].filter((line) => hostPorts.some((port) => line.includes(` ${port} `))),

@@ -8,12 +8,13 @@ import { freePort } from '../e2e/installation.ts';
 import { type BerthProcess, connectAdmin, startServer } from './processes.ts';
 import { type Chance, createChance } from './random.ts';
 
-const rounds = 16;
+const rounds = 12;
 const writers = 12;
 /** Some rounds die before the first write, some in the middle of many. */
 const longestLifeMs = 1_500;
 /** Fewer would mean that the server was hardly ever written to. */
 const fewestWrites = 200;
+
 let dataDir: string;
 let address: string;
 let server: BerthProcess | undefined;
