@@ -1,63 +1,72 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { checkMs, collectWhenIdle, createIdleJudge } from './idle-collection.ts';
+import { type Collector, checkMs, collectWhenIdle } from './idle-collection.ts';
 
-describe('the judge of idleness', () => {
-  it('is due once after work has ended, and not before', () => {
-    const isDue = createIdleJudge(0);
-    expect([5_000, 12_000, 12_100, 12_200, 12_300].map(isDue)).toEqual([false, false, true, false, false]);
-  });
+const megabyte = 1024 * 1024;
 
-  it('is due after the start, which is work too', () => {
-    const isDue = createIdleJudge(900);
-    expect([950, 1_000].map(isDue)).toEqual([true, false]);
-  });
+/** A process whose figures the test sets. */
+class Process implements Collector {
+  cpu = 500;
+  heap = 10 * megabyte;
+  collected = 0;
+  cpuMs = () => this.cpu;
+  heapBytes = () => this.heap;
+  collect = () => {
+    this.collected++;
+    this.cpu += 5_000;
+    this.heap = 12 * megabyte;
+  };
+}
 
-  it('is never due while little is done for ever', () => {
-    const isDue = createIdleJudge(0);
-    isDue(100);
-    expect(Array.from({ length: 10 }, (_, index) => isDue(100 + index * 900))).not.toContain(true);
-  });
+let stop: AbortController;
+let process: Process;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  stop = new AbortController();
+  process = new Process();
+});
+afterEach(() => {
+  stop.abort();
+  vi.useRealTimers();
 });
 
 describe('collecting when idle', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  it('collects after work, does not take its own time for work, and stops with the signal', () => {
-    const stop = new AbortController();
-    let cpu = 0;
-    let collected = 0;
-    collectWhenIdle(stop.signal, {
-      cpuMs: () => cpu,
-      collect() {
-        collected++;
-        cpu += 5_000;
-      },
-    });
-    cpu = 8_000;
-    vi.advanceTimersByTime(checkMs);
-    expect(collected).toBe(0);
+  it('waits until work has ended, collects once, and again after more work', () => {
+    collectWhenIdle(stop.signal, process);
+    for (let check = 0; check < 3; check++) {
+      process.cpu += 4_000;
+      process.heap += 10 * megabyte;
+      vi.advanceTimersByTime(checkMs);
+    }
+    expect(process.collected).toBe(0);
     vi.advanceTimersByTime(10 * checkMs);
-    expect(collected).toBe(1);
-    cpu += 8_000;
-    vi.advanceTimersByTime(2 * checkMs);
-    expect(collected).toBe(2);
-    cpu += 8_000;
-    stop.abort();
+    expect(process.collected).toBe(1);
+    process.heap += 10 * megabyte;
     vi.advanceTimersByTime(10 * checkMs);
-    expect(collected).toBe(2);
+    expect(process.collected).toBe(2);
   });
 
-  it('collects for real: what was dropped is gone from the heap', () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const stop = new AbortController();
-    let dropped: WeakRef<object> | undefined = new WeakRef({ large: new Array(1_000_000).fill('x') });
+  it('leaves a heap alone that has hardly grown', () => {
+    collectWhenIdle(stop.signal, process);
+    process.heap += 7 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collected).toBe(0);
+  });
+
+  it('ends with the signal', () => {
+    collectWhenIdle(stop.signal, process);
+    process.heap += 20 * megabyte;
+    stop.abort();
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collected).toBe(0);
+  });
+
+  it('frees what the process itself has dropped', async () => {
     collectWhenIdle(stop.signal);
-    return new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      vi.advanceTimersByTime(2 * checkMs);
-      expect(dropped?.deref()).toBeUndefined();
-      stop.abort();
-      dropped = undefined;
-    });
+    const dropped = new WeakRef({ large: Array.from({ length: 1_000_000 }, (_, index) => ({ index })) });
+    // A WeakRef holds its target until the turn has ended.
+    await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(2 * checkMs);
+    expect(dropped.deref()).toBeUndefined();
   });
 });

@@ -1,45 +1,37 @@
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** What a process measures of itself, and what it does about it. */
 export interface Collector {
   /** Processor time so far, in milliseconds. */
   cpuMs(): number;
+  /** Memory that the heap holds, garbage included. */
+  heapBytes(): number;
   /** Collects the whole heap and gives unused memory back. Blocks for some 50 ms. */
   collect(): void;
 }
 
 /** How often it is looked whether work has ended. */
 export const checkMs = 20_000;
-/** A twentieth of a core: heartbeats, lists of the engine and what they cost stay far below, anything that makes garbage is above. */
-const busyMs = checkMs / 20;
+/** A tenth of a core: heartbeats and lists of the engine stay far below; a pause of 50 ms is not for a process that has something to do. */
+const quietMs = checkMs / 10;
+/** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
+const worthBytes = 8 * 1024 * 1024;
 
 /**
- * Says at each check whether to collect now: once after work, when none has followed. V8 collects when memory grows, so a process that
- * has done its work and only ticks keeps the garbage of its busiest minute, several times what it needs.
+ * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that has done its work
+ * and only ticks would keep the garbage of its busiest minute, as much again as it needs. Does not keep the process alive.
  */
-export function createIdleJudge(cpuMs: number): (cpuMs: number) => boolean {
-  let last = cpuMs;
-  // The start is work too.
-  let worked = true;
-  return (now) => {
-    const busy = now - last > busyMs;
-    last = now;
-    const due = worked && !busy;
-    worked = busy;
-    return due;
-  };
-}
-
-/** Collects the garbage of work that has ended, until aborted. Does not keep the process alive. */
 export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Collector()): void {
-  const isDue = createIdleJudge(collector.cpuMs());
-  let own = 0;
+  let cpuMs = collector.cpuMs();
+  let heapBytes = collector.heapBytes();
   const timer = setInterval(() => {
-    const before = collector.cpuMs();
-    if (!isDue(before - own)) return;
-    collector.collect();
-    own += collector.cpuMs() - before;
+    const isQuiet = collector.cpuMs() - cpuMs <= quietMs;
+    if (isQuiet && collector.heapBytes() - heapBytes > worthBytes) {
+      collector.collect();
+      heapBytes = collector.heapBytes();
+    }
+    cpuMs = collector.cpuMs();
   }, checkMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
@@ -52,6 +44,7 @@ function v8Collector(): Collector {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1000;
     },
+    heapBytes: () => getHeapStatistics().total_physical_size,
     collect() {
       gc ??= exposedGc();
       gc();
