@@ -211,6 +211,26 @@ describe('replace', () => {
   });
 });
 
+describe('a pod that cannot be changed in place', () => {
+  const fixed = (seconds: number): string =>
+    file(
+      'fixed.yaml',
+      `apiVersion: v1\nkind: Pod\nmetadata:\n  name: fixed\nspec:\n  terminationGracePeriodSeconds: 1\n  containers:\n  - name: c\n    image: berth/busybox\n    command: [sleep, "${seconds}"]\n`,
+    );
+
+  it('is refused with the line and what helps, and that helps', async () => {
+    await berth.ok('apply', '-f', fixed(3600));
+    const path = fixed(7200);
+    const stderr = await fails('apply', '-f', path);
+    expect(stderr).toContain(`error: ${path}:10: spec.containers[0].command`);
+    expect(stderr).toContain('berth replace --force -f FILE');
+    expect(await berth.ok('replace', '--force', '-f', path)).toBe('pod/fixed replaced\n');
+    await berth.ok('wait', 'pod/fixed', '--for=condition=Ready', '--timeout=120s');
+    expect(await field('pod/fixed', '{.spec.containers[0].command[1]}')).toBe('7200');
+    await berth.ok('delete', 'pod', 'fixed', '--now');
+  });
+});
+
 describe('wait', () => {
   it('waits for fields, for creation, and gives up in time', async () => {
     expect(await berth.ok('wait', 'pod/web', 'pod/db', '--for=jsonpath={.status.phase}=Running')).toBe(

@@ -5,7 +5,8 @@ import { equalValues, firstDifference } from '../../meta/equal.ts';
 import { checkIp, type Violations } from '../checks.ts';
 
 const CHANGEABLE =
-  "a pod's spec cannot change, but for containers' images, activeDeadlineSeconds, and tolerations added or their seconds";
+  "a pod's spec cannot change, but for containers' images, activeDeadlineSeconds, and tolerations added or their seconds; " +
+  'for anything else make the pod anew, e.g. with "berth replace --force -f FILE"';
 
 /** What an update may do to a pod: nearly nothing, because its containers run already. */
 export function validatePodUpdate(next: Pod, previous: Pod): FieldViolation[] {
