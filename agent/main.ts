@@ -14,7 +14,6 @@ import { createNodeReporter } from './node/node-reporter.ts';
 import { type AgentPorts, openPorts } from './ports.ts';
 import { createStatusWriter } from './status/status-writer.ts';
 import { runSyncLoop } from './sync-loop.ts';
-import { runTunnel } from './tunnel/tunnel.ts';
 import { packageVersion } from './version.ts';
 import { untilSandboxImage, type Wiring, wireWorkers } from './wiring.ts';
 
@@ -63,7 +62,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
 
 async function serve(wiring: Wiring & { readonly dataDir: string }, signal: AbortSignal, stop: () => void): Promise<void> {
   const { client, nodeName, logger, clock, ports, nodeDir } = wiring;
-  const { runtime, images, usage, inventory, access, volumes } = ports;
+  const { runtime, images, usage, inventory, access, dialer, volumes } = ports;
   const holder = holderIdentity(inventory.nodeInfo.machineID ?? '', nodeDir);
   const lease = createNodeLease({
     client: client.leases,
@@ -98,14 +97,14 @@ async function serve(wiring: Wiring & { readonly dataDir: string }, signal: Abor
     clock,
     logger,
   });
+  const tunnel = { client: client.tunnel, access, dialer, get: workers.get, nodeName, clock, logger };
   const loops = [
     lease.run(signal),
     reporter.register(signal).then(() => reporter.run(signal)),
     pods.run(signal),
     status.run(signal),
-    runTunnel({ client: client.tunnel, access, get: workers.get, nodeName, clock, logger }, signal),
     untilSandboxImage(wiring, signal).then(() =>
-      runSyncLoop({ runtime, workers, pods, volumes, objects, clock, logger }, signal),
+      runSyncLoop({ runtime, workers, pods, volumes, objects, tunnel, clock, logger }, signal),
     ),
   ];
   // One that fails for good ends them all, in order.

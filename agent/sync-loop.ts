@@ -8,6 +8,7 @@ import { mountsObjects } from './config/objects.ts';
 import { isAlive } from './pod/observation.ts';
 import type { PodWorkers } from './pod/pod-workers.ts';
 import type { ContainerRuntime } from './runtime/runtime.ts';
+import { runTunnel, type TunnelOptions } from './tunnel/tunnel.ts';
 import type { Volumes } from './volumes/volumes.ts';
 
 export interface SyncLoopOptions {
@@ -16,6 +17,7 @@ export interface SyncLoopOptions {
   readonly pods: Pick<Informer<Pod>, 'addHandler' | 'waitForSync' | 'lister'>;
   readonly volumes: Pick<Volumes, 'listPods' | 'removePodVolumes' | 'ensureVolumes' | 'podDir'>;
   readonly objects: ObjectSource;
+  readonly tunnel: TunnelOptions;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -51,6 +53,8 @@ export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal)
     logger.info({ pods: pods.lister.list().length }, 'the agent is in sync');
     await Promise.all([
       workers.run(signal),
+      // Not before it is known what runs: a log that goes on after this agent's restart must find its container.
+      runTunnel(options.tunnel, signal),
       every(relistMs, () => relist(options), signal, clock),
       every(refreshMs, () => refreshVolumes(options), signal, clock),
       sweepVolumes(options),

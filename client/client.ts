@@ -1,15 +1,8 @@
-import type {
-  Open,
-  Pod,
-  PodExecOptions,
-  PodExecRequest,
-  PodExecResponse,
-  PodLogOptions,
-  PodLogsResponse,
-} from '../api/generated/types.ts';
+import type { Open, Pod, ServeRequest, ServeResponse } from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { ObjectsClient } from './objects-client.ts';
+import type { PodStreams } from './pod-streams.ts';
 import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
 
 /** Where the API server is and who is calling. */
@@ -34,34 +27,9 @@ export interface BindTarget extends ObjectKey {
   readonly uid?: string | undefined;
 }
 
-export interface PodClient extends ResourceClient<Pod> {
+export interface PodClient extends ResourceClient<Pod>, PodStreams {
   /** Assigns the pod to the node, once. ABORTED: it is bound already, is another pod, or does not fit on the node any more. */
   bind(target: BindTarget, nodeName: string, call?: CallOptions): Promise<Pod>;
-  /** What the container wrote, piece by piece; with `follow` until it ends or the call is aborted. Reads no faster than the caller. */
-  logs(key: ObjectKey, options?: PodLogOptions, call?: CallOptions): AsyncIterable<Buffer>;
-  /** Runs a command in a running container. Reads and writes no faster than the other side. */
-  exec(key: ObjectKey, options: PodExecOptions, call?: CallOptions): ExecStream;
-}
-
-/** A command that runs in a container. Whoever started it reads `output` to its end, or closes. */
-export interface ExecStream {
-  /** Input of the command; resolves when there is room for more. */
-  write(data: Uint8Array): Promise<void>;
-  /** The input has ended; the output goes on. */
-  closeInput(): void;
-  /** The terminal's new size in characters. */
-  resize(width: number, height: number): void;
-  /** Output as it comes, until the command ends. May be read once; leaving the loop early closes. Throws ApiError on failure. */
-  output(): AsyncIterable<ExecOutput>;
-  /** The command's exit code, known when `output` has been read to its end; throws CANCELLED when that was not waited for. */
-  exitCode(): Promise<number>;
-  /** Ends the call, also in the middle; the command loses its terminal. */
-  close(): void;
-}
-
-export interface ExecOutput {
-  readonly stream: 'stdout' | 'stderr';
-  readonly data: Buffer;
 }
 
 /** The agent's side of how the API server reaches a node. Used by agents only. */
@@ -82,13 +50,13 @@ export interface TunnelControl {
   refuse(streamId: string, error: unknown): Promise<void>;
 }
 
-/** One log or one command, with flow control from end to end. */
+/** One log, command, connection or copy, with flow control from end to end. */
 export interface TunnelStream {
   /**
-   * What the user sends to a command. Ends with the user's side; throws CANCELLED when the user has gone. Leaving the loop early
-   * throws the rest away; writing goes on.
+   * What the user sends, as frames of one kind. Ends with the user's side; throws CANCELLED when the user has gone. Leaving the loop
+   * early throws the rest away; writing goes on.
    */
-  input(): AsyncIterable<PodExecRequest>;
+  input<K extends keyof ServeResponse>(kind: K): AsyncIterable<NonNullable<ServeResponse[K]>>;
   /** Sends a piece; resolves when there is room for more. Throws when the user has gone. */
   write(frame: TunnelFrame): Promise<void>;
   /** Says that the stream failed, as its last frame, and ends it. */
@@ -99,7 +67,8 @@ export interface TunnelStream {
   readonly closed: AbortSignal;
 }
 
-export type TunnelFrame = { readonly logs: PodLogsResponse } | { readonly exec: PodExecResponse };
+/** One of what the agent sends; its name, its errors and its end have methods of their own. */
+export type TunnelFrame = Omit<ServeRequest, 'streamId' | 'error'>;
 
 /** Everything a program needs to talk to the API server, over one connection that is made with the first call and made again when it breaks. */
 export interface Client {

@@ -10,8 +10,6 @@ export type {
   BindTarget,
   Client,
   ConnectOptions,
-  ExecOutput,
-  ExecStream,
   PodClient,
   TunnelClient,
   TunnelControl,
@@ -36,11 +34,13 @@ export {
 export { type ConfigFile, emptyConfig } from './config-file.ts';
 export { connect } from './connect.ts';
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions, type EventType } from './events.ts';
+export { type FollowLogsOptions, followLogs } from './follow-logs.ts';
 export type { IndexFunction, Lister } from './indexer.ts';
 export { createInformer, type Informer, type InformerHandler, type InformerOptions } from './informer.ts';
 export { type Listing, listAll } from './list-all.ts';
 export { type Logger, stderrLogger } from './logger.ts';
 export type { ObjectChange, ObjectPage, ObjectsClient, ObjectWriteOptions, TableChange, TablePage } from './objects-client.ts';
+export type { AttachStream, ExecOutput, ExecStream, LogKey, PodStreams, PortForwardStream } from './pod-streams.ts';
 export { referenceTo } from './reference.ts';
 export { createReflector, type Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
 export type {

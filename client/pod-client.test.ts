@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { isCancelled, isUnavailable } from '../api/errors/index.ts';
 import { type Script, type ScriptedStream, startScriptedServer } from '../test/fakes/scripted-server.ts';
-import type { ExecStream } from './client.ts';
 import { connect } from './connect.ts';
+import type { ExecStream } from './pod-streams.ts';
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {

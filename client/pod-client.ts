@@ -1,75 +1,141 @@
-import { unavailable } from '../api/errors/index.ts';
-import type { Pod, PodExecOptions, PodExecRequest, PodExecResponse, PodLogsResponse } from '../api/generated/types.ts';
+import { internal, unavailable } from '../api/errors/index.ts';
+import type {
+  FileStat,
+  Pod,
+  PodAttachRequest,
+  PodAttachResponse,
+  PodExecRequest,
+  PodExecResponse,
+  PodFilesOptions,
+  PodLogsResponse,
+  PodPortForwardRequest,
+  PodPortForwardResponse,
+  PodReadFilesResponse,
+  PodWriteFilesRequest,
+  PodWriteFilesResponse,
+} from '../api/generated/types.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import { cancelled } from './call-errors.ts';
-import type { BindTarget, ExecOutput, ExecStream, PodClient } from './client.ts';
+import type { BindTarget, PodClient } from './client.ts';
 import type { Connection, Method } from './connection.ts';
 import type { Duplex } from './duplex.ts';
 import { createKindClient } from './kind-client.ts';
+import type { ExecStream } from './pod-streams.ts';
+import { createPortForwardStream } from './port-forward-stream.ts';
 import type { CallOptions, ObjectKey } from './resource-client.ts';
+import { asBuffer, createTerminalStream } from './terminal-stream.ts';
+
+const method = (name: string, request = `Pod${name}Request`, response = `Pod${name}Response`): Method => ({
+  path: `/berth.core.v1.Pods/${name}`,
+  request: `berth.core.v1.${request}`,
+  response: `berth.core.v1.${response}`,
+});
 
 const methods = {
-  bind: { path: '/berth.core.v1.Pods/Bind', request: 'berth.core.v1.BindingWriteRequest', response: 'berth.core.v1.Pod' },
-  logs: { path: '/berth.core.v1.Pods/Logs', request: 'berth.core.v1.PodLogsRequest', response: 'berth.core.v1.PodLogsResponse' },
-  exec: { path: '/berth.core.v1.Pods/Exec', request: 'berth.core.v1.PodExecRequest', response: 'berth.core.v1.PodExecResponse' },
-} satisfies Record<string, Method>;
+  bind: method('Bind', 'BindingWriteRequest', 'Pod'),
+  logs: method('Logs'),
+  exec: method('Exec'),
+  attach: method('Attach'),
+  portForward: method('PortForward'),
+  readFiles: method('ReadFiles'),
+  writeFiles: method('WriteFiles'),
+};
 
 /** The client for pods: the standard methods and what is special to them. */
 export function createPodClient(connection: Connection, kind: Kind<Pod>): PodClient {
+  const logResponses: PodClient['logResponses'] = ({ namespace, name, containerID }, options = {}, call) =>
+    connection.stream<PodLogsResponse>(methods.logs, { ...nameOf({ namespace, name }), containerID, options }, call);
+  const openFiles = (key: ObjectKey, options: PodFilesOptions, statOnly: boolean, call?: CallOptions) =>
+    connection.stream<PodReadFilesResponse>(methods.readFiles, { ...nameOf(key), options, statOnly }, call);
   return {
     ...createKindClient(connection, kind),
     bind({ namespace, name, uid }: BindTarget, nodeName: string, call?: CallOptions) {
       const object = { metadata: { namespace, name, uid }, target: { kind: 'Node', apiVersion: 'v1', name: nodeName } };
       return connection.unary<Pod>(methods.bind, { object }, call);
     },
-    async *logs({ namespace, name }: ObjectKey, options = {}, call) {
-      const pieces = connection.stream<PodLogsResponse>(methods.logs, { namespace, name, options }, call);
-      for await (const { data } of pieces) if (data && data.length > 0) yield data;
+    logResponses,
+    async *logs(key, options, call) {
+      for await (const { data } of logResponses(key, options, call)) if (data && data.length > 0) yield data;
     },
-    exec(key, options, call) {
-      return createExecStream(connection.duplex<PodExecRequest, PodExecResponse>(methods.exec, call), key, options);
+    exec: (key, options, call) => openExec(connection.duplex(methods.exec, call), key, { ...nameOf(key), options }),
+    attach: (key, options, call) =>
+      createTerminalStream<PodAttachRequest, PodAttachResponse>(connection.duplex(methods.attach, call), {
+        ...nameOf(key),
+        options,
+      }),
+    portForward(key, port, call) {
+      const duplex = connection.duplex<PodPortForwardRequest, PodPortForwardResponse>(methods.portForward, call);
+      return createPortForwardStream(duplex, { ...nameOf(key), options: { ports: [port] } });
+    },
+    async stat(key, files, call): Promise<FileStat> {
+      for await (const { stat } of openFiles(key, files, true, call)) if (stat) return stat;
+      throw internal(`stat ${files.path ?? ''} in pod "${key.name}": no answer`);
+    },
+    async *readFiles(key, files, call) {
+      for await (const { data } of openFiles(key, files, false, call)) if (data && data.length > 0) yield data;
+    },
+    async writeFiles(key, options, archive, call) {
+      const duplex = connection.duplex<PodWriteFilesRequest, PodWriteFilesResponse>(methods.writeFiles, call);
+      await sendFiles(duplex, { start: { ...nameOf(key), options } }, archive);
     },
   };
 }
 
-function createExecStream(duplex: Duplex<PodExecRequest, PodExecResponse>, key: ObjectKey, options: PodExecOptions): ExecStream {
+function nameOf({ namespace, name }: ObjectKey): { namespace?: string; name: string } {
+  return { ...(namespace && { namespace }), name };
+}
+
+function openExec(
+  duplex: Duplex<PodExecRequest, PodExecResponse>,
+  key: ObjectKey,
+  start: NonNullable<PodExecRequest['start']>,
+): ExecStream {
   const exit = deferred<number>();
   // Whoever does not ask for the exit code must not die of an unhandled rejection.
   exit.promise.catch(() => {});
-  const started = duplex.write({ start: { ...(key.namespace && { namespace: key.namespace }), name: key.name, options } });
-  started.catch(() => {});
-  /** Frames that need no answer; a call that is over tells so in `output`. */
-  const send = (frame: PodExecRequest) => void duplex.write(frame).catch(() => {});
-
-  async function* output(): AsyncGenerator<ExecOutput> {
+  const stream = createTerminalStream(duplex, start, {
+    onFrame: (frame) => frame.exit && exit.resolve(frame.exit.code ?? 0),
+    onEnd: (error) => exit.reject(error ?? unavailable(`exec in pod "${key.name}": the connection ended before the command did`)),
+  });
+  async function* output() {
     try {
-      for await (const frame of duplex.messages()) {
-        if (frame.stdout) yield { stream: 'stdout', data: frame.stdout };
-        else if (frame.stderr) yield { stream: 'stderr', data: frame.stderr };
-        else if (frame.exit) exit.resolve(frame.exit.code ?? 0);
-      }
-      exit.reject(unavailable(`exec in pod "${key.name}": the connection ended before the command did`));
-    } catch (error) {
-      exit.reject(error);
-      throw error;
+      yield* stream.output();
     } finally {
       // Says nothing new unless the loop was left early.
       exit.reject(cancelled(methods.exec));
-      duplex.cancel();
     }
   }
+  return { ...stream, output, exitCode: () => exit.promise };
+}
 
-  return {
-    async write(data) {
-      await started;
-      await duplex.write({ stdin: Buffer.from(data.buffer, data.byteOffset, data.byteLength) });
-    },
-    closeInput: () => send({ stdinClose: {} }),
-    resize: (width, height) => send({ resize: { width, height } }),
-    output,
-    exitCode: () => exit.promise,
-    close: () => duplex.cancel(),
-  };
+/** Sends an archive and waits until it is unpacked; an answer that comes before is the call's error. */
+async function sendFiles(
+  duplex: Duplex<PodWriteFilesRequest, PodWriteFilesResponse>,
+  start: PodWriteFilesRequest,
+  archive: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const answer = (async () => {
+    for await (const { written } of duplex.messages()) if (written) return;
+    throw unavailable('write files: the connection ended before all was written');
+  })();
+  const sending = (async () => {
+    await duplex.write(start);
+    for await (const data of archive) await duplex.write({ data: asBuffer(data) });
+    await duplex.write({ dataEnd: {} });
+  })();
+  try {
+    // What goes wrong with the sending when the call has failed is only a consequence: the answer says why.
+    await Promise.race([
+      answer,
+      sending.then(
+        () => answer,
+        (error) => (duplex.closed.aborted ? answer : Promise.reject(error)),
+      ),
+    ]);
+  } finally {
+    answer.catch(() => {});
+    duplex.cancel();
+  }
 }
 
 function deferred<T>(): { promise: Promise<T>; resolve(value: T): void; reject(error: unknown): void } {

@@ -68,7 +68,7 @@ describe('tunnel', () => {
       },
     });
     const stream = tunnel.serve('s1', stop.signal);
-    for await (const frame of stream.input()) {
+    for await (const frame of stream.input('exec')) {
       await stream.write({ exec: { stdout: frame.stdin! } });
       await stream.write({ exec: { exit: { code: 0 } } });
       stream.end();
@@ -92,7 +92,7 @@ describe('tunnel', () => {
       },
     });
     const stream = tunnel.serve('s1', stop.signal);
-    for await (const _first of stream.input()) {
+    for await (const _first of stream.input('exec')) {
       await stream.write({ exec: { stdout: Buffer.from([0]) } });
       await expect.poll(() => frames).toHaveLength(2);
       break;

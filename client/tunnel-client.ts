@@ -41,8 +41,11 @@ function openStream(connection: Connection, streamId: string, signal: AbortSigna
   duplex.write({ streamId }).catch(() => {});
   return {
     closed: duplex.closed,
-    async *input() {
-      for await (const { exec } of duplex.messages()) if (exec) yield exec;
+    async *input(kind) {
+      for await (const message of duplex.messages()) {
+        const frame = message[kind];
+        if (frame) yield frame;
+      }
     },
     write: (frame) => duplex.write(frame),
     async fail(error) {

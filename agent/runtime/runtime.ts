@@ -153,20 +153,60 @@ export interface ExecOptions {
   readonly stdin: boolean;
 }
 
-/** A command that runs in a container. Reading applies back-pressure; closing kills nothing but the streams. */
-export interface ExecSession {
-  /** Output in order; ends when the command has ended. */
+/** The standard streams of a process. Reading applies back-pressure; closing kills nothing but the streams. */
+export interface AttachSession {
+  /** Output in order; ends when the process has ended. May be read once. */
   output(): AsyncIterable<{ readonly stream: 'stdout' | 'stderr'; readonly data: Uint8Array }>;
+  /** Resolves when the engine has taken the bytes. */
   write(data: Uint8Array): Promise<void>;
   closeInput(): Promise<void>;
+  /** The newest size wins; a process that has not started or has ended is no error. */
   resize(width: number, height: number): Promise<void>;
-  /** The exit code, once `output` has ended. */
-  exitCode(): Promise<number>;
   close(): void;
 }
 
-/** What people do with running containers. */
+/** A command that runs in a container. */
+export interface ExecSession extends AttachSession {
+  /** The exit code, once `output` has ended. */
+  exitCode(): Promise<number>;
+}
+
+export interface AttachOptions {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
+/** What a path in a container is, links followed. */
+export interface FileInfo {
+  readonly name: string;
+  readonly size: number;
+  /** Permissions as in chmod. */
+  readonly mode: number;
+  readonly type: 'file' | 'directory' | 'link' | 'other';
+  /** As whom the container runs: what it writes belongs to them. */
+  readonly owner: { readonly uid: number; readonly gid: number };
+}
+
+/** Files of a container as a tar archive. Whoever has it reads `archive` to its end, leaves the loop, or closes. */
+export interface FileReading {
+  readonly info: FileInfo;
+  archive(): AsyncIterable<Uint8Array>;
+  close(): void;
+}
+
+/**
+ * What people do with running containers. Paths are in the container, with its volumes; a path that is not absolute begins at its working
+ * directory. The engine locks a container while its files are read or written: whoever uses these two bounds how long.
+ */
 export interface ContainerAccess {
   logs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array>;
   exec(id: string, options: ExecOptions, signal: AbortSignal): Promise<ExecSession>;
+  /** Throws `conflict` when input is wanted of a container that was started without. */
+  attach(id: string, options: AttachOptions, signal: AbortSignal): Promise<AttachSession>;
+  stat(id: string, path: string, signal: AbortSignal): Promise<FileInfo>;
+  /** Throws `not-found` when there is no such path. */
+  readFiles(id: string, path: string, signal: AbortSignal): Promise<FileReading>;
+  /** Unpacks a tar archive into a directory. Throws `not-found`, and `invalid` for what is read-only or no directory. */
+  writeFiles(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { badRequest } from '../../api/errors/index.ts';
+import { ApiError, badRequest } from '../../api/errors/index.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { hasEnded, isAlive } from '../pod/observation.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
@@ -24,12 +24,29 @@ function attemptsOf(record: PodRecord, name: string): ObservedContainer[] {
     .sort((a, b) => b.attempt - a.attempt);
 }
 
-/** The container to read: the newest, or the one before it. */
-export function chooseForLogs(record: PodRecord, wanted: string | undefined, previous: boolean): ObservedContainer {
+export interface LogChoice {
+  readonly wanted: string | undefined;
+  readonly previous: boolean;
+  /** One run of the container; empty: not only one. */
+  readonly containerID: string;
+}
+
+/** The container to read: the newest, the one before it, or this one run of it. */
+export function chooseForLogs(record: PodRecord, { wanted, previous, containerID }: LogChoice): ObservedContainer {
   const name = chooseName(record, wanted);
   const pod = record.pod?.metadata?.name ?? '';
   const attempts = attemptsOf(record, name);
   const [newest] = attempts;
+  if (containerID !== '') {
+    const same = attempts.find((container) => container.id === containerID);
+    if (same === undefined)
+      throw new ApiError(
+        'NOT_FOUND',
+        'NotFound',
+        `the run of container "${name}" in pod "${pod}" that was read is no longer kept`,
+      );
+    return same;
+  }
   if (previous) {
     // While a restart is waited for the newest has ended and is the one before the next.
     const before = newest !== undefined && isAlive(newest) ? attempts[1] : (attempts[1] ?? newest);
@@ -43,10 +60,19 @@ export function chooseForLogs(record: PodRecord, wanted: string | undefined, pre
   return newest;
 }
 
-/** The container to run a command in. */
-export function chooseForExec(record: PodRecord, wanted: string | undefined): ObservedContainer {
+/** The container to run a command in or to join. */
+export function chooseRunning(record: PodRecord, wanted: string | undefined): ObservedContainer {
   const name = chooseName(record, wanted);
   const running = attemptsOf(record, name).find((container) => container.state === 'running');
   if (running === undefined) throw badRequest(`container "${name}" in pod "${record.pod?.metadata?.name ?? ''}" is not running`);
   return running;
+}
+
+/** The container whose files are read or written: running or, as long as it is kept, ended. */
+export function chooseForFiles(record: PodRecord, wanted: string | undefined): ObservedContainer {
+  const name = chooseName(record, wanted);
+  const [newest] = attemptsOf(record, name);
+  if (newest === undefined)
+    throw badRequest(`container "${name}" in pod "${record.pod?.metadata?.name ?? ''}" has not started yet`);
+  return newest;
 }

@@ -1,24 +1,22 @@
-import type { PodLogOptions } from '../../api/generated/types.ts';
-import { toDate } from '../../api/meta/time.ts';
+import type { PodLogsRequest } from '../../api/generated/types.ts';
+import { timestamp, toDate } from '../../api/meta/time.ts';
 import type { TunnelStream } from '../../client/client.ts';
-import type { PodRecord } from '../pod/pod-record.ts';
-import type { ContainerAccess } from '../runtime/runtime.ts';
 import { chooseForLogs } from './choose-container.ts';
+import { asBuffer } from './serve-terminal.ts';
+import type { StreamRequest } from './stream-request.ts';
 
-export interface LogsRequest {
-  readonly access: ContainerAccess;
-  readonly record: PodRecord;
-  readonly options: PodLogOptions;
-  readonly nowMs: number;
-}
-
-/** Sends a container's log, no faster than the reader takes it. Throws ApiError or RuntimeError. */
+/** Sends a container's log, no faster than the reader takes it; first which run of it this is. Throws ApiError or RuntimeError. */
 export async function serveLogs(
-  { access, record, options, nowMs }: LogsRequest,
+  { access, record, signal }: StreamRequest,
+  { options = {}, containerID }: PodLogsRequest,
   stream: TunnelStream,
-  signal: AbortSignal,
+  nowMs: number,
 ): Promise<void> {
-  const container = chooseForLogs(record, options.container, options.previous === true);
+  const container = chooseForLogs(record, {
+    wanted: options.container,
+    previous: options.previous === true,
+    containerID: containerID ?? '',
+  });
   const since = options.sinceSeconds === undefined ? undefined : new Date(nowMs - options.sinceSeconds * 1000);
   const wanted = {
     follow: options.follow === true,
@@ -27,7 +25,6 @@ export async function serveLogs(
     timestamps: options.timestamps === true,
     limitBytes: options.limitBytes,
   };
-  for await (const data of access.logs(container.id, wanted, signal)) {
-    await stream.write({ logs: { data: Buffer.from(data.buffer, data.byteOffset, data.byteLength) } });
-  }
+  await stream.write({ logs: { containerID: container.id, openedAt: timestamp(new Date(nowMs)) } });
+  for await (const data of access.logs(container.id, wanted, signal)) await stream.write({ logs: { data: asBuffer(data) } });
 }

@@ -1,19 +1,23 @@
-import { notFound } from '../../api/errors/index.ts';
+import { badRequest, exhausted, unavailable } from '../../api/errors/index.ts';
 import type { Open } from '../../api/generated/types.ts';
 import { linkAbort, onAbort } from '../../client/abort.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import type { TunnelClient, TunnelStream } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
+import type { PodDialer } from '../machine/pod-dialer.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import type { ContainerAccess } from '../runtime/runtime.ts';
-import { serveExec } from './serve-exec.ts';
+import { serveReadFiles, serveWriteFiles } from './serve-files.ts';
 import { serveLogs } from './serve-logs.ts';
+import { servePortForward } from './serve-port-forward.ts';
+import { serveAttach, serveExec } from './serve-terminal.ts';
 import { toApiError } from './stream-errors.ts';
 
 export interface TunnelOptions {
   readonly client: TunnelClient;
   readonly access: ContainerAccess;
+  readonly dialer: PodDialer;
   get(podUid: string): PodRecord | undefined;
   readonly nodeName: string;
   readonly clock: Clock;
@@ -33,8 +37,10 @@ export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Pr
       for await (const open of control.requests()) {
         backoff.reset();
         if (streams.size >= maxStreams) {
-          const refusal = new Error(`node "${options.nodeName}" serves ${maxStreams} streams already: try again later`);
-          control.refuse(open.streamId ?? '', toApiError(refusal)).catch(() => {});
+          const refusal = exhausted(
+            `node "${options.nodeName}" serves ${maxStreams} streams already: close some or try again later`,
+          );
+          control.refuse(open.streamId ?? '', refusal).catch(() => {});
         } else void serve(options, open, streams, signal);
       }
     } catch (err) {
@@ -63,11 +69,24 @@ async function serve(options: TunnelOptions, open: Open, streams: Set<string>, s
 }
 
 async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStream, signal: AbortSignal): Promise<void> {
+  const { access, clock } = options;
   const record = options.get(open.podUid ?? '');
-  const request = open.logs ?? open.exec;
-  if (record === undefined) throw notFound({ kind: 'Pod', namespace: request?.namespace ?? '', name: request?.name ?? '' });
-  const nowMs = options.clock.now();
-  if (open.logs !== undefined)
-    await serveLogs({ access: options.access, record, options: open.logs.options ?? {}, nowMs }, stream, signal);
-  else await serveExec({ access: options.access, record, options: open.exec?.options ?? {} }, stream, signal);
+  if (record === undefined) throw unknownPod(open);
+  const request = { access, record, signal };
+  if (open.logs) await serveLogs(request, open.logs, stream, clock.now());
+  else if (open.exec) await serveExec(request, open.exec.options ?? {}, stream);
+  else if (open.attach) await serveAttach(request, open.attach.options ?? {}, stream);
+  else if (open.portForward) await servePortForward(request, open.portForward.options ?? {}, stream, options.dialer);
+  else if (open.readFiles) await serveReadFiles(request, open.readFiles, stream, clock);
+  else if (open.writeFiles) await serveWriteFiles(request, open.writeFiles, stream, clock);
+  else throw badRequest('this agent does not know what the server asks for: update it');
+}
+
+/** The server knows the pod and this agent does not: it has not heard of it yet, or has just seen it go. */
+function unknownPod({ logs, ...open }: Open): Error {
+  const start = logs ?? open.exec ?? open.attach ?? open.portForward ?? open.readFiles ?? open.writeFiles;
+  const name = start?.name ?? '';
+  if (logs && !logs.containerID)
+    return badRequest(`container "${logs.options?.container ?? ''}" in pod "${name}" is waiting to start: ContainerCreating`);
+  return unavailable(`pod "${name}" has not been started by its node yet, or has just gone: try again`);
 }

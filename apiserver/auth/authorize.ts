@@ -5,7 +5,21 @@ import { groups, type Identity, isMaster, nodeNameOf } from './identity.ts';
 
 /** What a call wants to do. */
 export interface Access {
-  readonly verb: 'create' | 'update' | 'update-status' | 'patch' | 'patch-status' | 'delete' | 'delete-collection' | 'bind';
+  readonly verb:
+    | 'create'
+    | 'update'
+    | 'update-status'
+    | 'patch'
+    | 'patch-status'
+    | 'delete'
+    | 'delete-collection'
+    | 'bind'
+    | 'logs'
+    | 'exec'
+    | 'attach'
+    | 'port-forward'
+    | 'read-files'
+    | 'write-files';
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -17,8 +31,8 @@ const OWN_NAME = ['Node', 'Lease', 'NodeMetrics'];
 const POD_VERBS: readonly Access['verb'][] = ['update-status', 'patch-status', 'delete'];
 
 /**
- * Who may write what. Everybody known may read and write everything, but a node writes only its own Node, Lease and NodeMetrics,
- * events, and the status and the end of pods. Throws PERMISSION_DENIED.
+ * Who may write what, and who may look into containers. Everybody known may do everything, but a node writes only its own Node, Lease
+ * and NodeMetrics, events, and the status and the end of pods, and reaches into no pod through the API. Throws PERMISSION_DENIED.
  */
 export function authorize(identity: Identity, access: Access): void {
   if (isMaster(identity) || !identity.groups.includes(groups.nodes)) return;

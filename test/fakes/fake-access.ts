@@ -1,4 +1,11 @@
-import type { ContainerAccess, ExecOptions, ExecSession, LogOptions } from '../../agent/runtime/runtime.ts';
+import type {
+  AttachOptions,
+  ContainerAccess,
+  ExecOptions,
+  ExecSession,
+  FileInfo,
+  LogOptions,
+} from '../../agent/runtime/runtime.ts';
 import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
 
 /** What an exec of the fake answers. `echo` sends what is written back, like `cat`. */
@@ -13,10 +20,16 @@ export interface FakeAccessControls {
   /** Lines a container has written, in order; followers get new ones. */
   writeLog(id: string, line: string, at?: Date): void;
   onExec(answer: (id: string, options: ExecOptions) => FakeExec): void;
+  /** What an attach of the fake meets; the default echoes. */
+  onAttach(answer: (id: string, options: AttachOptions) => FakeExec): void;
+  /** Archives by "container id:path", as they are read and were written. */
+  readonly files: Map<string, Uint8Array[]>;
 }
 
+const fakeFile: FileInfo = { name: 'file', size: 1, mode: 0o644, type: 'file', owner: { uid: 0, gid: 0 } };
+
 interface Wiring {
-  enter(method: 'logs' | 'exec', id: string): Promise<void>;
+  enter(method: 'logs' | 'exec' | 'attach' | 'files', id: string): Promise<void>;
   isRunning(id: string): boolean;
   exists(id: string): boolean;
   endOf(id: string): { ended: Promise<void>; cancel(): void };
@@ -30,7 +43,15 @@ interface LogLine {
 export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; controls: FakeAccessControls } {
   const logs = new Map<string, LogLine[]>();
   const wakers = new Set<() => void>();
+  const files = new Map<string, Uint8Array[]>();
   let answer: (id: string, options: ExecOptions) => FakeExec = () => ({});
+  let answerAttach: (id: string, options: AttachOptions) => FakeExec = () => ({ echo: true });
+
+  async function findFile(id: string, path: string): Promise<FileInfo> {
+    await wiring.enter('files', id);
+    if (!files.has(`${id}:${path}`)) throw new RuntimeError('not-found', `no such file or directory: ${path}`);
+    return { ...fakeFile, name: path.split('/').at(-1) ?? '' };
+  }
 
   async function* readLogs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array> {
     await wiring.enter('logs', id);
@@ -73,6 +94,32 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
       if (!wiring.isRunning(id)) throw new RuntimeError('conflict', `exec in ${id}: container is not running`);
       return createSession(answer(id, options));
     },
+    async attach(id, options, signal) {
+      await wiring.enter('attach', id);
+      signal.throwIfAborted();
+      return createSession(answerAttach(id, options));
+    },
+    stat: (id, path) => findFile(id, path),
+    async readFiles(id, path) {
+      const info = await findFile(id, path);
+      const pieces = files.get(`${id}:${path}`) ?? [];
+      return {
+        info,
+        archive: async function* () {
+          yield* pieces;
+        },
+        close: () => {},
+      };
+    },
+    async writeFiles(id, path, archive, signal) {
+      await wiring.enter('files', id);
+      const pieces: Uint8Array[] = [];
+      for await (const piece of archive) {
+        signal.throwIfAborted();
+        pieces.push(piece);
+      }
+      files.set(`${id}:${path}`, pieces);
+    },
   };
   const controls: FakeAccessControls = {
     writeLog(id, line, at = new Date()) {
@@ -82,6 +129,10 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
     onExec: (next) => {
       answer = next;
     },
+    onAttach: (next) => {
+      answerAttach = next;
+    },
+    files,
   };
   return { access, controls };
 }

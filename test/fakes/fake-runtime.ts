@@ -39,7 +39,9 @@ export type FakeMethod =
   | 'removeImage'
   | 'listImages'
   | 'logs'
-  | 'exec';
+  | 'exec'
+  | 'attach'
+  | 'files';
 
 export interface FakeCall {
   readonly method: FakeMethod;

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createPodDialer } from '../../agent/machine/pod-dialer.ts';
 import { type AgentOptions, runAgent } from '../../agent/main.ts';
 import { ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
 import { createVolumes } from '../../agent/volumes/volumes.ts';
@@ -56,6 +57,7 @@ export function startAgent(
     runtime: fake.runtime,
     images: fake.images,
     access: fake.access,
+    dialer: createPodDialer(() => {}),
     volumes: createVolumes(join(dataDir, 'node', nodeName, 'pods'), { canMount: false }),
     usage: { sample: async () => ({ usage, metrics: { metadata: { name: nodeName }, usage: {} } }) },
     inventory: {

@@ -54,7 +54,7 @@ async function serveLogs(streamId: string, signal: AbortSignal): Promise<void> {
 
 async function serveExec(streamId: string, signal: AbortSignal): Promise<void> {
   const stream = agent.tunnel.serve(streamId, signal);
-  for await (const frame of stream.input()) {
+  for await (const frame of stream.input('exec')) {
     if (frame.stdin) await stream.write({ exec: { stdout: Buffer.from(frame.stdin.toString().toUpperCase()) } });
     if (!frame.stdinClose) continue;
     await stream.write({ exec: { exit: { code: 7 } } });

@@ -228,7 +228,7 @@ describe('what the engine says of a container', () => {
     Id: 'c1',
     Created: '2026-01-01T00:00:00Z',
     Image: 'sha256:1',
-    Config: { Image: 'app:1', Labels: labels, Tty: false },
+    Config: { Image: 'app:1', Labels: labels, Tty: false, OpenStdin: false, WorkingDir: '' },
     State: {
       Status: 'created',
       Running: false,

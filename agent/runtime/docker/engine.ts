@@ -12,13 +12,15 @@ export interface EngineOptions {
 }
 
 export interface EngineCall {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   /** Without the version: "/containers/json". */
   readonly path: string;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: object;
   /** Sent as it is, instead of a body in JSON. */
   readonly bytes?: Uint8Array;
+  /** The same, sent as it comes and no faster than the engine takes it. Destroyed when the call is over. */
+  readonly upload?: Readable;
   /** What is being done, for messages: "start container web/app". */
   readonly action: string;
   readonly subject?: Subject;
@@ -156,6 +158,7 @@ function send(docker: Docker, call: EngineCall, kind: Kind, timeoutMs: number): 
       if (settled) return false;
       settled = true;
       clearTimeout(timer);
+      call.upload?.destroy();
       return true;
     };
     const fail = (error: unknown) => {
@@ -205,6 +208,7 @@ function dialOptions(call: EngineCall, kind: Kind, abortSignal: AbortSignal): Di
     method: call.method,
     options: { _query: { ...call.query }, _body: call.body ?? {} },
     ...(call.bytes === undefined ? {} : { file: Buffer.from(call.bytes) }),
+    ...(call.upload === undefined ? {} : { file: call.upload }),
     statusCodes,
     abortSignal,
     isStream: kind !== 'json',

@@ -1,7 +1,7 @@
 import { RuntimeError, type RuntimeErrorCode } from '../runtime-error.ts';
 
 /** What the call was about: the same status means different things for an image and for a container. */
-export type Subject = 'container' | 'image' | 'pull';
+export type Subject = 'container' | 'file' | 'image' | 'pull';
 
 /** An error as the HTTP layer of the Docker library throws it. */
 interface EngineFailure {
@@ -13,6 +13,8 @@ interface EngineFailure {
 
 const byStatus: Readonly<Record<Subject, Readonly<Record<number, RuntimeErrorCode>>>> = {
   container: { 400: 'invalid', 404: 'not-found', 409: 'conflict', 503: 'unavailable' },
+  // What is read-only is refused with 403 or, by older engines, with 500.
+  file: { 400: 'invalid', 403: 'invalid', 404: 'not-found', 409: 'conflict', 503: 'unavailable' },
   image: { 400: 'image-invalid-name', 404: 'image-not-found', 409: 'conflict', 503: 'unavailable' },
   // For a pull the engine answers 500 when the registry could not be asked, and passes the registry's refusals on with their own status.
   pull: {

@@ -1,9 +1,8 @@
-import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecOptions, ExecSession } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
-import { demultiplex, undivided } from './frames.ts';
+import { createSession, detachKeys } from './session.ts';
 
 interface ExecState {
   readonly Running: boolean;
@@ -25,63 +24,20 @@ export async function openExec(
   const { Id: id } = await engine.call<{ readonly Id: string }>({
     method: 'POST',
     path: `/containers/${containerId}/exec`,
-    body: { AttachStdin: options.stdin, AttachStdout: true, AttachStderr: true, Tty: options.tty, Cmd: options.command },
+    body: {
+      AttachStdin: options.stdin,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: options.tty,
+      DetachKeys: detachKeys,
+      Cmd: options.command,
+    },
     action,
   });
   const body = { Detach: false, Tty: options.tty };
   const socket = await engine.hijack({ method: 'POST', path: `/exec/${id}/start`, body, action, signal });
-  return createSession({ engine, id, socket, action, tty: options.tty, signal });
-}
-
-interface SessionParts {
-  readonly engine: Engine;
-  readonly id: string;
-  readonly socket: Duplex;
-  readonly action: string;
-  readonly tty: boolean;
-  readonly signal: AbortSignal;
-}
-
-function createSession({ engine, id, socket, action, tty, signal }: SessionParts): ExecSession {
-  return {
-    async *output() {
-      try {
-        yield* tty ? undivided(socket) : demultiplex(socket);
-      } catch (error) {
-        if (signal.aborted || socket.destroyed) return;
-        throw new RuntimeError('unavailable', `${action}: the engine closed the connection`, { cause: error });
-      }
-    },
-    write(data) {
-      // The callback comes once the engine's side has taken the bytes: whoever awaits it feels the process's pace.
-      return new Promise((resolve, reject) => {
-        socket.write(data, (error) => {
-          if (error) reject(new RuntimeError('conflict', `${action}: the command takes no more input`, { cause: error }));
-          else resolve();
-        });
-      });
-    },
-    // Only the writing half of the socket: the engine passes the end of input on and goes on sending the output.
-    closeInput: () =>
-      new Promise((resolve) => {
-        if (socket.writableEnded || socket.destroyed) return resolve();
-        socket.once('close', resolve);
-        socket.end(() => {
-          socket.off('close', resolve);
-          resolve();
-        });
-      }),
-    async resize(width, height) {
-      await engine.call({
-        method: 'POST',
-        path: `/exec/${id}/resize`,
-        query: { w: width, h: height },
-        action: `resize ${action}`,
-      });
-    },
-    exitCode: () => readExitCode(engine, id, action),
-    close: () => socket.destroy(),
-  };
+  const session = createSession({ engine, socket, action, tty: options.tty, signal, resizePath: `/exec/${id}/resize` });
+  return { ...session, exitCode: () => readExitCode(engine, id, action) };
 }
 
 async function readExitCode(engine: Engine, id: string, action: string): Promise<number> {

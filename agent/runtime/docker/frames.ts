@@ -2,6 +2,8 @@
 export interface OutputChunk {
   readonly stream: 'stdout' | 'stderr';
   readonly data: Uint8Array;
+  /** Whether one of the engine's messages begins here; of a log, a line or 16 KiB of a longer one. */
+  readonly start: boolean;
 }
 
 const headerLength = 8;
@@ -15,6 +17,7 @@ export async function* demultiplex(source: AsyncIterable<Uint8Array>): AsyncGene
   const header = Buffer.alloc(headerLength);
   let filled = 0;
   let left = 0;
+  let start = true;
   for await (const chunk of source) {
     let at = 0;
     while (at < chunk.length) {
@@ -26,17 +29,19 @@ export async function* demultiplex(source: AsyncIterable<Uint8Array>): AsyncGene
         if (filled < headerLength) break;
         filled = 0;
         left = header.readUInt32BE(4);
+        start = true;
         continue;
       }
       const data = chunk.subarray(at, at + Math.min(left, chunk.length - at));
       at += data.length;
       left -= data.length;
-      yield { stream: header[0] === stderrType ? 'stderr' : 'stdout', data };
+      yield { stream: header[0] === stderrType ? 'stderr' : 'stdout', data, start };
+      start = false;
     }
   }
 }
 
 /** The output of a terminal: one stream, as it is. */
 export async function* undivided(source: AsyncIterable<Uint8Array>): AsyncGenerator<OutputChunk> {
-  for await (const data of source) yield { stream: 'stdout', data };
+  for await (const data of source) yield { stream: 'stdout', data, start: false };
 }

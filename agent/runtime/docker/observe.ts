@@ -17,7 +17,13 @@ export interface Inspection {
   readonly Id: string;
   readonly Created: string;
   readonly Image: string;
-  readonly Config: { readonly Image: string; readonly Labels: Labels | null; readonly Tty: boolean };
+  readonly Config: {
+    readonly Image: string;
+    readonly Labels: Labels | null;
+    readonly Tty: boolean;
+    readonly OpenStdin: boolean;
+    readonly WorkingDir: string;
+  };
   readonly State: {
     readonly Status: string;
     readonly Running: boolean;

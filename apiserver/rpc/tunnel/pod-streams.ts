@@ -1,148 +1,187 @@
 import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
-import { decodeMessage } from '../../../api/codec/message.ts';
-import { badRequest, failedPrecondition, internal, notFound, unavailable } from '../../../api/errors/index.ts';
-import type { Pod, PodExecRequest, PodExecStart, PodLogsRequest, Status } from '../../../api/generated/types.ts';
-import { annotations } from '../../../api/meta/well-known.ts';
+import { badRequest } from '../../../api/errors/index.ts';
+import type {
+  Open,
+  PodAttachRequest,
+  PodExecRequest,
+  PodLogsRequest,
+  PodPortForwardRequest,
+  PodReadFilesRequest,
+  PodWriteFilesRequest,
+} from '../../../api/generated/types.ts';
+import { type Access, authorize } from '../../auth/authorize.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { field, WireReader } from '../../watch/wire.ts';
 import { type CallContext, type Door, encodeWarning } from '../door.ts';
-import { fromStatus } from '../status.ts';
 import type { SpecialMethods } from '../typed-service.ts';
-import { checkName } from '../verbs.ts';
-import { cancelled, type Duplex, framesOf, send } from './duplex.ts';
-import type { ServedStream, Tunnels } from './tunnels.ts';
+import { type Duplex, framesOf } from './duplex.ts';
+import { forwardInput, forwardOutput } from './forward.ts';
+import { chooseContainer, findTarget } from './stream-target.ts';
+import type { Tunnels } from './tunnels.ts';
 
-/** Fields of ServeRequest. */
-const frameFields = { logs: 2, exec: 3, error: 4 } as const;
-/** The field of ServeResponse. */
-const EXEC_INPUT = 1;
+/** Names a pod, and a container of it or a port. */
+interface StreamStart {
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly options?: { readonly container?: string; readonly ports?: readonly number[] };
+}
 
-/** Pods.Logs and Pods.Exec: found by the pod's node, carried by its agent's streams. */
+/** How one method is carried by the agents' streams. */
+interface Carriage<Start extends StreamStart> {
+  readonly verb: Access['verb'];
+  /** What the agent is asked for: the start with its container chosen. */
+  open(start: Start): Omit<Open, 'streamId' | 'podUid'>;
+  /** The field of ServeRequest that holds what goes to the client. */
+  readonly output: number;
+  /** Throws INVALID_ARGUMENT for what no agent could serve. */
+  check?(start: Start): void;
+  /** The pod is meant, not a container of it. */
+  readonly wholePod?: true;
+}
+
+/** The same for methods that the client sends frames to; the first is the start. */
+interface InputCarriage<Start extends StreamStart> extends Carriage<Start> {
+  readonly method: string;
+  readonly message: string;
+  /** The field of ServeResponse that holds what comes from the client. */
+  readonly input: number;
+}
+
+const logs: Carriage<PodLogsRequest> = { verb: 'logs', open: (start) => ({ logs: start }), output: 2 };
+
+const readFiles: Carriage<PodReadFilesRequest> = {
+  verb: 'read-files',
+  open: (start) => ({ readFiles: start }),
+  output: 7,
+  check: ({ options }) => checkPath(options?.path),
+};
+
+const exec: InputCarriage<NonNullable<PodExecRequest['start']>> = {
+  verb: 'exec',
+  method: 'Exec',
+  message: 'berth.core.v1.PodExecRequest',
+  open: (start) => ({ exec: start }),
+  output: 3,
+  input: 1,
+  check({ options }) {
+    if (!options?.command?.length) throw badRequest('exec: name the command to run');
+  },
+};
+
+const attach: InputCarriage<NonNullable<PodAttachRequest['start']>> = {
+  verb: 'attach',
+  method: 'Attach',
+  message: 'berth.core.v1.PodAttachRequest',
+  open: (start) => ({ attach: start }),
+  output: 5,
+  input: 2,
+};
+
+const portForward: InputCarriage<NonNullable<PodPortForwardRequest['start']>> = {
+  verb: 'port-forward',
+  method: 'PortForward',
+  message: 'berth.core.v1.PodPortForwardRequest',
+  open: (start) => ({ portForward: start }),
+  output: 6,
+  input: 3,
+  wholePod: true,
+  check({ options }) {
+    const [port = 0, ...more] = options?.ports ?? [];
+    if (port < 1 || port > 65_535 || more.length > 0)
+      throw badRequest('port-forward: name exactly one port from 1 to 65535; each connection is a call of its own');
+  },
+};
+
+const writeFiles: InputCarriage<NonNullable<PodWriteFilesRequest['start']>> = {
+  verb: 'write-files',
+  method: 'WriteFiles',
+  message: 'berth.core.v1.PodWriteFilesRequest',
+  open: (start) => ({ writeFiles: start }),
+  output: 8,
+  input: 4,
+  check: ({ options }) => checkPath(options?.path),
+};
+
+interface StreamDeps {
+  readonly pods: KindStore;
+  readonly tunnels: Tunnels;
+}
+
+/** What streams to and from pods: found by the pod's node, carried by its agent's streams. */
 export function podStreamMethods(pods: KindStore, tunnels: Tunnels, door: Door): SpecialMethods {
+  const deps = { pods, tunnels };
+  const duplex = <Start extends StreamStart>(carriage: InputCarriage<Start>) =>
+    door.duplex((call, context) => carryBothWays(deps, carriage, call, context));
   return {
-    Logs: door.stream((request, call, context) => logs(pods, tunnels, request, call, context)),
-    Exec: door.duplex((call, context) => exec(pods, tunnels, call, context)),
+    Logs: door.stream((request, call, context) => {
+      const start = decodeStrictly<PodLogsRequest>('berth.core.v1.PodLogsRequest', request, 'request');
+      return carry(deps, logs, { start, call, context });
+    }),
+    ReadFiles: door.stream((request, call, context) => {
+      const start = decodeStrictly<PodReadFilesRequest>('berth.core.v1.PodReadFilesRequest', request, 'request');
+      return carry(deps, readFiles, { start, call, context });
+    }),
+    Exec: duplex(exec),
+    Attach: duplex(attach),
+    PortForward: duplex(portForward),
+    WriteFiles: duplex(writeFiles),
   };
 }
 
-async function logs(
-  pods: KindStore,
-  tunnels: Tunnels,
-  bytes: Buffer,
-  call: ServerWritableStream<Buffer, Buffer>,
+async function carryBothWays<Start extends StreamStart>(
+  deps: StreamDeps,
+  carriage: InputCarriage<Start>,
+  call: Duplex,
   context: CallContext,
 ): Promise<void> {
-  const request = decodeStrictly<PodLogsRequest>('berth.core.v1.PodLogsRequest', bytes, 'request');
-  const target = await findTarget(pods, request, request.options?.container);
-  if (target.note) call.sendMetadata(note(target.note));
-  const options = { ...request.options, container: target.container };
-  const stream = await tunnels.open(target.node, { podUid: target.uid, logs: { ...request, options } }, context.signal);
-  try {
-    await forward(stream, frameFields.logs, call, context.signal);
-  } finally {
-    stream.close();
-  }
+  const frames = framesOf(call);
+  const first = await frames.next();
+  const start = first.done ? undefined : decodeStrictly<{ start?: Start }>(carriage.message, first.value, 'frame').start;
+  if (!start) throw badRequest(`the first frame of ${carriage.method} must be start`);
+  await carry(deps, carriage, { start, call, context, input: { frames, wrapper: carriage.input } });
 }
 
-async function exec(pods: KindStore, tunnels: Tunnels, call: Duplex, context: CallContext): Promise<void> {
-  const input = framesOf(call);
-  const first = await input.next();
-  const start = first.done
-    ? undefined
-    : decodeStrictly<PodExecRequest>('berth.core.v1.PodExecRequest', first.value, 'frame').start;
-  if (!start) throw badRequest('the first frame of Exec must be start');
-  if (!start.options?.command?.length) throw badRequest('exec: name the command to run');
-  const target = await findTarget(pods, start, start.options.container);
-  if (target.note) call.sendMetadata(note(target.note));
-  const request: PodExecStart = { ...start, options: { ...start.options, container: target.container } };
-  const stream = await tunnels.open(target.node, { podUid: target.uid, exec: request }, context.signal);
-  try {
-    // Input that cannot be delivered any more is of no interest: what counts is how the command ends.
-    forwardInput(input, stream).catch(() => {});
-    await forward(stream, frameFields.exec, call, context.signal);
-  } finally {
-    stream.close();
-  }
+interface CarriedCall<Start> {
+  readonly start: Start;
+  readonly call: Duplex | ServerWritableStream<Buffer, Buffer>;
+  readonly context: CallContext;
+  readonly input?: { readonly frames: AsyncIterableIterator<Buffer>; readonly wrapper: number };
 }
 
-async function forwardInput(input: AsyncIterableIterator<Buffer>, stream: ServedStream): Promise<void> {
-  for await (const frame of input) await stream.send(field(EXEC_INPUT, frame));
-}
-
-/** Carries the agent's frames to the client, still encoded, until the agent's stream ends. */
-async function forward(
-  stream: ServedStream,
-  wanted: number,
-  call: Duplex | ServerWritableStream<Buffer, Buffer>,
-  signal: AbortSignal,
+async function carry<Start extends StreamStart>(
+  { pods, tunnels }: StreamDeps,
+  carriage: Carriage<Start>,
+  { start, call, context, input }: CarriedCall<Start>,
 ): Promise<void> {
-  let leave = (): void => {};
-  const gone = new Promise<never>((_, reject) => {
-    leave = () => reject(cancelled());
-    signal.addEventListener('abort', leave);
-  });
-  // A client that goes while nothing is written must not leave the loop waiting.
-  gone.catch(() => {});
+  const { namespace = '', name = '' } = start;
+  authorize(context.identity, { verb: carriage.verb, kind: 'Pod', namespace, name });
+  carriage.check?.(start);
+  const { node, uid, pod } = await findTarget(pods, start);
+  const chosen = carriage.wholePod ? start : chosenStart(start, chooseContainer(pod, start.options?.container), call);
+  const stream = await tunnels.open(node, { ...carriage.open(chosen), podUid: uid }, context.signal);
   try {
-    for (;;) {
-      const frame = await Promise.race([stream.frames.next(), gone]);
-      if (frame.done) break;
-      const reader = new WireReader(frame.value);
-      while (reader.next()) {
-        if (reader.number === frameFields.error) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
-        if (reader.number === wanted) await send(call, Buffer.from(reader.value()), signal);
-      }
-    }
+    // Input that cannot be delivered any more is of no interest: what counts is how the stream ends.
+    if (input) forwardInput(input.frames, stream, input.wrapper).catch(() => {});
+    await forwardOutput(stream, carriage.output, call, context.signal);
   } finally {
-    signal.removeEventListener('abort', leave);
+    stream.close();
   }
-  if (stream.signal.aborted) throw unavailable('the connection to the node was lost: try again');
 }
 
-interface Target {
-  readonly node: string;
-  readonly uid: string;
-  readonly container: string;
-  /** What the client should know about the choice. */
-  readonly note: string | undefined;
-}
-
-async function findTarget(
-  pods: KindStore,
-  request: { namespace?: string; name?: string },
-  wanted: string | undefined,
-): Promise<Target> {
-  const at = checkName(pods, request);
-  const entry = await pods.read(at);
-  if (!entry) throw notFound(pods.subject(at));
-  const pod: Pod = pods.cache.decoder.decode(entry);
-  const node = pod.spec?.nodeName;
-  if (!node) throw failedPrecondition('PodNotAssigned', `pod "${at.name}" is not yet assigned to a node`, pods.subject(at));
-  const uid = pod.metadata?.uid;
-  if (!uid) throw internal(`pod "${at.name}" has no uid`);
-  return { node, uid, ...chooseContainer(pod, at.name, wanted) };
-}
-
-function chooseContainer(pod: Pod, name: string, wanted: string | undefined): { container: string; note: string | undefined } {
-  const main = (pod.spec?.containers ?? []).map((container) => container.name ?? '');
-  const others = [...(pod.spec?.initContainers ?? []).map((each) => each.name ?? ''), ...ephemeralNames(pod)];
-  if (wanted) {
-    if (main.includes(wanted) || others.includes(wanted)) return { container: wanted, note: undefined };
-    throw badRequest(`pod "${name}" has no container "${wanted}": choose one of ${[...main, ...others].join(', ')}`);
+/** The start with its container filled in; the client is told when it was chosen for it. */
+function chosenStart<Start extends StreamStart>(
+  start: Start,
+  { container, note }: ReturnType<typeof chooseContainer>,
+  call: CarriedCall<Start>['call'],
+): Start {
+  if (note) {
+    const metadata = new Metadata();
+    metadata.add('berth-warning', encodeWarning(note));
+    call.sendMetadata(metadata);
   }
-  const preferred = pod.metadata?.annotations?.[annotations.defaultContainer];
-  const container = preferred && main.includes(preferred) ? preferred : (main[0] ?? '');
-  if (main.length <= 1 || container === preferred) return { container, note: undefined };
-  return { container, note: `defaulted container "${container}" out of: ${[...main, ...others].join(', ')}` };
+  return { ...start, options: { ...start.options, container } };
 }
 
-function ephemeralNames(pod: Pod): string[] {
-  return (pod.spec?.ephemeralContainers ?? []).map((each) => each.ephemeralContainerCommon?.name ?? '');
-}
-
-function note(text: string): Metadata {
-  const metadata = new Metadata();
-  metadata.add('berth-warning', encodeWarning(text));
-  return metadata;
+function checkPath(path: string | undefined): void {
+  if (!path) throw badRequest('name a path in the container');
 }

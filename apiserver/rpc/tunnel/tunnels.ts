@@ -1,9 +1,9 @@
 import { encodeMessage } from '../../../api/codec/message.ts';
-import { type ApiError, unavailable } from '../../../api/errors/index.ts';
+import { type ApiError, exhausted, unavailable } from '../../../api/errors/index.ts';
 import type { Open } from '../../../api/generated/types.ts';
 import { abortable } from './duplex.ts';
 
-/** The agent's side of one log or command: its frames (ServeRequest, encoded) and the way back (ServeResponse, encoded). */
+/** The agent's side of one stream: its frames (ServeRequest, encoded) and the way back (ServeResponse, encoded). */
 export interface ServedStream {
   readonly frames: AsyncIterableIterator<Buffer>;
   /** Aborts when the agent is gone. */
@@ -30,15 +30,21 @@ interface Waiter {
 const OPEN_TIMEOUT_MS = 10_000;
 /** Streams that are being opened at one time; a node that never answers must not fill the memory. */
 const MAX_WAITING = 1_000;
+/** Streams that are open at one time: each holds the flow-control windows of two calls, about 128 KiB when nobody reads. */
+const MAX_OPEN = 2_000;
+const RETRY_AFTER_MS = 5_000;
 
 /** Which nodes are connected, and which streams were asked of them. Holds no calls of clients. */
 export class Tunnels {
   private readonly newId: () => string;
   private readonly links = new Map<string, ControlLink>();
   private readonly waiting = new Map<string, Waiter>();
+  private readonly maxOpen: number;
+  private opened = 0;
 
-  constructor(newId: () => string) {
+  constructor(newId: () => string, maxOpen = MAX_OPEN) {
     this.newId = newId;
+    this.maxOpen = maxOpen;
   }
 
   /** Registers a node's control stream; the newest wins. The returned function takes it out again. */
@@ -53,11 +59,30 @@ export class Tunnels {
     };
   }
 
-  /** Asks a node for a stream. Throws UNAVAILABLE when the node is not connected or does not answer, and what the node refuses with. */
+  /**
+   * Asks a node for a stream. Throws UNAVAILABLE when the node is not connected or does not answer, RESOURCE_EXHAUSTED when too many
+   * are open, and what the node refuses with. Whoever gets the stream closes it.
+   */
   async open(node: string, request: Omit<Open, 'streamId'>, signal: AbortSignal): Promise<ServedStream> {
     const link = this.links.get(node);
     if (!link) throw unavailable(`node "${node}" is not connected to the API server: is its agent running?`);
-    if (this.waiting.size >= MAX_WAITING) throw unavailable('too many logs and commands are being opened: try again');
+    if (this.waiting.size >= MAX_WAITING || this.opened >= this.maxOpen)
+      throw exhausted(`too many streams to pods are open (${this.opened}): close some or try again later`, RETRY_AFTER_MS);
+    const stream = await this.ask(node, link, request, signal);
+    this.opened++;
+    const close = (): void => {
+      this.opened--;
+      stream.close();
+    };
+    return { ...stream, close };
+  }
+
+  private async ask(
+    node: string,
+    link: ControlLink,
+    request: Omit<Open, 'streamId'>,
+    signal: AbortSignal,
+  ): Promise<ServedStream> {
     const streamId = this.newId();
     const served = new Promise<ServedStream>((resolve, reject) => this.waiting.set(streamId, { node, resolve, reject }));
     const late = (): void =>

@@ -19,6 +19,11 @@ export interface PodLogsRequest__Input {
    * Which container and which part of its log.
    */
   'options'?: (_berth_core_v1_PodLogOptions__Input | null);
+  /**
+   * Only of this run of the container, as an earlier answer named it: a log that goes on after a lost connection stays with its
+   * run, and NOT_FOUND says that the run is no longer kept. Absent: the newest, or with `previous` the one before.
+   */
+  'containerID'?: (string);
 }
 
 /**
@@ -37,4 +42,9 @@ export interface PodLogsRequest {
    * Which container and which part of its log.
    */
   'options'?: (_berth_core_v1_PodLogOptions);
+  /**
+   * Only of this run of the container, as an earlier answer named it: a log that goes on after a lost connection stays with its
+   * run, and NOT_FOUND says that the run is no longer kept. Absent: the newest, or with `previous` the one before.
+   */
+  'containerID'?: (string);
 }

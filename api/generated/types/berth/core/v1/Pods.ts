@@ -10,16 +10,25 @@ import type { GetRequest__Input as _berth_meta_v1_GetRequest__Input, GetRequest 
 import type { ListRequest__Input as _berth_meta_v1_ListRequest__Input, ListRequest as _berth_meta_v1_ListRequest } from '../../../berth/meta/v1/ListRequest.ts';
 import type { PatchRequest__Input as _berth_meta_v1_PatchRequest__Input, PatchRequest as _berth_meta_v1_PatchRequest } from '../../../berth/meta/v1/PatchRequest.ts';
 import type { Pod__Input as _berth_core_v1_Pod__Input, Pod as _berth_core_v1_Pod } from '../../../berth/core/v1/Pod.ts';
+import type { PodAttachRequest__Input as _berth_core_v1_PodAttachRequest__Input, PodAttachRequest as _berth_core_v1_PodAttachRequest } from '../../../berth/core/v1/PodAttachRequest.ts';
+import type { PodAttachResponse__Input as _berth_core_v1_PodAttachResponse__Input, PodAttachResponse as _berth_core_v1_PodAttachResponse } from '../../../berth/core/v1/PodAttachResponse.ts';
 import type { PodExecRequest__Input as _berth_core_v1_PodExecRequest__Input, PodExecRequest as _berth_core_v1_PodExecRequest } from '../../../berth/core/v1/PodExecRequest.ts';
 import type { PodExecResponse__Input as _berth_core_v1_PodExecResponse__Input, PodExecResponse as _berth_core_v1_PodExecResponse } from '../../../berth/core/v1/PodExecResponse.ts';
 import type { PodList__Input as _berth_core_v1_PodList__Input, PodList as _berth_core_v1_PodList } from '../../../berth/core/v1/PodList.ts';
 import type { PodLogsRequest__Input as _berth_core_v1_PodLogsRequest__Input, PodLogsRequest as _berth_core_v1_PodLogsRequest } from '../../../berth/core/v1/PodLogsRequest.ts';
 import type { PodLogsResponse__Input as _berth_core_v1_PodLogsResponse__Input, PodLogsResponse as _berth_core_v1_PodLogsResponse } from '../../../berth/core/v1/PodLogsResponse.ts';
+import type { PodPortForwardRequest__Input as _berth_core_v1_PodPortForwardRequest__Input, PodPortForwardRequest as _berth_core_v1_PodPortForwardRequest } from '../../../berth/core/v1/PodPortForwardRequest.ts';
+import type { PodPortForwardResponse__Input as _berth_core_v1_PodPortForwardResponse__Input, PodPortForwardResponse as _berth_core_v1_PodPortForwardResponse } from '../../../berth/core/v1/PodPortForwardResponse.ts';
+import type { PodReadFilesRequest__Input as _berth_core_v1_PodReadFilesRequest__Input, PodReadFilesRequest as _berth_core_v1_PodReadFilesRequest } from '../../../berth/core/v1/PodReadFilesRequest.ts';
+import type { PodReadFilesResponse__Input as _berth_core_v1_PodReadFilesResponse__Input, PodReadFilesResponse as _berth_core_v1_PodReadFilesResponse } from '../../../berth/core/v1/PodReadFilesResponse.ts';
 import type { PodWatchResponse__Input as _berth_core_v1_PodWatchResponse__Input, PodWatchResponse as _berth_core_v1_PodWatchResponse } from '../../../berth/core/v1/PodWatchResponse.ts';
+import type { PodWriteFilesRequest__Input as _berth_core_v1_PodWriteFilesRequest__Input, PodWriteFilesRequest as _berth_core_v1_PodWriteFilesRequest } from '../../../berth/core/v1/PodWriteFilesRequest.ts';
+import type { PodWriteFilesResponse__Input as _berth_core_v1_PodWriteFilesResponse__Input, PodWriteFilesResponse as _berth_core_v1_PodWriteFilesResponse } from '../../../berth/core/v1/PodWriteFilesResponse.ts';
 import type { PodWriteRequest__Input as _berth_core_v1_PodWriteRequest__Input, PodWriteRequest as _berth_core_v1_PodWriteRequest } from '../../../berth/core/v1/PodWriteRequest.ts';
 import type { WatchRequest__Input as _berth_meta_v1_WatchRequest__Input, WatchRequest as _berth_meta_v1_WatchRequest } from '../../../berth/meta/v1/WatchRequest.ts';
 
 export interface PodsDefinition {
+  Attach: MethodDefinition<_berth_core_v1_PodAttachRequest__Input, _berth_core_v1_PodAttachResponse__Input, _berth_core_v1_PodAttachRequest, _berth_core_v1_PodAttachResponse>
   Bind: MethodDefinition<_berth_core_v1_BindingWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_BindingWriteRequest, _berth_core_v1_Pod>
   Create: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
   Delete: MethodDefinition<_berth_meta_v1_DeleteRequest__Input, _berth_core_v1_Pod__Input, _berth_meta_v1_DeleteRequest, _berth_core_v1_Pod>
@@ -29,7 +38,10 @@ export interface PodsDefinition {
   List: MethodDefinition<_berth_meta_v1_ListRequest__Input, _berth_core_v1_PodList__Input, _berth_meta_v1_ListRequest, _berth_core_v1_PodList>
   Logs: MethodDefinition<_berth_core_v1_PodLogsRequest__Input, _berth_core_v1_PodLogsResponse__Input, _berth_core_v1_PodLogsRequest, _berth_core_v1_PodLogsResponse>
   Patch: MethodDefinition<_berth_meta_v1_PatchRequest__Input, _berth_core_v1_Pod__Input, _berth_meta_v1_PatchRequest, _berth_core_v1_Pod>
+  PortForward: MethodDefinition<_berth_core_v1_PodPortForwardRequest__Input, _berth_core_v1_PodPortForwardResponse__Input, _berth_core_v1_PodPortForwardRequest, _berth_core_v1_PodPortForwardResponse>
+  ReadFiles: MethodDefinition<_berth_core_v1_PodReadFilesRequest__Input, _berth_core_v1_PodReadFilesResponse__Input, _berth_core_v1_PodReadFilesRequest, _berth_core_v1_PodReadFilesResponse>
   Update: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
   UpdateStatus: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
   Watch: MethodDefinition<_berth_meta_v1_WatchRequest__Input, _berth_core_v1_PodWatchResponse__Input, _berth_meta_v1_WatchRequest, _berth_core_v1_PodWatchResponse>
+  WriteFiles: MethodDefinition<_berth_core_v1_PodWriteFilesRequest__Input, _berth_core_v1_PodWriteFilesResponse__Input, _berth_core_v1_PodWriteFilesRequest, _berth_core_v1_PodWriteFilesResponse>
 }

@@ -3,6 +3,10 @@
 
 import type { PodLogsRequest__Input as _berth_core_v1_PodLogsRequest__Input, PodLogsRequest as _berth_core_v1_PodLogsRequest } from '../../../berth/core/v1/PodLogsRequest.ts';
 import type { PodExecStart__Input as _berth_core_v1_PodExecStart__Input, PodExecStart as _berth_core_v1_PodExecStart } from '../../../berth/core/v1/PodExecStart.ts';
+import type { PodAttachStart__Input as _berth_core_v1_PodAttachStart__Input, PodAttachStart as _berth_core_v1_PodAttachStart } from '../../../berth/core/v1/PodAttachStart.ts';
+import type { PodPortForwardStart__Input as _berth_core_v1_PodPortForwardStart__Input, PodPortForwardStart as _berth_core_v1_PodPortForwardStart } from '../../../berth/core/v1/PodPortForwardStart.ts';
+import type { PodReadFilesRequest__Input as _berth_core_v1_PodReadFilesRequest__Input, PodReadFilesRequest as _berth_core_v1_PodReadFilesRequest } from '../../../berth/core/v1/PodReadFilesRequest.ts';
+import type { PodWriteFilesStart__Input as _berth_core_v1_PodWriteFilesStart__Input, PodWriteFilesStart as _berth_core_v1_PodWriteFilesStart } from '../../../berth/core/v1/PodWriteFilesStart.ts';
 
 /**
  * Asks for a stream.
@@ -24,7 +28,23 @@ export interface Open__Input {
    * A command in a container.
    */
   'exec'?: (_berth_core_v1_PodExecStart__Input | null);
-  'request'?: "logs"|"exec";
+  /**
+   * A container's standard streams.
+   */
+  'attach'?: (_berth_core_v1_PodAttachStart__Input | null);
+  /**
+   * A connection to a port.
+   */
+  'portForward'?: (_berth_core_v1_PodPortForwardStart__Input | null);
+  /**
+   * Files to read.
+   */
+  'readFiles'?: (_berth_core_v1_PodReadFilesRequest__Input | null);
+  /**
+   * Files to write.
+   */
+  'writeFiles'?: (_berth_core_v1_PodWriteFilesStart__Input | null);
+  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles";
 }
 
 /**
@@ -47,4 +67,20 @@ export interface Open {
    * A command in a container.
    */
   'exec'?: (_berth_core_v1_PodExecStart);
+  /**
+   * A container's standard streams.
+   */
+  'attach'?: (_berth_core_v1_PodAttachStart);
+  /**
+   * A connection to a port.
+   */
+  'portForward'?: (_berth_core_v1_PodPortForwardStart);
+  /**
+   * Files to read.
+   */
+  'readFiles'?: (_berth_core_v1_PodReadFilesRequest);
+  /**
+   * Files to write.
+   */
+  'writeFiles'?: (_berth_core_v1_PodWriteFilesStart);
 }

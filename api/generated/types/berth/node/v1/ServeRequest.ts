@@ -4,6 +4,10 @@
 import type { PodLogsResponse__Input as _berth_core_v1_PodLogsResponse__Input, PodLogsResponse as _berth_core_v1_PodLogsResponse } from '../../../berth/core/v1/PodLogsResponse.ts';
 import type { PodExecResponse__Input as _berth_core_v1_PodExecResponse__Input, PodExecResponse as _berth_core_v1_PodExecResponse } from '../../../berth/core/v1/PodExecResponse.ts';
 import type { Status__Input as _google_rpc_Status__Input, Status as _google_rpc_Status } from '../../../google/rpc/Status.ts';
+import type { PodAttachResponse__Input as _berth_core_v1_PodAttachResponse__Input, PodAttachResponse as _berth_core_v1_PodAttachResponse } from '../../../berth/core/v1/PodAttachResponse.ts';
+import type { PodPortForwardResponse__Input as _berth_core_v1_PodPortForwardResponse__Input, PodPortForwardResponse as _berth_core_v1_PodPortForwardResponse } from '../../../berth/core/v1/PodPortForwardResponse.ts';
+import type { PodReadFilesResponse__Input as _berth_core_v1_PodReadFilesResponse__Input, PodReadFilesResponse as _berth_core_v1_PodReadFilesResponse } from '../../../berth/core/v1/PodReadFilesResponse.ts';
+import type { PodWriteFilesResponse__Input as _berth_core_v1_PodWriteFilesResponse__Input, PodWriteFilesResponse as _berth_core_v1_PodWriteFilesResponse } from '../../../berth/core/v1/PodWriteFilesResponse.ts';
 
 /**
  * What the agent sends.
@@ -25,7 +29,23 @@ export interface ServeRequest__Input {
    * The stream failed; the last frame.
    */
   'error'?: (_google_rpc_Status__Input | null);
-  'frame'?: "streamId"|"logs"|"exec"|"error";
+  /**
+   * What a container writes.
+   */
+  'attach'?: (_berth_core_v1_PodAttachResponse__Input | null);
+  /**
+   * What a port sends.
+   */
+  'portForward'?: (_berth_core_v1_PodPortForwardResponse__Input | null);
+  /**
+   * Files that are read.
+   */
+  'readFiles'?: (_berth_core_v1_PodReadFilesResponse__Input | null);
+  /**
+   * That files were written.
+   */
+  'writeFiles'?: (_berth_core_v1_PodWriteFilesResponse__Input | null);
+  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles";
 }
 
 /**
@@ -48,4 +68,20 @@ export interface ServeRequest {
    * The stream failed; the last frame.
    */
   'error'?: (_google_rpc_Status);
+  /**
+   * What a container writes.
+   */
+  'attach'?: (_berth_core_v1_PodAttachResponse);
+  /**
+   * What a port sends.
+   */
+  'portForward'?: (_berth_core_v1_PodPortForwardResponse);
+  /**
+   * Files that are read.
+   */
+  'readFiles'?: (_berth_core_v1_PodReadFilesResponse);
+  /**
+   * That files were written.
+   */
+  'writeFiles'?: (_berth_core_v1_PodWriteFilesResponse);
 }

@@ -2,23 +2,50 @@
 // Original file: proto/berth/node/v1/tunnel.proto
 
 import type { PodExecRequest__Input as _berth_core_v1_PodExecRequest__Input, PodExecRequest as _berth_core_v1_PodExecRequest } from '../../../berth/core/v1/PodExecRequest.ts';
+import type { PodAttachRequest__Input as _berth_core_v1_PodAttachRequest__Input, PodAttachRequest as _berth_core_v1_PodAttachRequest } from '../../../berth/core/v1/PodAttachRequest.ts';
+import type { PodPortForwardRequest__Input as _berth_core_v1_PodPortForwardRequest__Input, PodPortForwardRequest as _berth_core_v1_PodPortForwardRequest } from '../../../berth/core/v1/PodPortForwardRequest.ts';
+import type { PodWriteFilesRequest__Input as _berth_core_v1_PodWriteFilesRequest__Input, PodWriteFilesRequest as _berth_core_v1_PodWriteFilesRequest } from '../../../berth/core/v1/PodWriteFilesRequest.ts';
 
 /**
- * What the server sends.
+ * What the server sends: one of these.
  */
 export interface ServeResponse__Input {
   /**
    * Input of a command.
    */
   'exec'?: (_berth_core_v1_PodExecRequest__Input | null);
+  /**
+   * Input of a container.
+   */
+  'attach'?: (_berth_core_v1_PodAttachRequest__Input | null);
+  /**
+   * Bytes for a port.
+   */
+  'portForward'?: (_berth_core_v1_PodPortForwardRequest__Input | null);
+  /**
+   * Files to write.
+   */
+  'writeFiles'?: (_berth_core_v1_PodWriteFilesRequest__Input | null);
 }
 
 /**
- * What the server sends.
+ * What the server sends: one of these.
  */
 export interface ServeResponse {
   /**
    * Input of a command.
    */
   'exec'?: (_berth_core_v1_PodExecRequest);
+  /**
+   * Input of a container.
+   */
+  'attach'?: (_berth_core_v1_PodAttachRequest);
+  /**
+   * Bytes for a port.
+   */
+  'portForward'?: (_berth_core_v1_PodPortForwardRequest);
+  /**
+   * Files to write.
+   */
+  'writeFiles'?: (_berth_core_v1_PodWriteFilesRequest);
 }

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+
+/** A network namespace, by a process that is in it. */
+export interface Namespace {
+  readonly podUid: string;
+  readonly pid: number;
+}
+
+/**
+ * Connects from inside of network namespaces. A process cannot change its namespace for one connection, so a small program of ours is
+ * started in it with `nsenter`, which connects and hands the open socket over: data do not pass through it. One for each pod while
+ * connections are opened, ended when idle, and by itself when the agent dies.
+ */
+export interface NamespaceDialers {
+  /** The connection, or undefined when nothing listens there or the namespace cannot be entered. */
+  dial(namespace: Namespace, port: number): Promise<Socket | undefined>;
+  close(): void;
+}
+
+export interface NamespaceDialersOptions {
+  /** The addresses to try, in this order. */
+  readonly loopback: readonly string[];
+  readonly warn: (message: string) => void;
+  /** How long a program may wait for the next connection (default 30 s). */
+  readonly idleMs?: number;
+}
+
+/** Programs at a time, about 40 MB each; for more pods at once the one that was used longest ago goes. */
+const maxPrograms = 4;
+const dialTimeoutMs = 10_000;
+
+interface Program {
+  readonly child: ChildProcess;
+  readonly waiting: Map<number, (socket: Socket | undefined) => void>;
+  idle: NodeJS.Timeout | undefined;
+}
+
+export function createNamespaceDialers({ loopback, warn, idleMs = 30_000 }: NamespaceDialersOptions): NamespaceDialers {
+  /** In the order of their last use. */
+  const programs = new Map<string, Program>();
+  let warned = false;
+  let serial = 0;
+
+  function programFor({ podUid, pid }: Namespace): Program {
+    const key = `${podUid}/${pid}`;
+    const program = programs.get(key) ?? start(key, pid);
+    programs.delete(key);
+    programs.set(key, program);
+    for (const [other, { child }] of programs) {
+      if (programs.size <= maxPrograms) break;
+      programs.delete(other);
+      child.kill();
+    }
+    return program;
+  }
+
+  function start(key: string, pid: number): Program {
+    const args = [`--net=/proc/${pid}/ns/net`, process.execPath, '-e', `(${dialInside.toString()})(${JSON.stringify(loopback)})`];
+    const child = spawn('nsenter', args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: { PATH: process.env.PATH ?? '' } });
+    const program: Program = { child, waiting: new Map(), idle: undefined };
+    const gone = (): void => {
+      clearTimeout(program.idle);
+      if (programs.get(key) === program) programs.delete(key);
+      for (const answer of program.waiting.values()) answer(undefined);
+    };
+    child.on('message', (message, socket) => {
+      const answer = program.waiting.get((message as { id: number }).id);
+      if (answer) answer(socket as Socket | undefined);
+      // Nobody waited so long.
+      else (socket as Socket | undefined)?.destroy();
+    });
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      if (!warned) warn(`cannot run nsenter (${error.code ?? error.message}): port-forward reaches pods by their address only`);
+      warned = true;
+      gone();
+    });
+    child.on('exit', gone);
+    return program;
+  }
+
+  return {
+    dial(namespace, port) {
+      const program = programFor(namespace);
+      const id = ++serial;
+      clearTimeout(program.idle);
+      return new Promise((resolve) => {
+        const answer = (socket: Socket | undefined): void => {
+          clearTimeout(timer);
+          program.waiting.delete(id);
+          if (program.waiting.size === 0) program.idle = setTimeout(() => program.child.kill(), idleMs).unref();
+          // What comes from another process closes both directions at once unless told otherwise.
+          if (socket) socket.allowHalfOpen = true;
+          resolve(socket);
+        };
+        const timer = setTimeout(answer, dialTimeoutMs, undefined);
+        program.waiting.set(id, answer);
+        program.child.send({ id, port }, (error) => error && answer(undefined));
+      });
+    },
+    close() {
+      for (const { child } of programs.values()) child.kill();
+      programs.clear();
+    },
+  };
+}
+
+/** Runs in the namespace, alone: it may use nothing from outside of itself. Connects as asked and hands over what it got. */
+function dialInside(hosts: readonly string[]): void {
+  const { connect } = process.getBuiltinModule('node:net');
+  process.on('disconnect', () => process.exit(0));
+  process.on('message', ({ id, port }: { id: number; port: number }) => {
+    const attempt = ([host, ...others]: readonly string[]): void => {
+      if (host === undefined) {
+        process.send?.({ id });
+        return;
+      }
+      const socket = connect({ host, port, allowHalfOpen: true });
+      // Nothing is read here: what the pod sends first belongs to whoever gets the socket.
+      socket.pause();
+      socket.once('error', () => attempt(others));
+      socket.once('connect', () => process.send?.({ id }, socket));
+    };
+    attempt(hosts);
+  });
+}

@@ -1,0 +1,51 @@
+import type { ServerWritableStream } from '@grpc/grpc-js';
+import { decodeMessage } from '../../../api/codec/message.ts';
+import { unavailable } from '../../../api/errors/index.ts';
+import type { Status } from '../../../api/generated/types.ts';
+import { field, WireReader } from '../../watch/wire.ts';
+import { fromStatus } from '../status.ts';
+import { type Duplex, send } from './duplex.ts';
+import type { ServedStream } from './tunnels.ts';
+
+/** The field of ServeRequest that ends a stream with an error. */
+const ERROR_FIELD = 4;
+
+/** Carries what the client sends to the agent, still encoded, as the given field of ServeResponse. */
+export async function forwardInput(input: AsyncIterableIterator<Buffer>, stream: ServedStream, wrapper: number): Promise<void> {
+  for await (const frame of input) await stream.send(field(wrapper, frame));
+}
+
+/**
+ * Carries one field of the agent's frames (ServeRequest) to the client, still encoded and no faster than it reads, until the agent's
+ * stream ends. Throws the agent's error, and UNAVAILABLE when the connection to the agent is lost or this server stops.
+ */
+export async function forwardOutput(
+  stream: ServedStream,
+  wanted: number,
+  call: Duplex | ServerWritableStream<Buffer, Buffer>,
+  signal: AbortSignal,
+): Promise<void> {
+  let leave = (): void => {};
+  const gone = new Promise<never>((_, reject) => {
+    // A client that has gone hears nothing of it; whoever still listens is told that the server goes.
+    leave = () => reject(unavailable('the API server is stopping: try again'));
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave);
+  });
+  // A client that goes while nothing is written must not leave the loop waiting.
+  gone.catch(() => {});
+  try {
+    for (;;) {
+      const frame = await Promise.race([stream.frames.next(), gone]);
+      if (frame.done) break;
+      const reader = new WireReader(frame.value);
+      while (reader.next()) {
+        if (reader.number === ERROR_FIELD) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
+        if (reader.number === wanted) await Promise.race([send(call, Buffer.from(reader.value()), signal), gone]);
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+  if (stream.signal.aborted) throw unavailable('the connection to the node was lost: try again');
+}

@@ -1,0 +1,136 @@
+import { isCancelled, isExhausted, isUnavailable } from '../api/errors/index.ts';
+import type { PodLogOptions, Timestamp } from '../api/generated/types.ts';
+import { fromRfc3339 } from '../api/meta/time.ts';
+import { createBackoff } from './backoff.ts';
+import { type Clock, pause, systemClock } from './clock.ts';
+import { LogLines, type LogPiece } from './log-lines.ts';
+import { createLogPosition, type LogPosition } from './log-position.ts';
+import type { PodStreams } from './pod-streams.ts';
+import type { ObjectKey } from './resource-client.ts';
+
+export interface FollowLogsOptions {
+  /** Ends it; what is thrown then is CANCELLED. */
+  readonly signal?: AbortSignal;
+  /** The connection was lost, and is being made again. */
+  readonly onLost?: (error: unknown) => void;
+  /** It goes on. */
+  readonly onResumed?: () => void;
+  /** How long to try before the loss is thrown (default five minutes). */
+  readonly giveUpAfterMs?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+const defaultGiveUpMs = 300_000;
+
+/**
+ * A container's log as it grows, until the container ends. Goes on after a lost connection, a restart of the API server, of the node's agent
+ * or of its container engine: no line is lost, none is repeated. Stays with the run of the container that it began with, as long as the node
+ * keeps it.
+ *
+ * What is given ends with the end of a line, but for lines of more than 64 KiB and a last line without an end. Errors before the log was
+ * opened, and all but UNAVAILABLE, are thrown; NOT_FOUND afterwards says that the run ended and was removed while nobody could read.
+ */
+export async function* followLogs(
+  pods: Pick<PodStreams, 'logResponses'>,
+  key: ObjectKey,
+  log: PodLogOptions,
+  options: FollowLogsOptions = {},
+): AsyncGenerator<Buffer> {
+  const { clock = systemClock, giveUpAfterMs = defaultGiveUpMs, signal = new AbortController().signal } = options;
+  const backoff = createBackoff({ initialMs: 200, maxMs: 5_000, ...(options.random && { random: options.random }) });
+  const reading = new Reading(log);
+  let lostAt: number | undefined;
+  for (;;) {
+    const lines = new LogLines();
+    try {
+      const request = { ...key, containerID: reading.containerID };
+      for await (const { containerID, openedAt, data } of pods.logResponses(request, reading.request(), { signal })) {
+        if (containerID) {
+          reading.opened(containerID, openedAt);
+          if (lostAt !== undefined) options.onResumed?.();
+          lostAt = undefined;
+          backoff.reset();
+        }
+        const fresh = data && data.length > 0 ? reading.fresh(lines.push(data)) : undefined;
+        if (fresh && fresh.length > 0) yield fresh;
+        if (reading.complete) return;
+      }
+      const last = reading.fresh(lines.flush());
+      if (last.length > 0) yield last;
+      return;
+    } catch (error) {
+      if (signal.aborted || reading.containerID === undefined || !isPassing(error)) throw error;
+      if (lostAt === undefined) options.onLost?.(error);
+      lostAt ??= clock.now();
+      if (clock.now() - lostAt >= giveUpAfterMs) throw error;
+    }
+    reading.lost();
+    await pause(backoff.next(), signal, clock);
+  }
+}
+
+/** Whether the same call may succeed a little later. A server that ends its calls as it goes may say CANCELLED. */
+function isPassing(error: unknown): boolean {
+  return isUnavailable(error) || isExhausted(error) || isCancelled(error);
+}
+
+/** What is known of one log that is being followed. */
+class Reading {
+  containerID: string | undefined;
+  readonly #log: PodLogOptions;
+  readonly #position: LogPosition;
+  #openedAt: Timestamp | undefined;
+  #left: number;
+
+  constructor(log: PodLogOptions) {
+    this.#log = log;
+    this.#position = createLogPosition({ inMiddle: log.tailLines !== undefined });
+    this.#left = log.limitBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  get complete(): boolean {
+    return this.#left <= 0;
+  }
+
+  /** What to ask for: at first what was wanted, afterwards what is missing. Times are needed to tell. */
+  request(): PodLogOptions {
+    const { limitBytes: _cutHere, ...log } = this.#log;
+    const first: PodLogOptions = { ...log, follow: true, timestamps: true };
+    if (this.containerID === undefined) return first;
+    const { tailLines, sinceSeconds, sinceTime, ...rest } = first;
+    const from = this.#position.resumeFrom;
+    if (from !== undefined) return { ...rest, sinceTime: fromRfc3339(from) };
+    // No line to go on from: of a log's end, what was written since it was opened is missing; otherwise it is the same request again.
+    const began = sinceSeconds === undefined ? sinceTime : secondsBefore(this.#openedAt, sinceSeconds);
+    return { ...rest, sinceTime: tailLines === undefined ? began : this.#openedAt };
+  }
+
+  opened(containerID: string, at: Timestamp | undefined): void {
+    this.containerID = containerID;
+    this.#openedAt ??= at;
+  }
+
+  lost(): void {
+    this.#position.rewind();
+  }
+
+  /** What of these pieces has not been handed on, as it was asked for: with or without times, and not too much. */
+  fresh(pieces: readonly LogPiece[]): Buffer {
+    const parts: Buffer[] = [];
+    for (const { time, data, first } of pieces) {
+      const seen = this.#position.see(time, data.length, first);
+      if (seen === data.length && data.length > 0) continue;
+      if (first && seen === 0 && this.#log.timestamps) parts.push(Buffer.from(`${time} `));
+      parts.push(data.subarray(seen));
+    }
+    const all = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+    const wanted = all.length > this.#left ? all.subarray(0, this.#left) : all;
+    this.#left -= wanted.length;
+    return wanted;
+  }
+}
+
+function secondsBefore(time: Timestamp | undefined, seconds: number): Timestamp | undefined {
+  return time && { ...time, seconds: (time.seconds ?? 0) - seconds };
+}
