@@ -4,9 +4,11 @@ import { registerAgent } from './commands/agent.ts';
 import { registerAnnotate } from './commands/annotate.ts';
 import { registerApiResources } from './commands/api-resources.ts';
 import { registerApply } from './commands/apply.ts';
+import { registerAttach } from './commands/attach.ts';
 import { registerComplete } from './commands/complete.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerConfig } from './commands/config.ts';
+import { registerCp } from './commands/cp.ts';
 import { registerCreate } from './commands/create.ts';
 import { registerDelete } from './commands/delete.ts';
 import { registerDescribe } from './commands/describe.ts';
@@ -19,6 +21,7 @@ import { registerGet } from './commands/get.ts';
 import { registerLabel } from './commands/label.ts';
 import { registerLogs } from './commands/logs.ts';
 import { registerPatch } from './commands/patch.ts';
+import { registerPortForward } from './commands/port-forward.ts';
 import { registerReplace } from './commands/replace.ts';
 import { registerRun } from './commands/run.ts';
 import { registerServer } from './commands/server.ts';
@@ -56,6 +59,9 @@ export function createProgram(): Command {
     registerDelete,
     registerLogs,
     registerExec,
+    registerAttach,
+    registerPortForward,
+    registerCp,
     registerWait,
     registerApiResources,
     registerExplain,

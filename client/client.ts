@@ -61,14 +61,14 @@ export interface TunnelStream {
   write(frame: TunnelFrame): Promise<void>;
   /** Says that the stream failed, as its last frame, and ends it. */
   fail(error: unknown): Promise<void>;
-  /** Ends the stream. */
+  /** Says that all has been sent, and ends the stream. */
   end(): void;
   /** Aborted when the stream is over, whoever ended it. */
   readonly closed: AbortSignal;
 }
 
 /** One of what the agent sends; its name, its errors and its end have methods of their own. */
-export type TunnelFrame = Omit<ServeRequest, 'streamId' | 'error'>;
+export type TunnelFrame = Omit<ServeRequest, 'streamId' | 'error' | 'end'>;
 
 /** Everything a program needs to talk to the API server, over one connection that is made with the first call and made again when it breaks. */
 export interface Client {

@@ -73,7 +73,12 @@ describe('tunnel', () => {
       await stream.write({ exec: { exit: { code: 0 } } });
       stream.end();
     }
-    expect(frames).toEqual([{ streamId: 's1' }, { exec: { stdout: Buffer.from('in') } }, { exec: { exit: { code: 0 } } }]);
+    expect(frames).toEqual([
+      { streamId: 's1' },
+      { exec: { stdout: Buffer.from('in') } },
+      { exec: { exit: { code: 0 } } },
+      { end: {} },
+    ]);
     expect(stream.closed.aborted).toBe(true);
   });
 
@@ -100,7 +105,7 @@ describe('tunnel', () => {
     for (let i = 1; i < 3; i++) await stream.write({ exec: { stdout: Buffer.from([i]) } });
     stream.end();
     await closed(stream.closed);
-    expect(frames.slice(1)).toEqual([0, 1, 2].map((i) => ({ exec: { stdout: Buffer.from([i]) } })));
+    expect(frames.slice(1)).toEqual([...[0, 1, 2].map((i) => ({ exec: { stdout: Buffer.from([i]) } })), { end: {} }]);
   });
 
   it('ends the control stream when the loop over the requests is left', async () => {

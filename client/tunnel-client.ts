@@ -52,6 +52,9 @@ function openStream(connection: Connection, streamId: string, signal: AbortSigna
       await duplex.write({ error: toStatus(error) });
       duplex.end();
     },
-    end: () => duplex.end(),
+    end() {
+      duplex.write({ end: {} }).catch(() => {});
+      duplex.end();
+    },
   };
 }

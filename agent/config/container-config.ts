@@ -62,6 +62,7 @@ export function computeContainerConfig(input: ContainerInput): ContainerConfig {
     readOnlyRootFilesystem: security.readOnlyRootFilesystem === true,
     tty: container.tty === true,
     stdin: container.stdin === true,
+    stdinOnce: container.stdin === true && container.stdinOnce === true,
   };
 }
 

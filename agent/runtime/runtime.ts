@@ -83,6 +83,8 @@ export interface ContainerConfig {
   readonly readOnlyRootFilesystem: boolean;
   readonly tty: boolean;
   readonly stdin: boolean;
+  /** Whether the standard input ends with the first client that attaches to it. */
+  readonly stdinOnce: boolean;
 }
 
 /** Something happened to a container of ours: look at its pod again. Carries no state: the state is read. */

@@ -248,6 +248,7 @@ export type { SleepAction } from './types/berth/core/v1/SleepAction.ts';
 export type { Status } from './types/google/rpc/Status.ts';
 export type { StdinClose } from './types/berth/core/v1/StdinClose.ts';
 export type { StorageOSVolumeSource } from './types/berth/core/v1/StorageOSVolumeSource.ts';
+export type { StreamEnd } from './types/berth/node/v1/StreamEnd.ts';
 export type { Sysctl } from './types/berth/core/v1/Sysctl.ts';
 export type { TCPSocketAction } from './types/berth/core/v1/TCPSocketAction.ts';
 export type { Table } from './types/berth/meta/v1/Table.ts';

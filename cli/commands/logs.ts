@@ -1,57 +1,117 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
 import { badRequest, isCancelled } from '../../api/errors/index.ts';
-import { timestamp } from '../../api/meta/time.ts';
-import { parseDuration } from '../duration.ts';
-import { parsePodArgument } from '../resource-args.ts';
-import { interruptSignal, withSession } from '../session.ts';
-
-interface LogsFlags {
-  readonly container?: string;
-  readonly follow?: boolean;
-  readonly previous?: boolean;
-  readonly tail?: string;
-  readonly since?: string;
-  readonly timestamps?: boolean;
-}
+import type { PodLogOptions } from '../../api/generated/types.ts';
+import { followLogs } from '../../client/follow-logs.ts';
+import { describeFailure } from '../failure.ts';
+import { type LogsFlags, parseLogOptions, parseMaxRequests } from '../logs/log-options.ts';
+import { endsInLine, LinePrefix, writeAll } from '../logs/log-output.ts';
+import { findLogSources, type LogSource } from '../logs/log-sources.ts';
+import { interruptSignal, type Session, withSession } from '../session.ts';
 
 export function registerLogs(program: Command): void {
   program
     .command('logs')
-    .description('Show what a container wrote')
-    .argument('<pod>', 'POD or pod/POD')
+    .description('Show what containers wrote')
+    .argument('[pod]', 'POD or pod/POD')
     .argument('[container]', 'the container, like -c')
     .option('-c, --container <name>', 'the container, when the pod has several')
-    .option('-f, --follow', 'go on as it writes')
+    .option('--all-containers', 'of all containers of the pod')
+    .option('-l, --selector <selector>', 'of the pods with these labels, e.g. app=web')
+    .option('-f, --follow', 'go on as they write, also after the server was restarted')
     .option('-p, --previous', 'of the run before the last restart')
-    .option('--tail <lines>', 'only the last lines')
+    .option('--tail <lines>', 'only the last lines; -1 is all, 10 the default with a selector')
     .option('--since <duration>', 'only what is newer, e.g. 10m')
+    .option('--since-time <time>', 'only what is newer than this, e.g. 2026-11-21T10:00:00Z')
+    .option('--limit-bytes <bytes>', 'only so much of each')
     .option('--timestamps', 'with the time of each line')
-    .action(async (pod: string, container: string | undefined, flags: LogsFlags, command: Command) => {
-      const key = { name: parsePodArgument(pod) };
-      const options = {
-        container: flags.container ?? container,
-        follow: flags.follow,
-        previous: flags.previous,
-        tailLines: flags.tail === undefined || flags.tail === '-1' ? undefined : parseLines(flags.tail),
-        sinceTime: flags.since === undefined ? undefined : timestamp(new Date(Date.now() - parseDuration(flags.since))),
-        timestamps: flags.timestamps,
-      };
+    .option('--prefix', 'with the pod and the container before each line')
+    .option('--ignore-errors', 'go on with the others when one fails')
+    .option('--max-log-requests <count>', 'how many to follow at once', '5')
+    .action(async (pod: string | undefined, container: string | undefined, given: LogsFlags, command: Command) => {
+      const flags: LogsFlags = { ...given, ...(container !== undefined && { container: given.container ?? container }) };
+      const options = parseLogOptions(flags);
       const signal = interruptSignal();
-      await withSession(command, async ({ client, namespace }) => {
+      await withSession(command, async (session) => {
         try {
-          for await (const data of client.pods.logs({ ...key, namespace }, options, { signal })) {
-            if (!process.stdout.write(data)) await once(process.stdout, 'drain');
-          }
+          const sources = await findLogSources(session, pod, flags);
+          if (sources.length === 0) process.stderr.write(`No resources found in ${session.namespace} namespace.\n`);
+          await (flags.follow ? followAll : showAll)({ session, options, flags, signal }, sources);
         } catch (error) {
-          if (!isCancelled(error)) throw error;
+          if (!isCancelled(error) || !signal.aborted) throw error;
         }
       });
     });
 }
 
-function parseLines(text: string): number {
-  const lines = Number(text);
-  if (!Number.isInteger(lines) || lines < 0) throw badRequest(`--tail takes a number of lines, not "${text}"`);
-  return lines;
+interface LogsRun {
+  readonly session: Session;
+  readonly options: PodLogOptions;
+  readonly flags: LogsFlags;
+  readonly signal: AbortSignal;
+}
+
+/** One after the other. */
+async function showAll(run: LogsRun, sources: readonly LogSource[]): Promise<void> {
+  const { client, namespace } = run.session;
+  for (const source of sources) {
+    const { pod: name, container } = source;
+    const pieces = client.pods.logs({ namespace, name }, { ...run.options, container }, { signal: run.signal });
+    await tolerate(run, source, () => print(pieces, prefixOf(run, source), sources.length > 1));
+  }
+}
+
+/** All at once, merged by whole lines; ends when all containers have. */
+async function followAll(run: LogsRun, sources: readonly LogSource[]): Promise<void> {
+  const most = parseMaxRequests(run.flags);
+  if (sources.length > most) {
+    throw badRequest(
+      `you are attempting to follow ${sources.length} log streams, but maximum allowed concurrency is ${most}, use --max-log-requests to increase the limit`,
+    );
+  }
+  const { client, namespace } = run.session;
+  const notes = connectionNotes();
+  const follow = async (source: LogSource): Promise<void> => {
+    const { pod: name, container } = source;
+    const options = { ...run.options, container };
+    const pieces = followLogs(client.pods, { namespace, name }, options, { signal: run.signal, ...notes() });
+    await tolerate(run, source, () => print(pieces, prefixOf(run, source), sources.length > 1));
+  };
+  await Promise.all(sources.map(follow));
+}
+
+async function print(pieces: AsyncIterable<Buffer>, prefix: LinePrefix, endLines: boolean): Promise<void> {
+  let inLine = false;
+  for await (const data of pieces) {
+    await writeAll(process.stdout, prefix.add(data));
+    inLine = endsInLine(data);
+  }
+  // The next log must not begin in this one's last line.
+  if (inLine && endLines) await writeAll(process.stdout, Buffer.from('\n'));
+}
+
+function prefixOf({ flags }: LogsRun, { pod, container }: LogSource): LinePrefix {
+  return new LinePrefix(flags.prefix ? `[pod/${pod}/${container}] ` : '');
+}
+
+async function tolerate({ flags, signal }: LogsRun, { pod, container }: LogSource, show: () => Promise<void>): Promise<void> {
+  try {
+    await show();
+  } catch (error) {
+    if (!flags.ignoreErrors || signal.aborted) throw error;
+    process.stderr.write(`error: ${pod}/${container}: ${describeFailure(error)}\n`);
+  }
+}
+
+/** Tells a person, once for all logs, that the connection was lost and that it goes on. */
+function connectionNotes(): () => { onLost?(error: unknown): void; onResumed?(): void } {
+  if (!process.stderr.isTTY) return () => ({});
+  let lost = 0;
+  return () => ({
+    onLost(error) {
+      if (lost++ === 0) process.stderr.write(`note: ${describeFailure(error)}; the log goes on as soon as that is mended\n`);
+    },
+    onResumed() {
+      if (--lost === 0) process.stderr.write('note: the log goes on\n');
+    },
+  });
 }

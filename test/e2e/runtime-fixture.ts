@@ -53,6 +53,7 @@ export async function createFixture(title: string): Promise<RuntimeFixture> {
     readOnlyRootFilesystem: false,
     tty: false,
     stdin: false,
+    stdinOnce: false,
     ...overrides,
   });
   return {

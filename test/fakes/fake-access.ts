@@ -22,6 +22,8 @@ export interface FakeAccessControls {
   onExec(answer: (id: string, options: ExecOptions) => FakeExec): void;
   /** What an attach of the fake meets; the default echoes. */
   onAttach(answer: (id: string, options: AttachOptions) => FakeExec): void;
+  /** How many lines were read, by all readers. */
+  readonly logReads: number;
   /** Archives by "container id:path", as they are read and were written. */
   readonly files: Map<string, Uint8Array[]>;
 }
@@ -44,6 +46,7 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
   const logs = new Map<string, LogLine[]>();
   const wakers = new Set<() => void>();
   const files = new Map<string, Uint8Array[]>();
+  let logReads = 0;
   let answer: (id: string, options: ExecOptions) => FakeExec = () => ({});
   let answerAttach: (id: string, options: AttachOptions) => FakeExec = () => ({ echo: true });
 
@@ -64,6 +67,7 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
       const line = logs.get(id)?.[next];
       if (line !== undefined) {
         next++;
+        logReads++;
         const bytes = Buffer.from(`${options.timestamps ? `${line.at.toISOString()} ` : ''}${line.text}\n`).subarray(0, left);
         left -= bytes.length;
         yield bytes;
@@ -133,6 +137,9 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
       answerAttach = next;
     },
     files,
+    get logReads() {
+      return logReads;
+    },
   };
   return { access, controls };
 }

@@ -35,6 +35,7 @@ const container = (sandboxId: string): ContainerConfig => ({
   readOnlyRootFilesystem: false,
   tty: false,
   stdin: false,
+  stdinOnce: false,
 });
 
 describe('the fake runtime', () => {

@@ -134,7 +134,11 @@ export function createFakeRuntime(options: FakeRuntimeOptions = {}): FakeRuntime
     exists: (id) => engine.containers.has(id),
     endOf: (id) => endOf(engine, id),
   });
-  return { ...controls, ...createLevers(engine), runtime: createRuntimePort(engine), images: createImagePort(engine), access };
+  return Object.assign(controls, createLevers(engine), {
+    runtime: createRuntimePort(engine),
+    images: createImagePort(engine),
+    access,
+  });
 }
 
 function addImage(engine: FakeEngine, reference: string): LocalImage {

@@ -40,6 +40,7 @@ export function containerSpec(nodeName: string, config: ContainerConfig, oomScor
     Env: config.env.map(({ name, value }) => `${name}=${value}`),
     Tty: config.tty,
     OpenStdin: config.stdin,
+    StdinOnce: config.stdinOnce,
     HostConfig: {
       NetworkMode: joined,
       IpcMode: joined,

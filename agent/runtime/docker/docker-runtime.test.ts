@@ -172,6 +172,7 @@ describe('what the engine is sent', () => {
     readOnlyRootFilesystem: false,
     tty: false,
     stdin: false,
+    stdinOnce: false,
   };
 
   it('for a sandbox binds both ports of one container port and cuts the hostname', () => {

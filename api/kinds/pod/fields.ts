@@ -97,7 +97,7 @@ const containers = {
   'spec.containers[].args[]': works,
   'spec.containers[].workingDir': works,
   'spec.containers[].stdin': works,
-  'spec.containers[].stdinOnce': warned('the standard input stays open after the first client has gone'),
+  'spec.containers[].stdinOnce': works,
   'spec.containers[].tty': works,
   'spec.containers[].ports[].name': works,
   'spec.containers[].ports[].containerPort': works,

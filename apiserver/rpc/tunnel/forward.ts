@@ -7,8 +7,9 @@ import { fromStatus } from '../status.ts';
 import { type Duplex, send } from './duplex.ts';
 import type { ServedStream } from './tunnels.ts';
 
-/** The field of ServeRequest that ends a stream with an error. */
+/** The fields of ServeRequest that end a stream, with an error or well. */
 const ERROR_FIELD = 4;
+const END_FIELD = 9;
 
 /** Carries what the client sends to the agent, still encoded, as the given field of ServeResponse. */
 export async function forwardInput(input: AsyncIterableIterator<Buffer>, stream: ServedStream, wrapper: number): Promise<void> {
@@ -37,15 +38,15 @@ export async function forwardOutput(
   try {
     for (;;) {
       const frame = await Promise.race([stream.frames.next(), gone]);
-      if (frame.done) break;
+      if (frame.done) throw unavailable('the connection to the node was lost: try again');
       const reader = new WireReader(frame.value);
       while (reader.next()) {
         if (reader.number === ERROR_FIELD) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
+        if (reader.number === END_FIELD) return;
         if (reader.number === wanted) await Promise.race([send(call, Buffer.from(reader.value()), signal), gone]);
       }
     }
   } finally {
     signal.removeEventListener('abort', leave);
   }
-  if (stream.signal.aborted) throw unavailable('the connection to the node was lost: try again');
 }

@@ -66,7 +66,7 @@ async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Prom
     : decodeStrictly<ServeRequest>('berth.node.v1.ServeRequest', first.value, 'frame').streamId;
   if (!streamId) throw badRequest('the first frame of Serve must name the stream');
   await new Promise<void>((resolve, reject) => {
-    const stream = { frames, signal: context.signal, send: (frame: Buffer) => send(call, frame, context.signal), close: resolve };
+    const stream = { frames, send: (frame: Buffer) => send(call, frame, context.signal), close: resolve };
     context.signal.addEventListener('abort', () => resolve());
     if (tunnels.serve(streamId, (node) => mayBeNode(context.identity, node), stream)) return;
     reject(failedPrecondition('StreamNotWanted', `nobody waits for stream "${streamId}"`));

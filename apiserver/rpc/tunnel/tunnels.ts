@@ -6,8 +6,6 @@ import { abortable } from './duplex.ts';
 /** The agent's side of one stream: its frames (ServeRequest, encoded) and the way back (ServeResponse, encoded). */
 export interface ServedStream {
   readonly frames: AsyncIterableIterator<Buffer>;
-  /** Aborts when the agent is gone. */
-  readonly signal: AbortSignal;
   send(frame: Buffer): Promise<void>;
   /** Ends the agent's call; called once, by whoever opened the stream. */
   close(): void;

@@ -8,6 +8,7 @@ import type { PodAttachResponse__Input as _berth_core_v1_PodAttachResponse__Inpu
 import type { PodPortForwardResponse__Input as _berth_core_v1_PodPortForwardResponse__Input, PodPortForwardResponse as _berth_core_v1_PodPortForwardResponse } from '../../../berth/core/v1/PodPortForwardResponse.ts';
 import type { PodReadFilesResponse__Input as _berth_core_v1_PodReadFilesResponse__Input, PodReadFilesResponse as _berth_core_v1_PodReadFilesResponse } from '../../../berth/core/v1/PodReadFilesResponse.ts';
 import type { PodWriteFilesResponse__Input as _berth_core_v1_PodWriteFilesResponse__Input, PodWriteFilesResponse as _berth_core_v1_PodWriteFilesResponse } from '../../../berth/core/v1/PodWriteFilesResponse.ts';
+import type { StreamEnd__Input as _berth_node_v1_StreamEnd__Input, StreamEnd as _berth_node_v1_StreamEnd } from '../../../berth/node/v1/StreamEnd.ts';
 
 /**
  * What the agent sends.
@@ -45,7 +46,11 @@ export interface ServeRequest__Input {
    * That files were written.
    */
   'writeFiles'?: (_berth_core_v1_PodWriteFilesResponse__Input | null);
-  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles";
+  /**
+   * All has been sent; the last frame of a stream that did not fail. A stream that ends without one has lost its agent.
+   */
+  'end'?: (_berth_node_v1_StreamEnd__Input | null);
+  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end";
 }
 
 /**
@@ -84,4 +89,8 @@ export interface ServeRequest {
    * That files were written.
    */
   'writeFiles'?: (_berth_core_v1_PodWriteFilesResponse);
+  /**
+   * All has been sent; the last frame of a stream that did not fail. A stream that ends without one has lost its agent.
+   */
+  'end'?: (_berth_node_v1_StreamEnd);
 }

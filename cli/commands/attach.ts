@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
+import type { Pod } from '../../api/generated/types.ts';
+import { containerOf, pickContainer } from '../pod-container.ts';
+import { parsePodArgument } from '../resource-args.ts';
+import { withSession } from '../session.ts';
+import { chooseTerminal, joinTerminal, type TerminalOptions } from '../terminal.ts';
+
+interface AttachFlags {
+  readonly container?: string;
+  readonly stdin?: boolean;
+  readonly tty?: boolean;
+  readonly quiet?: boolean;
+}
+
+export function registerAttach(program: Command): void {
+  program
+    .command('attach')
+    .description('Join the standard input and output of a running container')
+    .argument('<pod>', 'POD or pod/POD')
+    .option('-c, --container <name>', 'the container, when the pod has several')
+    .option('-i, --stdin', 'pass standard input on; the container needs "stdin: true"')
+    .option('-t, --tty', 'with a terminal; the container needs "tty: true"')
+    .option('-q, --quiet', 'print only what the container writes')
+    .action(async (word: string, flags: AttachFlags, command: Command) => {
+      await withSession(command, async ({ client, namespace }) => {
+        const name = parsePodArgument(word);
+        const pod = await client.pods.get({ namespace, name });
+        refuseEnded(pod);
+        const container = pickContainer(pod, flags.container, flags.quiet);
+        const terminal = terminalFor(pod, container, flags);
+        if (terminal.stdin && terminal.tty && !flags.quiet)
+          process.stderr.write("If you don't see a command prompt, try pressing enter.\n");
+        const { stdin, tty } = terminal;
+        const stream = client.pods.attach({ namespace, name }, { container, stdin, stdout: true, stderr: !tty, tty });
+        await joinTerminal(stream, terminal);
+        if (terminal.stdin && terminal.tty && !flags.quiet && pod.spec?.restartPolicy === 'Always')
+          process.stderr.write(
+            `Session ended, resume using 'berth attach ${name} -c ${container} -i -t' command when the pod is running\n`,
+          );
+      });
+    });
+}
+
+function refuseEnded(pod: Pod): void {
+  const phase = pod.status?.phase ?? '';
+  if (phase === 'Succeeded' || phase === 'Failed')
+    throw badRequest(`cannot attach a container in a completed pod; current phase is ${phase}`);
+}
+
+/** The flags as far as the container was started for them; says what is not possible. */
+function terminalFor(pod: Pod, container: string, { stdin = false, tty = false }: AttachFlags): TerminalOptions {
+  const spec = containerOf(pod, container);
+  if (stdin && !spec?.stdin)
+    process.stderr.write(`Unable to use standard input - container ${container} was started without "stdin: true"\n`);
+  if (tty && !spec?.tty) process.stderr.write(`Unable to use a TTY - container ${container} did not allocate one\n`);
+  return chooseTerminal({ stdin: stdin && spec?.stdin === true, tty: tty && spec?.tty === true });
+}

@@ -1,0 +1,86 @@
+import type { Socket } from 'node:net';
+import type { Command } from 'commander';
+import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import type { ObjectKey } from '../../client/index.ts';
+import { describeFailure } from '../failure.ts';
+import { joinConnection } from '../forward/connection.ts';
+import { type Listener, listen } from '../forward/listeners.ts';
+import { type LocalAddress, type PortPair, parseAddresses, parsePortPair } from '../forward/port-pairs.ts';
+import { parsePodArgument } from '../resource-args.ts';
+import { interruptSignal, type Session, withSession } from '../session.ts';
+
+interface PortForwardFlags {
+  readonly address: string;
+}
+
+export function registerPortForward(program: Command): void {
+  program
+    .command('port-forward')
+    .description('Make ports of a pod reachable on this machine')
+    .argument('<pod>', 'POD or pod/POD')
+    .argument('<port...>', 'REMOTE, LOCAL:REMOTE or :REMOTE for any free port; REMOTE may be the name of a port')
+    .option('--address <addresses>', 'where to listen, e.g. localhost,10.0.0.5', 'localhost')
+    .action(async (word: string, ports: string[], flags: PortForwardFlags, command: Command) => {
+      const addresses = parseAddresses(flags.address);
+      const signal = interruptSignal();
+      await withSession(command, async (session) => {
+        const key = { namespace: session.namespace, name: parsePodArgument(word) };
+        const pod = await session.client.pods.get(key, { signal });
+        const pairs = ports.map((text) => parsePortPair(text, pod));
+        const phase = pod.status?.phase ?? 'Pending';
+        if (phase !== 'Running') throw badRequest(`unable to forward port because pod is not running. Current status=${phase}`);
+        await forwardUntil(signal, { session, key }, pairs, addresses);
+      });
+    });
+}
+
+interface ForwardTarget {
+  readonly session: Session;
+  readonly key: ObjectKey;
+}
+
+/** Listens and forwards until the signal aborts. Throws NOT_FOUND when the pod has gone. */
+async function forwardUntil(
+  signal: AbortSignal,
+  target: ForwardTarget,
+  pairs: readonly PortPair[],
+  addresses: readonly LocalAddress[],
+): Promise<void> {
+  const listeners: Listener[] = [];
+  const sockets = new Set<Socket>();
+  let lose: (error: unknown) => void = () => {};
+  const lost = new Promise<never>((_, reject) => {
+    lose = reject;
+  });
+  const interrupted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
+  try {
+    for (const pair of pairs) {
+      const onConnection = (socket: Socket, localPort: number): void => {
+        sockets.add(socket.on('close', () => sockets.delete(socket)));
+        void forwardOne(target, socket, { local: localPort, remote: pair.remote }).catch(lose);
+      };
+      for (const listener of await listen(pair, { addresses, onConnection })) {
+        listeners.push(listener);
+        process.stdout.write(`Forwarding from ${listener.address}:${listener.port} -> ${pair.remote}\n`);
+      }
+    }
+    await Promise.race([interrupted, lost]);
+  } finally {
+    for (const listener of listeners) listener.close();
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+/** One connection. What goes wrong with it is told and ends it only; throws when the pod has gone. */
+async function forwardOne({ session, key }: ForwardTarget, socket: Socket, { local, remote }: PortPair): Promise<void> {
+  process.stdout.write(`Handling connection for ${local}\n`);
+  try {
+    await joinConnection(socket, session.client.pods.portForward(key, remote));
+  } catch (error) {
+    if (isNotFound(error)) throw error;
+    process.stderr.write(`error: an error occurred forwarding ${local} -> ${remote}: ${describeFailure(error)}\n`);
+  }
+}

@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ApiError, badRequest, isCancelled, notFound, unavailable } from '../api/errors/index.ts';
+import type { PodLogOptions, PodLogsResponse, Timestamp } from '../api/generated/types.ts';
+import { timestamp, toMillis } from '../api/meta/time.ts';
+import type { Clock } from './clock.ts';
+import { type FollowLogsOptions, followLogs } from './follow-logs.ts';
+import type { LogKey, PodStreams } from './pod-streams.ts';
+
+interface Line {
+  /** Nanoseconds since the log's beginning. */
+  readonly at: number;
+  readonly text: string;
+}
+
+const beginning = Date.UTC(2026, 0, 1);
+const stamp = (at: number): string =>
+  `${new Date(beginning + Math.floor(at / 1e6)).toISOString().slice(0, 20)}${String(at % 1e9).padStart(9, '0')}Z`;
+const written = (lines: readonly Line[], times = false): string =>
+  lines.map(({ at, text }) => `${times ? `${stamp(at)} ` : ''}${text}\n`).join('');
+
+/** Each call ends like this: after so many bytes, with an error; the last goes to the end of the log. */
+interface Break {
+  readonly afterBytes: number;
+  readonly error?: ApiError;
+  /** What the log has grown to when the call begins. */
+  readonly lines?: number;
+}
+
+/** A node with one log in the order of its file: `since` works to the millisecond, as the agent's does; pieces are `size` bytes. */
+function fakeLog(lines: readonly Line[], breaks: readonly Break[], size = 7) {
+  const requests: { key: LogKey; options: PodLogOptions }[] = [];
+  const pods: Pick<PodStreams, 'logResponses'> = {
+    async *logResponses(key, options = {}): AsyncGenerator<PodLogsResponse> {
+      const end = breaks[requests.length];
+      requests.push({ key, options });
+      if (end?.error && end.afterBytes < 0) throw end.error;
+      const visible = lines.slice(0, end?.lines);
+      const openedAt: Timestamp = timestamp(new Date(beginning + Math.floor((visible.at(-1)?.at ?? 0) / 1e6) + 1));
+      yield { containerID: 'c1', openedAt };
+      const sinceMs = options.sinceTime ? toMillis(options.sinceTime) - beginning : 0;
+      const asked = (end?.lines === undefined ? lines : visible).filter(({ at }) => at >= sinceMs * 1e6);
+      const tail = options.tailLines === undefined ? asked : asked.slice(Math.max(0, asked.length - options.tailLines));
+      const bytes = Buffer.from(written(tail, options.timestamps));
+      const until = end ? Math.min(end.afterBytes, bytes.length) : bytes.length;
+      for (let from = 0; from < until; from += size) yield { data: bytes.subarray(from, Math.min(until, from + size)) };
+      if (end) throw end.error ?? unavailable('the connection was lost');
+    },
+  };
+  return { pods, requests };
+}
+
+/** Waiting takes no time, but the clock moves. */
+function instantClock(): Clock {
+  let now = 0;
+  return {
+    now: () => now,
+    after(ms, callback) {
+      now += ms;
+      queueMicrotask(callback);
+      return () => {};
+    },
+  };
+}
+
+const key = { namespace: 'default', name: 'web' };
+
+async function follow(pods: Pick<PodStreams, 'logResponses'>, log: PodLogOptions = {}, options: FollowLogsOptions = {}) {
+  const pieces: string[] = [];
+  for await (const data of followLogs(pods, key, log, { clock: instantClock(), random: () => 0, ...options }))
+    pieces.push(data.toString());
+  return pieces;
+}
+
+const three: Line[] = [
+  { at: 1_000_000, text: 'one' },
+  { at: 2_000_000, text: 'two' },
+  { at: 3_000_000, text: 'three' },
+];
+
+describe('followLogs', () => {
+  it('gives whole lines, without the times it needs itself', async () => {
+    const { pods, requests } = fakeLog(three, []);
+    const pieces = await follow(pods, { container: 'app' });
+    expect(pieces.join('')).toBe('one\ntwo\nthree\n');
+    for (const piece of pieces) expect(piece).toMatch(/\n$/);
+    expect(requests[0]?.options).toEqual({ container: 'app', follow: true, timestamps: true });
+  });
+
+  it('gives times when they are asked for', async () => {
+    expect((await follow(fakeLog(three, []).pods, { timestamps: true })).join('')).toBe(written(three, true));
+  });
+
+  it('goes on after lost connections without losing and without repeating a line, wherever they were cut', async () => {
+    const logs = fc.array(fc.record({ step: fc.nat(2_000_000), back: fc.nat(3), text: fc.stringMatching(/^[a-z ]{0,9}$/) }), {
+      minLength: 1,
+      maxLength: 60,
+    });
+    const cuts = fc.array(fc.nat(900), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(logs, cuts, fc.integer({ min: 1, max: 50 }), async (steps, at, size) => {
+        let now = 5_000_000;
+        // Times grow, stand still, and go back a little, as those of two streams do.
+        const lines = steps.map(({ step, back, text }) => {
+          now += step;
+          return { at: now - back * 300, text };
+        });
+        const { pods } = fakeLog(
+          lines,
+          at.map((afterBytes) => ({ afterBytes })),
+          size,
+        );
+        expect((await follow(pods)).join('')).toBe(written(lines));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('goes on with the last lines only, when only those were asked for', async () => {
+    // All in one millisecond: what the node sends again begins before what was wanted.
+    const lines = Array.from({ length: 20 }, (_, i) => ({ at: 1_000_000 + i, text: `line ${i}` }));
+    const { pods, requests } = fakeLog(lines, [{ afterBytes: 50 }, { afterBytes: 700 }]);
+    expect((await follow(pods, { tailLines: 5 })).join('')).toBe(written(lines.slice(15)));
+    expect(requests.map(({ options }) => options.tailLines)).toEqual([5, undefined, undefined]);
+  });
+
+  it('loses nothing of a log that was empty when the connection was lost', async () => {
+    const { pods } = fakeLog(three, [{ afterBytes: 0, lines: 0 }]);
+    expect((await follow(pods, { tailLines: 1 })).join('')).toBe('one\ntwo\nthree\n');
+  });
+
+  it('asks for the same beginning again when nothing has come of the last so many seconds', async () => {
+    const { pods, requests } = fakeLog(three, [{ afterBytes: 0, lines: 1 }]);
+    await follow(pods, { sinceSeconds: 60 });
+    expect(requests[1]?.options.sinceSeconds).toBeUndefined();
+    expect(toMillis(requests[1]?.options.sinceTime ?? {})).toBe(beginning + 2 - 60_000);
+  });
+
+  it('remembers enough of a long log, and reads little of it again', async () => {
+    const lines = Array.from({ length: 10_000 }, (_, i) => ({ at: i * 500, text: `line ${i}` }));
+    const { pods, requests } = fakeLog(lines, [{ afterBytes: 300_000 }], 4_096);
+    expect((await follow(pods)).join('')).toBe(written(lines));
+    expect(toMillis(requests[1]?.options.sinceTime ?? {})).toBeGreaterThan(beginning);
+  });
+
+  it('goes on in the middle of a line that is too long to be held back', async () => {
+    const lines = [...three, { at: 4_000_000, text: 'x'.repeat(300_000) }, { at: 5_000_000, text: 'end' }];
+    const { pods } = fakeLog(lines, [{ afterBytes: 200_000 }, { afterBytes: 150_000 }], 10_000);
+    const pieces = await follow(pods);
+    expect(pieces.join('')).toBe(written(lines));
+    expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(100_000);
+  });
+
+  it('goes on after the clock of the node was set back', async () => {
+    const lines = [...three, { at: 2_500_000, text: 'set back' }];
+    const { pods } = fakeLog(lines, [{ afterBytes: 100 }]);
+    expect((await follow(pods)).join('')).toBe(written(lines));
+  });
+
+  it('stays with the run of the container that it began with', async () => {
+    const { pods, requests } = fakeLog(three, [{ afterBytes: 40 }]);
+    await follow(pods);
+    expect(requests.map((request) => request.key.containerID)).toEqual([undefined, 'c1']);
+  });
+
+  it('stops after as many bytes as asked for, over all connections', async () => {
+    const { pods } = fakeLog(three, [{ afterBytes: 40 }]);
+    expect((await follow(pods, { limitBytes: 6 })).join('')).toBe('one\ntw');
+  });
+
+  it('throws what refuses the log at first, and what is no loss of the connection', async () => {
+    const first = fakeLog(three, [{ afterBytes: -1, error: unavailable('no server') }]);
+    await expect(follow(first.pods)).rejects.toThrow('no server');
+    const refused = fakeLog(three, [{ afterBytes: -1, error: badRequest('waiting to start') }]);
+    await expect(follow(refused.pods)).rejects.toThrow('waiting to start');
+    const gone = notFound({ kind: 'Pod', name: 'web' });
+    const later = fakeLog(three, [{ afterBytes: 40 }, { afterBytes: -1, error: gone }]);
+    await expect(follow(later.pods)).rejects.toBe(gone);
+  });
+
+  it('says once that the connection was lost, however often it is tried, and once that it goes on', async () => {
+    const failed = { afterBytes: -1, error: unavailable('still away') };
+    const { pods } = fakeLog(three, [{ afterBytes: 40 }, failed, failed]);
+    const notes: string[] = [];
+    await follow(pods, {}, { onLost: (error) => notes.push((error as Error).message), onResumed: () => notes.push('on') });
+    expect(notes).toEqual(['the connection was lost', 'on']);
+  });
+
+  it('gives up in the end', async () => {
+    const failed = { afterBytes: -1, error: unavailable('away for good') };
+    const { pods, requests } = fakeLog(three, [{ afterBytes: 40 }, ...Array.from({ length: 500 }, () => failed)]);
+    await expect(follow(pods, {}, { giveUpAfterMs: 60_000 })).rejects.toThrow('away for good');
+    expect(requests.length).toBeGreaterThan(10);
+    expect(requests.length).toBeLessThan(40);
+  });
+
+  it('ends when it is aborted, also while it waits for the connection', async () => {
+    const stop = new AbortController();
+    const { pods } = fakeLog(three, [
+      { afterBytes: 40 },
+      { afterBytes: -1, error: new ApiError('CANCELLED', 'Cancelled', 'aborted by the caller') },
+    ]);
+    await expect(follow(pods, {}, { signal: stop.signal, onLost: () => stop.abort() })).rejects.toSatisfy(isCancelled);
+  });
+});
