@@ -48,8 +48,8 @@ export function chooseForLogs(record: PodRecord, { wanted, previous, containerID
     return same;
   }
   if (previous) {
-    // While a restart is waited for the newest has ended and is the one before the next.
-    const before = newest !== undefined && isAlive(newest) ? attempts[1] : (attempts[1] ?? newest);
+    // While a restart is waited for, the newest has ended and is the one before the next.
+    const before = newest !== undefined && hasEnded(newest) && restarts(record, newest) ? newest : attempts[1];
     if (before === undefined) throw badRequest(`previous terminated container "${name}" in pod "${pod}" not found`);
     return before;
   }
@@ -58,6 +58,12 @@ export function chooseForLogs(record: PodRecord, { wanted, previous, containerID
     throw badRequest(`container "${name}" in pod "${pod}" is waiting to start: ${why}`);
   }
   return newest;
+}
+
+/** Whether a container that has ended runs once more. */
+function restarts({ pod }: PodRecord, { exitCode }: ObservedContainer): boolean {
+  const policy = pod?.spec?.restartPolicy ?? 'Always';
+  return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
 }
 
 /** The container to run a command in or to join. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Command } from 'commander';
-import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import { ApiError, badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { ObjectKey } from '../../client/index.ts';
 import { describeFailure } from '../failure.ts';
 import { joinConnection } from '../forward/connection.ts';
@@ -80,7 +80,7 @@ async function forwardOne({ session, key }: ForwardTarget, socket: Socket, { loc
   try {
     await joinConnection(socket, session.client.pods.portForward(key, remote));
   } catch (error) {
-    if (isNotFound(error)) throw error;
+    if (isNotFound(error)) throw new ApiError('NOT_FOUND', 'NotFound', `lost connection to pod: ${describeFailure(error)}`);
     process.stderr.write(`error: an error occurred forwarding ${local} -> ${remote}: ${describeFailure(error)}\n`);
   }
 }

@@ -65,7 +65,8 @@ type Header = Parameters<Pack['entry']>[0];
 
 function add(archive: Pack, header: Header): Promise<void> {
   return new Promise((resolve, reject) => {
-    archive.entry(header, (error) => (error ? reject(error) : resolve()));
+    // With content, though it is empty: otherwise the library waits for some.
+    archive.entry(header, '', (error) => (error ? reject(error) : resolve()));
   });
 }
 
