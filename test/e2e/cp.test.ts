@@ -98,7 +98,9 @@ describe('cp into a container', () => {
     expect(await house.sh('web', 'cd /data/tree; stat -c "%a %F" secret sub/run.sh sub/link', 'app')).toBe(
       '600 regular file\n755 regular file\n777 symbolic link\n',
     );
-    expect(await house.sh('web', 'ls /data/tree', 'app')).toContain('a name with spaces, ümlauts and "quotes"\n');
+    expect(await house.sh('web', 'cd /data/tree; printf "%s\\n" *', 'app')).toContain(
+      'a name with spaces, ümlauts and "quotes"\n',
+    );
   });
 
   it('names it as asked when there is nothing of the name', async () => {
