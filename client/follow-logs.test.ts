@@ -23,6 +23,8 @@ const written = (lines: readonly Line[], times = false): string =>
 interface Break {
   readonly afterBytes: number;
   readonly error?: ApiError;
+  /** Or as if the container had ended. */
+  readonly ends?: boolean;
   /** What the log has grown to when the call begins. */
   readonly lines?: number;
 }
@@ -44,7 +46,7 @@ function fakeLog(lines: readonly Line[], breaks: readonly Break[], size = 7) {
       const bytes = Buffer.from(written(tail, options.timestamps));
       const until = end ? Math.min(end.afterBytes, bytes.length) : bytes.length;
       for (let from = 0; from < until; from += size) yield { data: bytes.subarray(from, Math.min(until, from + size)) };
-      if (end) throw end.error ?? unavailable('the connection was lost');
+      if (end && !end.ends) throw end.error ?? unavailable('the connection was lost');
     },
   };
   return { pods, requests };
@@ -121,7 +123,7 @@ describe('followLogs', () => {
     const lines = Array.from({ length: 20 }, (_, i) => ({ at: 1_000_000 + i, text: `line ${i}` }));
     const { pods, requests } = fakeLog(lines, [{ afterBytes: 50 }, { afterBytes: 700 }]);
     expect((await follow(pods, { tailLines: 5 })).join('')).toBe(written(lines.slice(15)));
-    expect(requests.map(({ options }) => options.tailLines)).toEqual([5, undefined, undefined]);
+    expect(requests.map(({ options }) => options.tailLines)).toEqual([5, undefined, undefined, undefined]);
   });
 
   it('loses nothing of a log that was empty when the connection was lost', async () => {
@@ -151,6 +153,18 @@ describe('followLogs', () => {
     expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(100_000);
   });
 
+  it('reads what an engine has left out that ended the log before its reader had all', async () => {
+    const { pods, requests } = fakeLog(three, [{ afterBytes: 50, ends: true }]);
+    expect((await follow(pods)).join('')).toBe(written(three));
+    expect(requests.map(({ options }) => options.follow)).toEqual([true, false]);
+  });
+
+  it('ends with what there was when the container was removed right after its end', async () => {
+    const removed = { afterBytes: -1, error: notFound({ kind: 'Pod', name: 'web' }) };
+    const { pods } = fakeLog(three, [{ afterBytes: 1_000, ends: true }, removed]);
+    expect((await follow(pods)).join('')).toBe(written(three));
+  });
+
   it('goes on after the clock of the node was set back', async () => {
     const lines = [...three, { at: 2_500_000, text: 'set back' }];
     const { pods } = fakeLog(lines, [{ afterBytes: 100 }]);
@@ -160,7 +174,7 @@ describe('followLogs', () => {
   it('stays with the run of the container that it began with', async () => {
     const { pods, requests } = fakeLog(three, [{ afterBytes: 40 }]);
     await follow(pods);
-    expect(requests.map((request) => request.key.containerID)).toEqual([undefined, 'c1']);
+    expect(requests.map((request) => request.key.containerID)).toEqual([undefined, 'c1', 'c1']);
   });
 
   it('stops after as many bytes as asked for, over all connections', async () => {

@@ -1,4 +1,4 @@
-import { isCancelled, isExhausted, isUnavailable } from '../api/errors/index.ts';
+import { isCancelled, isExhausted, isNotFound, isUnavailable } from '../api/errors/index.ts';
 import type { PodLogOptions, Timestamp } from '../api/generated/types.ts';
 import { fromRfc3339 } from '../api/meta/time.ts';
 import { createBackoff } from './backoff.ts';
@@ -26,7 +26,8 @@ const defaultGiveUpMs = 300_000;
 /**
  * A container's log as it grows, until the container ends. Goes on after a lost connection, a restart of the API server, of the node's agent
  * or of its container engine: no line is lost, none is repeated. Stays with the run of the container that it began with, as long as the node
- * keeps it.
+ * keeps it. When the container has ended the rest is read once more without following: engines up to Docker 20.10 end a log that is
+ * followed with the container, though its reader was behind.
  *
  * What is given ends with the end of a line, but for lines of more than 64 KiB and a last line without an end. Errors before the log was
  * opened, and all but UNAVAILABLE, are thrown; NOT_FOUND afterwards says that the run ended and was removed while nobody could read.
@@ -41,11 +42,13 @@ export async function* followLogs(
   const backoff = createBackoff({ initialMs: 200, maxMs: 5_000, ...(options.random && { random: options.random }) });
   const reading = new Reading(log);
   let lostAt: number | undefined;
+  let ended = false;
+  let held: LogLines | undefined;
   for (;;) {
     const lines = new LogLines();
     try {
       const request = { ...key, containerID: reading.containerID };
-      for await (const { containerID, openedAt, data } of pods.logResponses(request, reading.request(), { signal })) {
+      for await (const { containerID, openedAt, data } of pods.logResponses(request, reading.request(!ended), { signal })) {
         if (containerID) {
           reading.opened(containerID, openedAt);
           if (lostAt !== undefined) options.onResumed?.();
@@ -56,10 +59,23 @@ export async function* followLogs(
         if (fresh && fresh.length > 0) yield fresh;
         if (reading.complete) return;
       }
-      const last = reading.fresh(lines.flush());
-      if (last.length > 0) yield last;
-      return;
+      // A line without an end may have been cut: the second reading tells.
+      if (ended) {
+        const last = reading.fresh(lines.flush());
+        if (last.length > 0) yield last;
+        return;
+      }
+      ended = true;
+      held = lines;
+      reading.lost();
+      continue;
     } catch (error) {
+      // Removed since it ended: there is nothing left to read.
+      if (ended && isNotFound(error)) {
+        const last = held && reading.fresh(held.flush());
+        if (last && last.length > 0) yield last;
+        return;
+      }
       if (signal.aborted || reading.containerID === undefined || !isPassing(error)) throw error;
       if (lostAt === undefined) options.onLost?.(error);
       lostAt ??= clock.now();
@@ -94,9 +110,9 @@ class Reading {
   }
 
   /** What to ask for: at first what was wanted, afterwards what is missing. Times are needed to tell. */
-  request(): PodLogOptions {
+  request(follow: boolean): PodLogOptions {
     const { limitBytes: _cutHere, ...log } = this.#log;
-    const first: PodLogOptions = { ...log, follow: true, timestamps: true };
+    const first: PodLogOptions = { ...log, follow, timestamps: true };
     if (this.containerID === undefined) return first;
     const { tailLines, sinceSeconds, sinceTime, ...rest } = first;
     const from = this.#position.resumeFrom;

@@ -42,7 +42,9 @@ export class LogLines {
   flush(): LogPiece[] {
     const rest = this.#rest;
     this.#rest = Buffer.alloc(0);
-    return rest.length === 0 ? [] : [this.#piece(rest, true)];
+    // Cut within its time there is nothing of the line itself.
+    const empty = rest.length === 0 || (this.#within === undefined && !rest.includes(space));
+    return empty ? [] : [this.#piece(rest, true)];
   }
 
   #piece(data: Buffer, last: boolean): LogPiece {
