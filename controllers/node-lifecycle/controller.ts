@@ -1,5 +1,5 @@
 import { messageToJson } from '../../api/codec/json.ts';
-import { asApiError, isNotFound } from '../../api/errors/index.ts';
+import { isNotFound } from '../../api/errors/index.ts';
 import type { Lease, Node, Pod } from '../../api/generated/types.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
@@ -13,6 +13,7 @@ import {
   type ObjectKey,
   referenceTo,
 } from '../../client/index.ts';
+import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import { decideNode, decidePod, decideTransition, type NodeAction } from './decide.ts';
 import { createSilence } from './silence.ts';
@@ -120,16 +121,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
   async function unreadyPods(node: Node, signal: AbortSignal): Promise<void> {
     const { name = '' } = node.metadata ?? {};
     const { items } = await listAll(client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal });
-    const failures: unknown[] = [];
-    for (const pod of items) {
-      try {
-        await unready(pod, node, signal);
-      } catch (error) {
-        if (isServerFault(error)) throw error;
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
+    await attemptEach(items, (pod) => unready(pod, node, signal));
   }
 
   async function unready(pod: Pod, node: Node, signal: AbortSignal): Promise<void> {
@@ -167,12 +159,6 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     sources: [changesOf(nodes, ofNode), changesOf(leases, ofLease), silence, transitions],
     reconcile,
   };
-}
-
-/** Whether the API server did not do its part; everything else is about the object, and says nothing of the others. */
-function isServerFault(error: unknown): boolean {
-  const codes = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'];
-  return codes.includes(asApiError(error)?.code ?? '');
 }
 
 /** Changes whenever the agent writes: with each renewal of its lease, and with each status. */

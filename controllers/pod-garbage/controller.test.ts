@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { badRequest } from '../../api/errors/index.ts';
 import type { Node, Pod } from '../../api/generated/types.ts';
 import { createInformer } from '../../client/index.ts';
 import { node, pod } from '../../test/builders/index.ts';
@@ -99,6 +100,21 @@ describe('the pod garbage collection', () => {
     await clock.advance(120_000);
     expect(left()).toEqual(['one']);
     nodes.get = get;
+  });
+
+  it('removes the others also when one of them cannot be written, and tries that one again', async () => {
+    const { clock, pods, nodes, left } = await setup(['a', 'b'].map((name) => pod(name).on('n1').phase('Running').build()));
+    const { patch } = pods;
+    pods.patch = async (target, ...rest) => {
+      if (target.name === 'a') throw badRequest('cannot patch pod "a"');
+      return patch(target, ...rest);
+    };
+    nodes.remove('n1');
+    await clock.advance(40_000);
+    expect(left()).toEqual(['a']);
+    pods.patch = patch;
+    await clock.advance(1_000);
+    expect(left()).toEqual([]);
   });
 
   it('removes the oldest pods that have ended, beyond the bound', async () => {

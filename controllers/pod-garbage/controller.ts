@@ -3,6 +3,7 @@ import type { Node, Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
+import { attemptEach } from '../attempt-each.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import { type Cause, decideByNode, decideFinished } from './decide.ts';
 import { createWaits } from './waits.ts';
@@ -40,8 +41,7 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
     if (key === finishedKey) {
       const victims = decideFinished(pods.lister.byIndex('finished', 'true'), maxFinished);
-      for (const pod of victims) await remove(pod, 'TooManyFinished', signal);
-      return;
+      return attemptEach(victims, (pod) => remove(pod, 'TooManyFinished', signal));
     }
     const name = key.slice(nodePrefix.length);
     const node = nodes.lister.get(name);
@@ -49,7 +49,7 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
     if (node === undefined && bound.length > 0 && !(await isGone(name, key, signal))) return;
     if (node !== undefined || bound.length === 0) gone.forget(key);
     const { cause, pods: victims } = decideByNode(bound, node);
-    for (const pod of victims) await remove(pod, cause, signal);
+    await attemptEach(victims, (pod) => remove(pod, cause, signal));
   }
 
   /** Whether the node has been missing for a while, and is. */
