@@ -39,7 +39,8 @@ export function registerEvents(program: Command): void {
 }
 
 async function showEvents(session: Session, flags: EventsFlags): Promise<void> {
-  const types = (flags.types ?? '').split(',').filter(Boolean);
+  const types = parseTypes(flags.types ?? '');
+  if (flags.watch && flags.output) throw badRequest(`--watch prints lines; -o ${flags.output} does not go with it`);
   const about = flags.for === undefined ? undefined : parseObject(flags.for);
   // Events about what has no namespace are kept in one that nobody would guess: they are looked for in all of them.
   const everywhere = flags.allNamespaces === true || (about?.namespaced === false && !session.namespaceGiven);
@@ -54,6 +55,13 @@ async function showEvents(session: Session, flags: EventsFlags): Promise<void> {
   }
   if (printed === 0 && !flags.watch)
     process.stderr.write(`No events found${everywhere ? '' : ` in ${session.namespace} namespace`}.\n`);
+}
+
+function parseTypes(text: string): string[] {
+  const types = text.split(',').filter(Boolean);
+  const wrong = types.find((type) => !/^(normal|warning)$/i.test(type));
+  if (wrong !== undefined) throw badRequest(`--types takes Normal and Warning, not "${wrong}"`);
+  return types;
 }
 
 /** Which events are about this object. */

@@ -98,6 +98,13 @@ describe('events', () => {
     expect(items.map((each: { reason: string }) => each.reason)).toEqual(['First', 'Second', 'Third']);
   });
 
+  it('of a type that no event has, or followed as objects, are a mistake', async () => {
+    const refusal = async (...flags: string[]) => (await berth('events', ...flags)).err;
+    expect(await refusal('--types', 'Warning,warn')).toBe('error: --types takes Normal and Warning, not "warn"\n');
+    stderr.length = 0;
+    expect(await refusal('-w', '-o', 'json')).toBe('error: --watch prints lines; -o json does not go with it\n');
+  });
+
   it('are followed without those that expire meanwhile', async () => {
     const stop = new AbortController();
     const scope = { namespace: 'default', fieldSelector: 'involvedObject.name=followed', initial: true, deleted: false };
