@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BerthProcess, listBerthProcesses, type ProcessName, readBerthProcess } from './berth-processes.ts';
+import { readRecord } from './installation-record.ts';
 import { installation, launcher } from './paths.ts';
 
 export const processNames = ['server', 'agent'] as const satisfies readonly ProcessName[];
@@ -14,11 +15,21 @@ export interface Running {
 }
 
 export function findRunning(dataDir: string): Readonly<Record<ProcessName, Running>> {
-  const ours = listBerthProcesses(dataDir);
-  const find = (name: ProcessName): Running => ({
-    keeper: ours.find((each) => each.name === name && each.isKeeper),
-    process: ours.find((each) => each.name === name && !each.isKeeper),
-  });
+  return decideRunning(listBerthProcesses(dataDir), readRecord(dataDir)?.nodeName);
+}
+
+/**
+ * Which of the processes of a data directory are those that `up` keeps. Agents of other nodes may share the directory: somebody started them by
+ * hand, and they stand in for nothing.
+ */
+export function decideRunning(
+  ours: readonly BerthProcess[],
+  nodeName: string | undefined,
+): Readonly<Record<ProcessName, Running>> {
+  const find = (name: ProcessName): Running => {
+    const these = ours.filter((each) => each.name === name && (name === 'server' || !nodeName || each.nodeName === nodeName));
+    return { keeper: these.find((each) => each.isKeeper), process: these.find((each) => !each.isKeeper) };
+  };
   return { server: find('server'), agent: find('agent') };
 }
 
@@ -134,10 +145,11 @@ function disarm(file: string): void {
 
 async function stopOne(dataDir: string, name: ProcessName): Promise<boolean> {
   const { run } = installation(dataDir);
-  const alive = (): BerthProcess[] => {
-    const { keeper, process: process_ } = findRunning(dataDir)[name];
-    return [keeper, process_].filter((each) => each !== undefined);
-  };
+  // Agents of other nodes too: nothing of the directory may be in use any more.
+  const alive = (): BerthProcess[] =>
+    listBerthProcesses(dataDir)
+      .filter((each) => each.name === name)
+      .sort((a, b) => Number(b.isKeeper) - Number(a.isKeeper));
   const deadline = Date.now() + stopTimeoutMs;
   const asked = new Set<number>();
   let left = alive();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseBerthProcess } from './berth-processes.ts';
-import { decideRescue, type Running } from './processes.ts';
+import { decideRescue, decideRunning, type Running } from './processes.ts';
 import { decideUp, type UpPlan } from './up-plan.ts';
 import { computeSettings, ignoredFlags, printFlags, settingsErrors } from './up-settings.ts';
 
@@ -28,6 +28,21 @@ describe('what "berth up" does', () => {
     ['leaves another version alone', kept, kept, ['0.9.0', '0.9.0'], { kind: 'running', versions: ['0.9.0'] }],
   ])('%s', (_, server, agent, versions, plan) => {
     expect(decideUp({ server, agent }, { isUpgrade: false, versions, ours: '1.0.0' })).toEqual(plan);
+  });
+
+  it('takes no agent of another node for its own, though that shares the data directory', () => {
+    const agent = (pid: number, nodeName: string, isKeeper = false) => ({
+      ...some,
+      pid,
+      name: 'agent' as const,
+      nodeName,
+      isKeeper,
+    });
+    const [other, own] = [agent(2, 'n2'), agent(3, 'n1')];
+    expect(decideRunning([some, other], 'n1')).toEqual({ server: orphan, agent: none });
+    expect(decideRunning([some, other, own], 'n1').agent).toEqual({ keeper: undefined, process: own });
+    expect(decideRunning([other, agent(4, 'n1', true)], 'n1').agent.process).toBeUndefined();
+    expect(decideRunning([other], undefined).agent.process).toBe(other);
   });
 
   it('replaces another version only when it is asked to, also one that runs in part', () => {

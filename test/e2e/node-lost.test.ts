@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -57,6 +57,8 @@ describe('a node whose agent is lost', () => {
     const run = join(house.berth.dataDir, 'run');
     const pids = ['agent.supervisor.pid', 'agent.pid'].map((file) => Number(readFileSync(join(run, file), 'utf8')));
     standing.kill('SIGSTOP');
+    // As if its machine had died: the server, which runs on, must not bring the agent back.
+    writeFileSync(join(run, 'agent.stop'), '');
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     lostAt = Date.now();
     for (const name of [first, second]) {
