@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Makes a folder that only its owner enters. */
@@ -15,6 +15,9 @@ export async function writePrivateFile(path: string, content: string): Promise<v
   try {
     await file.writeFile(content);
     await file.sync();
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
   } finally {
     await file.close();
   }

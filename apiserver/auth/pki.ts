@@ -100,7 +100,23 @@ async function ensurePair(
 ): Promise<KeyPair> {
   const known = await readPair(dir, name);
   if (known && (await isStillGood(authority, known, now, hosts))) return known;
-  return writePair(dir, name, await issueCertificate(authority, subject, hosts, now));
+  try {
+    return await writePair(dir, name, await issueCertificate(authority, subject, hosts, now));
+  } catch (error) {
+    // On a full disk the server still reads: with a pair that lacks a new address of this machine rather than not at all.
+    if (known && isFullDisk(error) && (await isUsable(authority, known, now))) return known;
+    throw error;
+  }
+}
+
+function isFullDisk(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+async function isUsable(authority: KeyPair, pair: KeyPair, now: Date): Promise<boolean> {
+  const { signed, fits, notAfter } = await inspectCertificate(authority.certificate, pair);
+  return signed && fits && notAfter > now;
 }
 
 /** A pair that was cut off between its two files would not fit together; the issuer's signature and the end are what can change else. */

@@ -48,6 +48,8 @@ export interface StoreEnvironment {
 const MAX_ATTEMPTS = 20;
 /** What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the key. */
 const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
+/** What goes on while the disk is full: only with it does space come back. */
+const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
 /** How long a read waits for the watch cache to show the last acknowledged write. */
 const FRESH_TIMEOUT_MS = 5_000;
 
@@ -202,7 +204,8 @@ export class KindStore {
 
   private write(bytes: Uint8Array, context: WriteContext, verb: string): Write {
     const { kind, durability } = this.kind;
-    return { kind, bytes, user: context.user, manager: context.manager, verb, durability };
+    const urgent = URGENT_VERBS.has(verb);
+    return { kind, bytes, user: context.user, manager: context.manager, verb, durability, urgent };
   }
 }
 

@@ -18,8 +18,9 @@ const translations = {
   'too-large': (subject, error) =>
     new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', error.message, { subject, cause: error }),
   slow: (_, error) => unavailable('the store is too busy: try again', error),
-  'no-space': (_, error) =>
-    new ApiError('RESOURCE_EXHAUSTED', 'NoSpace', 'the store has no space left: reads go on, writes wait for space on the disk', {
+  'no-space': (subject, error) =>
+    new ApiError('RESOURCE_EXHAUSTED', 'NoSpace', `cannot store ${subject.kind} "${subject.name}": ${error.message}`, {
+      subject,
       cause: error,
       retryAfterMs: 10_000,
     }),

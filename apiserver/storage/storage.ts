@@ -9,6 +9,8 @@ export interface Write {
   readonly manager: string;
   readonly verb: string;
   readonly durability: Durability;
+  /** It ends or reports something: it is written on a disk that is nearly full too, as long as there is a reserve. */
+  readonly urgent?: boolean;
 }
 
 export interface StoredObject {

@@ -95,6 +95,7 @@ async function writeStartMark(storage: Storage): Promise<number> {
     user: 'system:apiserver',
     manager: 'apiserver',
     durability: 'synced',
+    urgent: true,
   } as const;
   const current = await storage.get(START_KEY);
   if (!current) return storage.create(START_KEY, { ...write, verb: 'create' });

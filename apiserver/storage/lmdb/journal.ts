@@ -5,6 +5,7 @@ import { StorageError } from '../storage-error.ts';
 import type { WatcherHub } from '../watchers.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { RelaxedChanges, RelaxedKeys } from './relaxed-keys.ts';
+import type { Reserve } from './reserve.ts';
 import { encodeState, type StoreState } from './state.ts';
 import { computeSweep, type SweepStep } from './sweep.ts';
 import { readHead, readState, type Tables } from './tables.ts';
@@ -65,6 +66,7 @@ export class Journal {
   readonly #clock: StorageClock;
   readonly #relaxed: RelaxedKeys;
   readonly #hub: WatcherHub;
+  readonly #reserve: Reserve;
   readonly #decided = new Map<string, DecidedHead>();
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
@@ -87,6 +89,7 @@ export class Journal {
     readonly clock: StorageClock;
     readonly relaxed: RelaxedKeys;
     readonly hub: WatcherHub;
+    readonly reserve: Reserve;
     readonly state: StoreState;
   }) {
     this.#tables = parts.tables;
@@ -95,6 +98,7 @@ export class Journal {
     this.#clock = parts.clock;
     this.#relaxed = parts.relaxed;
     this.#hub = parts.hub;
+    this.#reserve = parts.reserve;
     this.#state = parts.state;
     this.#revision = parts.state.reserved;
     this.#published = parts.state.reserved;
@@ -120,12 +124,13 @@ export class Journal {
     return head && { ...head, durability: 'synced' };
   }
 
-  checkRoom(key: string, bytes: number): void {
+  checkRoom(key: string, bytes: number, canWait: boolean): void {
+    if (canWait) this.#reserve.check();
     const stored = this.#state.logBytes + this.#state.relaxedBytes + this.#waitingBytes + bytes;
     if (stored > this.#limits.maxBytes)
       throw new StorageError(
         'no-space',
-        `write ${key}: the store holds its limit of ${this.#limits.maxBytes} bytes; delete objects or raise the limit`,
+        `the store holds its limit of ${this.#limits.maxBytes} bytes; delete objects or raise the limit`,
       );
     if (this.#waitingBytes + bytes > maxWaitingBytes)
       throw new StorageError('failed', `write ${key}: ${this.#waitingBytes} bytes wait for the disk already; try again later`);
@@ -193,6 +198,7 @@ export class Journal {
   }
 
   async #step(): Promise<void> {
+    if (this.#flushDue && this.#reserve.isLow) this.#postponeFlush();
     const writes = this.#takeWrites();
     let sweep: SweepStep | undefined;
     try {
@@ -223,9 +229,9 @@ export class Journal {
   }
 
   async #commit(writes: readonly Waiting[], sweep: SweepStep | undefined): Promise<void> {
-    const takesRelaxed =
-      this.#flushDue ||
-      this.#clock.now() - (this.#dirtySince ?? Number.POSITIVE_INFINITY) > this.#limits.relaxedDelayMs * rideAlong;
+    await this.#reserve.prepare();
+    const dirtyMs = this.#clock.now() - (this.#dirtySince ?? Number.POSITIVE_INFINITY);
+    const takesRelaxed = this.#flushDue || (dirtyMs > this.#limits.relaxedDelayMs * rideAlong && !this.#reserve.isLow);
     const relaxed = takesRelaxed ? this.#takeRelaxed() : none;
     const commit: Commit = { state: this.#stateAfter(writes, relaxed, sweep), writes, relaxed, sweep };
     try {
@@ -351,6 +357,13 @@ export class Journal {
       this.#flushDue = true;
       this.#wake();
     });
+  }
+
+  /** On a disk that is nearly full they stay in memory: the reserve is for what frees space. */
+  #postponeFlush(): void {
+    this.#flushDue = false;
+    this.#dirtySince = undefined;
+    this.#armFlush();
   }
 
   #takeRelaxed(): RelaxedChanges {

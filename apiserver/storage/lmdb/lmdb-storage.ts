@@ -149,8 +149,8 @@ export class LmdbStorage implements Storage {
   }
 
   #append(type: 'put' | 'delete', key: string, write: Write, before: DecidedHead | undefined): Promise<number> {
-    if (type === 'put') this.#journal.checkRoom(key, write.bytes.length);
     const { kind, verb, user, manager, durability, bytes } = write;
+    if (type === 'put') this.#journal.checkRoom(key, bytes.length, durability === 'synced' && write.urgent !== true);
     const revision = this.#journal.nextRevision();
     const previous = durability === 'synced' ? (before?.revision ?? 0) : 0;
     const time = Math.trunc(this.#clock.now());

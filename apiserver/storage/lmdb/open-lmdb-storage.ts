@@ -9,6 +9,7 @@ import { LmdbStorage } from './lmdb-storage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { clearClean, ensureFormat, hasDatabase, markClean, wasStoppedCleanly } from './markers.ts';
 import { RelaxedKeys } from './relaxed-keys.ts';
+import { Reserve } from './reserve.ts';
 import { openTables, readHead, readNewestRevision, readState, type Tables } from './tables.ts';
 import { verifyInChild } from './verify.ts';
 
@@ -18,6 +19,8 @@ export interface LmdbStorageOptions {
   readonly limits?: Partial<JournalLimits>;
   readonly watcherLimits?: WatcherLimits;
   readonly clock?: StorageClock;
+  /** Free bytes of the directory's disk, when not asked of the system. */
+  readonly freeBytes?: (directory: string) => number;
 }
 
 /**
@@ -37,7 +40,9 @@ export async function openLmdbStorage(options: LmdbStorageOptions): Promise<Stor
     await ensureFormat(directory);
     if ((await hasDatabase(directory)) && !(await wasStoppedCleanly(directory))) await verifyInChild(directory);
     await clearClean(directory);
-    return assembleLmdbStorage(options, lock, openTables(directory, { readOnly: false }));
+    const tables = openTables(directory, { readOnly: false });
+    await new Reserve({ tables, directory, clock: options.clock ?? systemStorageClock, freeBytes: options.freeBytes }).prepare();
+    return assembleLmdbStorage(options, lock, tables);
   } catch (error) {
     await lock.release();
     throw error instanceof StorageError
@@ -70,7 +75,8 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
       `open the store ${directory}: its log reaches ${newest}, its state ${state.reserved}; restore it from a backup`,
     );
   const limits = { ...defaultLimits, ...options.limits };
-  const journal = new Journal({ tables, directory, limits, clock, relaxed, hub, state });
+  const reserve = new Reserve({ tables, directory, clock, freeBytes: options.freeBytes });
+  const journal = new Journal({ tables, directory, limits, clock, relaxed, hub, reserve, state });
   const release = async (clean: boolean): Promise<void> => {
     try {
       await tables.root.close();

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { StorageError } from '../storage-error.ts';
+import { fullDisk } from './reserve.ts';
 
 const eio = 5;
 const enospc = 28;
@@ -16,9 +17,7 @@ export async function translateWriteError(error: unknown, directory: string): Pr
   const full = code === enospc || code === edquot || code === mapFull || (code === eio && (await diskIsFull(directory)));
   const text = cause instanceof Error ? cause.message : String(cause);
   return full
-    ? new StorageError('no-space', `write to the store ${directory}: the disk is full; free some space, reads go on meanwhile`, {
-        cause,
-      })
+    ? fullDisk(directory, cause)
     : new StorageError('failed', `write to the store ${directory}: ${text}; look at the disk's health`, { cause });
 }
 
