@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Script } from 'node:vm';
@@ -18,11 +18,11 @@ const namedByContent = /-[\w-]{8}\.js$/;
 
 /**
  * Loads the built program from a folder of CommonJS files, with the code that V8 compiled in an earlier run: compiling is a third of what
- * a short command costs. The cache stands beside the program, so that only those who may change the program can write it, and it goes
- * when the program goes; where it cannot be written it is done without. V8 refuses code of another version of its own, but believes
+ * a short command costs. The cache stands beside the program and is written by the program's owner alone: nobody else could put code
+ * there, and it goes when the program goes. Others read it, or do without. V8 refuses code of another version of its own, but believes
  * damaged code and dies of it: each file begins with its checksum.
  */
-export function loadProgram(folder: string, entry: string): LoadedProgram {
+export function loadProgram(folder: string, entry: string, uid: number | undefined = process.getuid?.()): LoadedProgram {
   const cache = join(folder, 'cache', `${process.version}-${process.arch}`);
   const modules = new Map<string, { exports: unknown }>();
   const fresh = new Map<string, Script>();
@@ -48,10 +48,11 @@ export function loadProgram(folder: string, entry: string): LoadedProgram {
     exports: load(join(folder, entry)),
     saveCache() {
       try {
-        if (fresh.size > 0) mkdirSync(cache, { recursive: true });
+        if (fresh.size === 0 || statSync(folder).uid !== uid) return;
+        mkdirSync(cache, { recursive: true });
         for (const [name, script] of fresh) writeCache(join(cache, name), script.createCachedData());
       } catch {
-        // A program that this user may not write to: it starts as it did before there was a cache.
+        // A file system that cannot be written: the program starts as it did before there was a cache.
       }
     },
   };
