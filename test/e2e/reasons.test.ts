@@ -32,7 +32,7 @@ beforeAll(async () => {
     ...oomPods.map((name) => podOf(name, [{ ...command('tail', '/dev/zero'), ...limited }], never)),
     podOf('oom-loop', [{ ...command('tail', '/dev/zero'), ...limited }]),
     podOf('oom-child', [script('tail /dev/zero; exit 3', limited)], never),
-    podOf('deaf', [script('trap "" TERM; while :; do sleep 0.1; done')], { terminationGracePeriodSeconds: 6 }),
+    podOf('deaf', [script('trap "" TERM; while :; do sleep 0.1; done')], { terminationGracePeriodSeconds: 12 }),
   );
 });
 afterAll(async () => {
@@ -70,6 +70,15 @@ const describedWith = (name: string, event: RegExp) =>
     return event.test(description.events) ? description : undefined;
   });
 
+/** Asks until `get` and `describe` show it: what is tried again says so in turns. */
+const shows = (name: string, check: () => Promise<void>) => eventually(`pod ${name} shows it`, () => check().then(() => true));
+
+const describedInBackOff = (name: string) =>
+  eventually(`describe shows that pod ${name} waits`, async () => {
+    const description = await describePod(name);
+    return /Waiting\s+Reason: +CrashLoopBackOff\s+Message: +back-off/.test(description.state) ? description : undefined;
+  });
+
 const lines = (...parts: readonly string[]) => new RegExp(parts.join('\\s+'));
 const endOf = (reason: string, exitCode: number) => lines('Terminated', `Reason: +${reason}`, `Exit ?Code: +${exitCode}\\b`);
 /** With a message between the two. */
@@ -84,9 +93,12 @@ describe('an image that cannot be pulled', () => {
   ])('because it %s shows so', async (_, name, words) => {
     const pod = await waits(name, 'ImagePullBackOff');
     expect(containerOf(pod).state.waiting?.message).toContain(words);
-    expect(await house.row(name)).toEqual({ ready: '0/1', status: 'ImagePullBackOff', restarts: 0 });
-    const { state, events } = await describedWith(name, /ImagePullBackOff|Back-off pulling/);
-    expect(state).toMatch(new RegExp(`Waiting\\s+Reason: +ImagePullBackOff\\s+Message: +Back-off pulling image .*${words}`));
+    await shows(name, async () =>
+      expect(await house.row(name)).toEqual({ ready: '0/1', status: 'ImagePullBackOff', restarts: 0 }),
+    );
+    const { events } = await describedWith(name, /ImagePullBackOff|Back-off pulling/);
+    const waiting = new RegExp(`Waiting\\s+Reason: +ImagePullBackOff\\s+Message: +Back-off pulling image .*${words}`);
+    await shows(name, async () => expect((await describePod(name)).state).toMatch(waiting));
     expect(events).toMatch(new RegExp(`Warning +Failed .*Failed to pull image .*${words}`));
     expect(events).toMatch(/Warning +Failed .*Error: ErrImagePull/);
     expect(events).not.toContain('HTTP code');
@@ -96,9 +108,9 @@ describe('an image that cannot be pulled', () => {
 describe('a command that does not exist', () => {
   it('shows so while it is tried again', async () => {
     await waits('no-command', 'CrashLoopBackOff');
-    expect((await house.row('no-command')).status).toBe('CrashLoopBackOff');
-    const { state, lastState, events } = await describedWith('no-command', /BackOff/);
-    expect(state).toMatch(/Waiting\s+Reason: +CrashLoopBackOff\s+Message: +back-off/);
+    await shows('no-command', async () => expect((await house.row('no-command')).status).toBe('CrashLoopBackOff'));
+    const { events } = await describedWith('no-command', /BackOff/);
+    const { lastState } = await describedInBackOff('no-command');
     expect(lastState).toMatch(endWithWords('ContainerCannotRun', '"/no/such/program".*no such file', 127));
     expect(events).toMatch(/Warning +Failed .*failed to start container "main".*\/no\/such\/program/);
   });
@@ -116,9 +128,11 @@ describe('a command that does not exist', () => {
 describe('a container that exits', () => {
   it('shows its exit code and that it is waited with, while it is tried again', async () => {
     await waits('fails', 'CrashLoopBackOff');
-    expect(await house.row('fails')).toMatchObject({ ready: '0/1', status: 'CrashLoopBackOff' });
-    const { state, lastState, events } = await describedWith('fails', /Warning +BackOff/);
-    expect(state).toMatch(/Waiting\s+Reason: +CrashLoopBackOff/);
+    await shows('fails', async () =>
+      expect(await house.row('fails')).toMatchObject({ ready: '0/1', status: 'CrashLoopBackOff' }),
+    );
+    const { events } = await describedWith('fails', /Warning +BackOff/);
+    const { lastState } = await describedInBackOff('fails');
     expect(lastState).toMatch(endOf('Error', 7));
     expect(events).toMatch(/Back-off restarting failed container main in pod fails_default/);
   });
@@ -154,8 +168,8 @@ describe('a container that is killed for memory', () => {
 
   it('shows so as its last state while it is tried again, and still does under an agent that was killed meanwhile', async () => {
     await waits('oom-loop', 'CrashLoopBackOff');
-    expect((await house.row('oom-loop')).status).toBe('CrashLoopBackOff');
-    expect((await describePod('oom-loop')).lastState).toMatch(endOf('OOMKilled', 137));
+    await shows('oom-loop', async () => expect((await house.row('oom-loop')).status).toBe('CrashLoopBackOff'));
+    expect((await describedInBackOff('oom-loop')).lastState).toMatch(endOf('OOMKilled', 137));
     process.kill(house.berth.pid('agent'), 'SIGKILL');
     await eventually('the agent serves again', async () =>
       (await house.exec('deaf', 'echo', 'here')) === 'here\n' ? true : undefined,
@@ -176,12 +190,12 @@ describe('a container that never stops', () => {
     expect((await house.row('deaf')).status).toBe('Terminating');
     const { text } = await describedWith('deaf', /Normal +Killing .*Stopping container main/);
     expect(text).toMatch(/^Status: +Terminating/m);
-    expect(text).toMatch(/grace period:? +6s/i);
+    expect(text).toMatch(/grace period:? +12s/i);
     await house.berth.ok('wait', '--for=delete', 'pod/deaf', '--timeout=120s');
     expect((await containersOf(house.berth.nodeName)).filter((each) => each.pod === 'deaf')).toEqual([]);
     await eventually('an event says that it was killed', async () =>
       (await house.events('deaf')).find(
-        ({ type, message }) => type === 'Warning' && /did not end within its grace period of 6s and was killed/.test(message),
+        ({ type, message }) => type === 'Warning' && /did not end within its grace period of 12s and was killed/.test(message),
       ),
     );
   });
