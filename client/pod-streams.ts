@@ -22,7 +22,7 @@ export interface PodStreams {
   portForward(key: ObjectKey, port: number, call?: CallOptions): PortForwardStream;
   /** What a path in a container is. NOT_FOUND: there is no such path, pod or container. */
   stat(key: ObjectKey, files: PodFilesOptions, call?: CallOptions): Promise<FileStat>;
-  /** A file or directory of a container with its volumes, as a tar archive in pieces; its names begin with the last part of the path. */
+  /** A file or directory of a container with its volumes, as a tar archive in pieces; the first part of every name in it stands for the path. */
   readFiles(key: ObjectKey, files: PodFilesOptions, call?: CallOptions): AsyncIterable<Buffer>;
   /** Unpacks a tar archive into a directory of a container. Resolves when all is written. */
   writeFiles(key: ObjectKey, files: PodFilesOptions, archive: AsyncIterable<Uint8Array>, call?: CallOptions): Promise<void>;

@@ -58,7 +58,8 @@ async function serve(options: TunnelOptions, open: Open, streams: Set<string>, s
   const unlink = onAbort(stream.closed, abort.abort);
   try {
     await serveOpened(options, open, stream, abort.signal);
-    stream.end();
+    // Who was stopped has not sent all.
+    if (!abort.signal.aborted) stream.end();
   } catch (error) {
     await stream.fail(toApiError(error)).catch(() => {});
   } finally {

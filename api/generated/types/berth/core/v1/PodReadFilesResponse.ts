@@ -12,7 +12,7 @@ export interface PodReadFilesResponse__Input {
    */
   'stat'?: (_berth_core_v1_FileStat__Input | null);
   /**
-   * A piece of the archive. Its names begin with the last part of the path.
+   * A piece of the archive. The first part of every name in it stands for the path.
    */
   'data'?: (Buffer | Uint8Array | string);
   'frame'?: "stat"|"data";
@@ -27,7 +27,7 @@ export interface PodReadFilesResponse {
    */
   'stat'?: (_berth_core_v1_FileStat);
   /**
-   * A piece of the archive. Its names begin with the last part of the path.
+   * A piece of the archive. The first part of every name in it stands for the path.
    */
   'data'?: (Buffer);
 }
