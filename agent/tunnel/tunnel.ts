@@ -26,6 +26,8 @@ export interface TunnelOptions {
 
 /** Streams at once; more are refused, so that readers of logs cannot eat the agent. */
 const maxStreams = 200;
+/** How long the reason of a failure may take to be sent. */
+const failMs = 5_000;
 
 /** Keeps the control stream open and serves what the server asks for, until aborted. Never throws. */
 export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Promise<void> {
@@ -61,7 +63,13 @@ async function serve(options: TunnelOptions, open: Open, streams: Set<string>, s
     // Who was stopped has not sent all.
     if (!abort.signal.aborted) stream.end();
   } catch (error) {
-    await stream.fail(toApiError(error)).catch(() => {});
+    const told = stream.fail(toApiError(error)).then(
+      () => true,
+      () => true,
+    );
+    // A reader that stands still does not even take the reason: it must not keep its place.
+    const late = pause(failMs, abort.signal, options.clock).then(() => false);
+    if (!(await Promise.race([told, late]))) abort.abort();
   } finally {
     unlink();
     abort.unlink();
