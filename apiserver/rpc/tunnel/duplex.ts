@@ -44,11 +44,14 @@ export function cancelled(): ApiError {
   return new ApiError('CANCELLED', 'Cancelled', 'the call was cancelled');
 }
 
-/** Rejects with CANCELLED as soon as the signal aborts; otherwise as `work`. */
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/**
+ * Rejects with `reason` (CANCELLED) as soon as the signal aborts; otherwise as `work`. What it waits for the signal with is its own and goes with
+ * it: a promise that lives as long as a stream would keep everything that it was ever raced against.
+ */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal, reason: () => ApiError = cancelled): Promise<T> {
   let abort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(cancelled());
+    abort = () => reject(reason());
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort);
   });

@@ -4,7 +4,7 @@ import { unavailable } from '../../../api/errors/index.ts';
 import type { Status } from '../../../api/generated/types.ts';
 import { field, WireReader } from '../../watch/wire.ts';
 import { fromStatus } from '../status.ts';
-import { type Duplex, send } from './duplex.ts';
+import { abortable, type Duplex, send } from './duplex.ts';
 import type { ServedStream } from './tunnels.ts';
 
 /** The fields of ServeRequest that end a stream, with an error or well. */
@@ -26,27 +26,16 @@ export async function forwardOutput(
   call: Duplex | ServerWritableStream<Buffer, Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
-  let leave = (): void => {};
-  const gone = new Promise<never>((_, reject) => {
-    // A client that has gone hears nothing of it; whoever still listens is told that the server goes.
-    leave = () => reject(unavailable('the API server is stopping: try again'));
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave);
-  });
-  // A client that goes while nothing is written must not leave the loop waiting.
-  gone.catch(() => {});
-  try {
-    for (;;) {
-      const frame = await Promise.race([stream.frames.next(), gone]);
-      if (frame.done) throw unavailable('the connection to the node was lost: try again');
-      const reader = new WireReader(frame.value);
-      while (reader.next()) {
-        if (reader.number === ERROR_FIELD) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
-        if (reader.number === END_FIELD) return;
-        if (reader.number === wanted) await Promise.race([send(call, Buffer.from(reader.value()), signal), gone]);
-      }
+  // A client that has gone hears nothing of it; whoever still listens is told that the server goes.
+  const leaving = () => unavailable('the API server is stopping: try again');
+  for (;;) {
+    const frame = await abortable(stream.frames.next(), signal, leaving);
+    if (frame.done) throw unavailable('the connection to the node was lost: try again');
+    const reader = new WireReader(frame.value);
+    while (reader.next()) {
+      if (reader.number === ERROR_FIELD) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
+      if (reader.number === END_FIELD) return;
+      if (reader.number === wanted) await abortable(send(call, Buffer.from(reader.value()), signal), signal, leaving);
     }
-  } finally {
-    signal.removeEventListener('abort', leave);
   }
 }
