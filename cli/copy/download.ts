@@ -87,6 +87,9 @@ function keepLink(links: Link[], link: Link, { name }: Header, { warn }: Downloa
 
 async function makeLink(root: string, { path, target }: Link, { warn }: DownloadOptions): Promise<void> {
   const at = join(root, ...path);
+  // How far up a link may lead was counted from where its name says that it is: behind another link it would be elsewhere.
+  if (!(await isReached(root, path.slice(0, -1))))
+    return warn(`skipped link "${path.join('/')}" -> "${target}": the folder that it is in is a link itself`);
   await mkdir(dirname(at), { recursive: true });
   await removeLink(at);
   try {
@@ -95,6 +98,18 @@ async function makeLink(root: string, { path, target }: Link, { warn }: Download
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     warn(`skipped link "${path.join('/')}" -> "${target}": "${basename(at)}" is there already`);
   }
+}
+
+/** Whether these folders, as far as they are there, are real ones below the root. */
+async function isReached(root: string, folders: readonly string[]): Promise<boolean> {
+  let at = root;
+  for (const folder of folders) {
+    at = join(at, folder);
+    const there = await lstat(at).catch(() => undefined);
+    if (there === undefined) return true;
+    if (there.isSymbolicLink()) return false;
+  }
+  return true;
 }
 
 async function copyHardLink(root: string, path: readonly string[], { name, linkname }: Header, { warn }: DownloadOptions) {
