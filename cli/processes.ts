@@ -27,10 +27,15 @@ export function decideRunning(
   nodeName: string | undefined,
 ): Readonly<Record<ProcessName, Running>> {
   const find = (name: ProcessName): Running => {
-    const these = ours.filter((each) => each.name === name && (name === 'server' || !nodeName || each.nodeName === nodeName));
+    const these = ours.filter((each) => each.name === name && isKept(each, nodeName));
     return { keeper: these.find((each) => each.isKeeper), process: these.find((each) => !each.isKeeper) };
   };
   return { server: find('server'), agent: find('agent') };
+}
+
+/** Whether it is the server, or the agent of the installation's own node. */
+function isKept({ name, nodeName: its }: BerthProcess, nodeName: string | undefined): boolean {
+  return name === 'server' || nodeName === undefined || its === nodeName;
 }
 
 /** What keeps a process running starts again and again: the arguments of bin/berth-supervise. */
@@ -122,14 +127,26 @@ export function startLog(dataDir: string, name: ProcessName): string {
 const stopTimeoutMs = 15_000;
 
 /**
- * Stops processes and whoever keeps them running; returns those that ran. Disarms all of them first, so that none brings another back. Asks
- * (SIGTERM), and kills after 15 s.
+ * Stops what `up` keeps of these, and its keepers; returns those that ran. Disarms all of them first, so that none brings another back. Asks
+ * (SIGTERM), and kills after 15 s. Agents of other nodes that share the directory go on.
  */
 export async function stopSupervised(dataDir: string, names: readonly ProcessName[]): Promise<ProcessName[]> {
+  const nodeName = readRecord(dataDir)?.nodeName;
+  return stopWhich(dataDir, names, (each) => isKept(each, nodeName));
+}
+
+/** The same with agents of other nodes too: nothing of the directory is in use any more. */
+export function stopAll(dataDir: string): Promise<ProcessName[]> {
+  return stopWhich(dataDir, processNames.toReversed(), () => true);
+}
+
+type Which = (process: BerthProcess) => boolean;
+
+async function stopWhich(dataDir: string, names: readonly ProcessName[], which: Which): Promise<ProcessName[]> {
   const { run } = installation(dataDir);
   for (const name of names) disarm(join(run, `${name}.stop`));
   const stopped: ProcessName[] = [];
-  for (const name of names) if (await stopOne(dataDir, name)) stopped.push(name);
+  for (const name of names) if (await stopOne(dataDir, name, which)) stopped.push(name);
   return stopped;
 }
 
@@ -143,12 +160,11 @@ function disarm(file: string): void {
   }
 }
 
-async function stopOne(dataDir: string, name: ProcessName): Promise<boolean> {
+async function stopOne(dataDir: string, name: ProcessName, which: Which): Promise<boolean> {
   const { run } = installation(dataDir);
-  // Agents of other nodes too: nothing of the directory may be in use any more.
   const alive = (): BerthProcess[] =>
     listBerthProcesses(dataDir)
-      .filter((each) => each.name === name)
+      .filter((each) => each.name === name && which(each))
       .sort((a, b) => Number(b.isKeeper) - Number(a.isKeeper));
   const deadline = Date.now() + stopTimeoutMs;
   const asked = new Set<number>();

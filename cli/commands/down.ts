@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { listBerthProcesses } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
 import { defaultDataDir, installation } from '../paths.ts';
-import { processNames, stopSupervised } from '../processes.ts';
+import { stopAll } from '../processes.ts';
 
 interface DownFlags {
   readonly dataDir: string;
@@ -37,7 +37,7 @@ async function down(flags: DownFlags): Promise<void> {
     const scope = flags.purge ? await preparePurge(dataDir) : undefined;
     if (scope !== undefined && !flags.yes) await confirm(dataDir);
     // In another folder there is nothing to stop, and none to make for it.
-    const ran = await stopSupervised(dataDir, processNames.toReversed());
+    const ran = await stopAll(dataDir);
     say(ran.length > 0 ? 'Berth has stopped.' : `Berth did not run from ${dataDir}.${hint(dataDir)}`);
     if (!flags.purge) return;
     if (scope === undefined) return say(tellNothing(dataDir));
