@@ -31,6 +31,7 @@ const maxPrograms = 4;
 const dialTimeoutMs = 10_000;
 
 interface Program {
+  readonly key: string;
   readonly child: ChildProcess;
   readonly waiting: Map<number, (socket: Socket | undefined) => void>;
   idle: NodeJS.Timeout | undefined;
@@ -47,18 +48,23 @@ export function createNamespaceDialers({ loopback, warn, idleMs = 30_000 }: Name
     const program = programs.get(key) ?? start(key, pid);
     programs.delete(key);
     programs.set(key, program);
-    for (const [other, { child }] of programs) {
+    for (const oldest of programs.values()) {
       if (programs.size <= maxPrograms) break;
-      programs.delete(other);
-      child.kill();
+      end(oldest);
     }
     return program;
+  }
+
+  /** Forgotten at once: what is asked of a program that is ending would never be answered well. */
+  function end(program: Program): void {
+    if (programs.get(program.key) === program) programs.delete(program.key);
+    program.child.kill();
   }
 
   function start(key: string, pid: number): Program {
     const args = [`--net=/proc/${pid}/ns/net`, process.execPath, '-e', `(${dialInside.toString()})(${JSON.stringify(loopback)})`];
     const child = spawn('nsenter', args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: { PATH: process.env.PATH ?? '' } });
-    const program: Program = { child, waiting: new Map(), idle: undefined };
+    const program: Program = { key, child, waiting: new Map(), idle: undefined };
     const gone = (): void => {
       clearTimeout(program.idle);
       if (programs.get(key) === program) programs.delete(key);
@@ -88,7 +94,7 @@ export function createNamespaceDialers({ loopback, warn, idleMs = 30_000 }: Name
         const answer = (socket: Socket | undefined): void => {
           clearTimeout(timer);
           program.waiting.delete(id);
-          if (program.waiting.size === 0) program.idle = setTimeout(() => program.child.kill(), idleMs).unref();
+          if (program.waiting.size === 0) program.idle = setTimeout(() => end(program), idleMs).unref();
           // What comes from another process closes both directions at once unless told otherwise.
           if (socket) socket.allowHalfOpen = true;
           resolve(socket);
