@@ -238,7 +238,7 @@ describe('the lmdb storage and its disk', () => {
     const storage = await openOn(disk, { clock });
     await storage.create('leases/n1', write('beat', 'relaxed'));
     const before = disk.commits;
-    await clock.advance(15_000);
+    await clock.advance(20_000);
     while (disk.commits === before) await settle();
     // The next acknowledged commit stands behind the lazy one.
     await storage.create('pods/a', write('x'));

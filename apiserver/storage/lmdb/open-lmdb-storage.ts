@@ -24,10 +24,10 @@ export interface LmdbStorageOptions {
 }
 
 /**
- * 15 s: an idle node's heartbeats and the synced write of its usage once a minute stay below one sync per 10 s together. 4 GiB: a hundred times
+ * 20 s: an idle node's heartbeats and the synced write of its usage once a minute stay below one sync per 10 s together. 4 GiB: a hundred times
  * what 5,000 nodes with their pods need. 512 MiB: an hour at 100 writes a second.
  */
-const defaultLimits: JournalLimits = { maxBytes: 4 * 1024 ** 3, maxHistoryBytes: 512 * 1024 ** 2, relaxedDelayMs: 15_000 };
+const defaultLimits: JournalLimits = { maxBytes: 4 * 1024 ** 3, maxHistoryBytes: 512 * 1024 ** 2, relaxedDelayMs: 20_000 };
 
 /**
  * Opens or makes the store in a directory: locks it, checks its format, verifies it in a child process unless the last process closed it,

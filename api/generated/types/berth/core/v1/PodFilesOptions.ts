@@ -11,8 +11,8 @@ export interface PodFilesOptions__Input {
    */
   'container'?: (string);
   /**
-   * In the container: a file or directory to read, or the directory to write into. What is not absolute begins at its working directory.
-   * Written by the client.
+   * In the container: a file or directory to read, or the directory to write into. A relative path begins at its working
+   * directory. Written by the client.
    */
   'path'?: (string);
   '_container'?: "container";
@@ -27,8 +27,8 @@ export interface PodFilesOptions {
    */
   'container'?: (string);
   /**
-   * In the container: a file or directory to read, or the directory to write into. What is not absolute begins at its working directory.
-   * Written by the client.
+   * In the container: a file or directory to read, or the directory to write into. A relative path begins at its working
+   * directory. Written by the client.
    */
   'path'?: (string);
 }
