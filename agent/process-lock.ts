@@ -1,52 +1,91 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createConnection, createServer } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ProcessLock {
   release(): Promise<void>;
 }
 
-/** Longer than this nobody takes to say who they are. */
-const answerTimeoutMs = 2_000;
-
 /**
- * One process of this machine for a purpose; `purpose` names it and what it is about ("up /var/lib/berth"). The lock is the name of a unix
- * socket in Linux's abstract namespace: the kernel gives it to one holder and takes it back the moment the holder dies, however it
- * dies, so that there is no stale lock to judge. Whoever comes second hears from the holder who it is. It spans one network namespace.
+ * One process of this user on this machine for a purpose; `purpose` names it and what it is about ("up /var/lib/berth"). The lock is the kernel's
+ * (flock) on a file that nobody else may open: the kernel takes it back the moment the holder dies, however it dies, so that there is no
+ * stale lock to judge, and no other user can hold it. The file says who holds it, and goes with the lock.
  */
 export async function lockProcess(purpose: string, holder: string): Promise<ProcessLock | { readonly heldBy: string }> {
-  const path = `\0berth-${createHash('sha256').update(purpose).digest('hex').slice(0, 24)}`;
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.end(holder);
-  });
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ path, exclusive: true }, resolve);
-    });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return { heldBy: await askHolder(path) };
+  const path = lockFile(purpose);
+  for (;;) {
+    const outcome = tryLock(path, holder);
+    if (outcome === 'held') return { heldBy: await readHolder(path) };
+    if (outcome !== 'removed') return outcome;
   }
-  server.unref();
-  return { release: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
-async function askHolder(path: string): Promise<string> {
-  const socket = createConnection({ path });
-  socket.setTimeout(answerTimeoutMs, () => socket.destroy());
+/** `removed`: the file's last holder has removed it after it was opened here, and others lock another one. */
+function tryLock(path: string, holder: string): ProcessLock | 'held' | 'removed' {
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  let isOurs = false;
   try {
-    return (await text(socket)) || 'another process';
-  } catch {
-    // It has just ended, or hangs: that it holds the lock is all there is to say.
-    return 'another process';
+    if (!flock(file, path)) return 'held';
+    if (!isAt(path, file)) return 'removed';
+    ftruncateSync(file);
+    writeSync(file, holder, 0);
+    isOurs = true;
+  } finally {
+    if (!isOurs) closeSync(file);
   }
+  return {
+    async release() {
+      rmSync(path, { force: true });
+      closeSync(file);
+    },
+  };
+}
+
+/** In memory, where a full disk does not matter, and in a folder that others may not write to. */
+export function lockFile(purpose: string): string {
+  const folder = process.getuid?.() === 0 ? '/run' : (process.env.XDG_RUNTIME_DIR ?? homedir());
+  return join(folder, `.berth-${createHash('sha256').update(purpose).digest('hex').slice(0, 24)}.lock`);
+}
+
+/** The program's exit code for "somebody else has it". */
+const held = 1;
+
+/** Node.js has no flock. A lock belongs to the open file, which the program shares with this process: it stays when the program ends. */
+function flock(file: number, path: string): boolean {
+  const { status, error } = spawnSync('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', file] });
+  if (error !== undefined) throw new Error(`lock ${path}: cannot run flock: ${error.message}; install util-linux`);
+  if (status !== 0 && status !== held) throw new Error(`lock ${path}: flock ended with ${status}`);
+  return status === 0;
+}
+
+function isAt(path: string, file: number): boolean {
+  const there = statSync(path, { throwIfNoEntry: false });
+  return there !== undefined && there.ino === fstatSync(file).ino;
+}
+
+const holderTries = 20;
+const holderPauseMs = 50;
+
+/** A moment after it has the lock the holder says who it is. */
+async function readHolder(path: string): Promise<string> {
+  for (let tries = 0; tries < holderTries; tries++) {
+    try {
+      const holder = readFileSync(path, 'utf8');
+      if (holder !== '') return holder;
+    } catch (error) {
+      // It has just ended.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    await delay(holderPauseMs);
+  }
+  return 'another process';
 }
 
 const lockTimeoutMs = 180_000;
-const askAgainMs = 200;
+const askAgainMs = 500;
 
 /** One command at a time starts or stops an installation; who comes second waits, and is told for whom. */
 export async function lockUp(dataDir: string, command: string, onWait: (holder: string) => void): Promise<ProcessLock> {
