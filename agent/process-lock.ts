@@ -44,9 +44,9 @@ function tryLock(path: string, holder: string): ProcessLock | 'held' | 'removed'
   };
 }
 
-/** In memory, where a full disk does not matter, and in a folder that others may not write to. */
+/** In a folder that others may not write to and that is the same however a process was started; root's is in memory, where a full disk does not matter. */
 export function lockFile(purpose: string): string {
-  const folder = process.getuid?.() === 0 ? '/run' : (process.env.XDG_RUNTIME_DIR ?? homedir());
+  const folder = process.getuid?.() === 0 ? '/run' : homedir();
   return join(folder, `.berth-${createHash('sha256').update(purpose).digest('hex').slice(0, 24)}.lock`);
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createChance } from '../chaos/random.ts';
 import { eventually, run } from './installation.ts';
 import { createPodHouse, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
@@ -11,12 +11,17 @@ import { createPodHouse, type PodHouse, podOf, script, stay } from './pods-fixtu
 const rounds = 5;
 const longestLifeMs = 2_500;
 let house: PodHouse;
+const begun: { isRunning(): boolean; end(): Promise<void> }[] = [];
 beforeAll(async () => {
   house = await createPodHouse('server-kill');
   await house.apply(podOf('one', [script(stay), script(stay, { name: 'side' })]), podOf('two', [script(stay)]));
   for (const name of ['one', 'two']) await house.running(name);
 });
-afterAll(() => house?.berth.purge());
+afterAll(async () => {
+  // A test that failed half-way has left them.
+  for (const each of begun) if (each.isRunning()) await each.end();
+  await house?.berth.purge();
+});
 
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 const step = (index: number) => `step-${String(index).padStart(4, '0')}`;
@@ -38,7 +43,7 @@ function begin(...args: string[]) {
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return {
+  const command = {
     lines: () => stdout.split('\n').filter(Boolean),
     errors: () => stderr,
     isRunning: () => child.exitCode === null && child.signalCode === null,
@@ -47,6 +52,8 @@ function begin(...args: string[]) {
       await ended;
     },
   };
+  begun.push(command);
+  return command;
 }
 
 /** Creates objects one after the other, whatever becomes of the server, and writes down which were acknowledged. */
@@ -71,6 +78,7 @@ describe('a server that is killed at any moment', () => {
     await eventually('the watch has begun', async () => (watch.lines().length > 0 ? true : undefined));
     const stop = new AbortController();
     const writing = writeOn(stop.signal);
+    onTestFinished(() => stop.abort());
     const pids = new Set<number>();
     for (let round = 0; round < rounds; round++) {
       const pid = house.berth.pid('server');
