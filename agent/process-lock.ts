@@ -38,6 +38,9 @@ function tryLock(path: string, holder: string): ProcessLock | 'held' | 'removed'
   }
   return {
     async release() {
+      // The number may be another file's by now.
+      if (!isOurs) return;
+      isOurs = false;
       rmSync(path, { force: true });
       closeSync(file);
     },

@@ -4,6 +4,7 @@ import type { FileStat } from '../../api/generated/types.ts';
 import type { Client, ObjectKey } from '../../client/index.ts';
 import { type FileSpec, parseFileSpec } from '../copy/file-spec.ts';
 import { pickContainer } from '../pod-container.ts';
+import { visible } from '../printers/visible.ts';
 import { type Session, withSession } from '../session.ts';
 
 interface CopyFlags {
@@ -44,7 +45,8 @@ async function findEnd({ client, namespace }: Session, spec: PodSpec, flags: Cop
   return { pods: client.pods, key, container: pickContainer(await client.pods.get(key), flags.container) };
 }
 
-const warn = (message: string): void => void process.stderr.write(`warning: ${message}\n`);
+/** With names of files from a container, which may hold anything. */
+const warn = (message: string): void => void process.stderr.write(`warning: ${visible(message)}\n`);
 
 async function download(
   session: Session,
