@@ -40,6 +40,8 @@ export function shortenMessage(text: string): string {
 
 /** Writes a message as a new Event, or counts it on the one it has. Throws ApiError. */
 export function createEventWriter({ client, source, random }: EventWriterOptions) {
+  let made = 0;
+
   /** False when the Event has expired meanwhile: a new one is made. */
   async function recount(counted: Counted, target: { namespace: string; name: string }): Promise<boolean> {
     try {
@@ -55,19 +57,22 @@ export function createEventWriter({ client, source, random }: EventWriterOptions
     async write(item: Recorded): Promise<void> {
       const { counted } = item;
       if (counted.written && (await recount(counted, counted.written))) return;
-      const created = await client.create(newEvent(item, source, random));
+      const created = await client.create(newEvent(item, source, uniqueSuffix(made++, random)));
       counted.written = { namespace: created.metadata?.namespace ?? '', name: created.metadata?.name ?? '' };
     },
   };
 }
 
-function newEvent({ about, type, reason, message, counted }: Recorded, source: EventSource, random: () => number): Event {
-  const chance = Math.floor(random() * 0x1000000)
-    .toString(16)
-    .padStart(6, '0');
+/** Orders the Events that one component makes in a millisecond, and keeps them apart from those of others. */
+function uniqueSuffix(turn: number, random: () => number): string {
+  const digits = (value: number): string => value.toString(16).padStart(4, '0');
+  return digits(turn % 0x10000) + digits(Math.floor(random() * 0x10000));
+}
+
+function newEvent({ about, type, reason, message, counted }: Recorded, source: EventSource, suffix: string): Event {
   return {
     metadata: {
-      name: `${about.name?.slice(0, maxNameLength)}.${counted.firstAt.toString(16)}${chance}`,
+      name: `${about.name?.slice(0, maxNameLength)}.${counted.firstAt.toString(16)}${suffix}`,
       namespace: about.namespace || 'default',
     },
     involvedObject: about,

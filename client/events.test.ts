@@ -47,6 +47,17 @@ describe('event recorder', () => {
     expect(event?.metadata?.name).toMatch(/^web\./);
   });
 
+  it('names Events of the same millisecond so that they stay in the order they were recorded in', async () => {
+    let falling = 10;
+    const client = createFakeResourceClient<Event>({ kind: 'Event' });
+    const options = { client, component: 'agent', clock: createFakeClock(), logger: createFakeLogger() };
+    const recorder = createEventRecorder({ ...options, random: () => falling-- / 16 });
+    for (const reason of ['Pulled', 'Created', 'Started']) recorder.event(about('web'), 'Normal', reason, reason);
+    await recorder.flush();
+    const byName = client.objects().toSorted((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
+    expect(byName.map(({ reason }) => reason)).toEqual(['Pulled', 'Created', 'Started']);
+  });
+
   it('counts the same message on the Event it made before', async () => {
     const { clock, client, recorder } = setup();
     for (let time = 0; time < 3; time++) {

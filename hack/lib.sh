@@ -55,7 +55,9 @@ ensure_npm() {
     step "installing npm packages"
     # Not `npm ci`: it refuses a lock file that leaves out optional packages of other platforms, and a registry that does not have
     # them all writes such a file. This installs what the lock says and leaves the file alone.
-    npm install --no-save --no-audit --no-fund --loglevel=error
+    # Without a registry npm would try in silence for ten minutes and more.
+    npm install --no-save --no-audit --no-fund --loglevel=error --fetch-retries=3 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 ||
+      fail "the npm packages cannot be installed: is the registry $(npm config get registry) reachable from this machine?"
   fi
 }
 

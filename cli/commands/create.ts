@@ -20,6 +20,8 @@ export function registerCreate(program: Command): void {
     .description('Create objects from manifests, or a simple one from flags; what exists is an error')
     .usage('-f FILE | namespace NAME | configmap NAME [flags] | secret TYPE NAME [flags]')
     .argument('[noun...]')
+    // `create deployment web --image=x` is answered with what `create` makes, not with the first flag that such a thing would have.
+    .allowUnknownOption()
     .action(async ([noun]: string[], flags: CreateFlags, command: Command) => {
       if (noun !== undefined) throw unknownNoun(noun, command);
       if (!flags.filename) throw badRequest('say what to create: -f FILE, or namespace, configmap or secret with a name');
@@ -81,6 +83,7 @@ function addGenerator<Flags>(command: Command, make: (generators: Generators, na
 }
 
 function unknownNoun(noun: string, command: Command): Error {
+  if (noun.startsWith('-')) return badRequest(`unknown option '${noun}'; --help says how to use it`);
   const nouns = command.commands.map((each) => each.name());
   const close = nearestWord(noun, nouns);
   const hint = close ? `did you mean "${close}"?` : 'everything else comes from a manifest: create -f FILE';

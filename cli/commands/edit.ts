@@ -54,7 +54,11 @@ async function editOne(session: Session, target: Target, flags: EditFlags): Prom
       const written = splitText(text);
       const unchanged = written.body === body;
       if (written.body.trim() === '' || (unchanged && problems.length === 0)) return cancel(folder, 'no changes made');
-      if (unchanged) throw new ExitWith(1, 'Edit cancelled, no valid changes were saved');
+      if (unchanged)
+        throw new ExitWith(
+          1,
+          ['Edit cancelled, no valid changes were saved:', ...problems.map(({ text }) => `  ${text}`)].join('\n'),
+        );
       const outcome = await trySave(session, target, before, text);
       if (outcome === 'unchanged') return cancel(folder, 'no changes made');
       if (outcome === 'saved') {

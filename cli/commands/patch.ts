@@ -49,7 +49,7 @@ async function readPatch({ patch, patchFile, type }: PatchFlags): Promise<object
     value = parse(patch ?? readFileSync(patchFile ?? '', 'utf8'));
   } catch (error) {
     const [line = ''] = (error as Error).message.split('\n');
-    throw badRequest(`cannot read the patch: ${line}`);
+    throw badRequest(`cannot read the patch: ${line.replace(/:$/, '')}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) !== (type === 'json'))
     throw badRequest(`cannot read the patch: a ${type} patch is ${type === 'json' ? 'a list of operations' : 'an object'}`);

@@ -6,6 +6,7 @@ import type { Client } from '../../client/index.ts';
 import { listBerthProcesses, type ProcessName } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
 import { type InstallationRecord, readRecord, writeRecord } from '../installation-record.ts';
+import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import { findRunning, processNames, rescue, runningVersion, startSupervised, stopSupervised } from '../processes.ts';
 import { interruptSignal } from '../session.ts';
@@ -240,6 +241,7 @@ function sayNext(steps: Steps): void {
       '  berth apply -f FILE      run what a manifest says',
       '  berth get pods -A -w     see what runs, as it changes',
       '  berth down               stop Berth; containers go on running',
+      ...pathHint(process.argv[1] ?? '', process.env.PATH ?? ''),
     ].join('\n'),
   );
 }

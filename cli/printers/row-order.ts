@@ -12,7 +12,7 @@ export function orderRows(
   return rows.toSorted((a, b) => timeOf(a, at) - timeOf(b, at) || compareBirths(a.name ?? '', b.name ?? ''));
 }
 
-/** Names of events end in the millisecond they were made in, which orders those of one second. */
+/** Names of events end in the millisecond and the turn they were made in, which orders those of one second. */
 export function compareBirths(a: string, b: string): number {
   const [left, right] = [a.slice(a.lastIndexOf('.') + 1), b.slice(b.lastIndexOf('.') + 1)];
   return left < right ? -1 : left > right ? 1 : 0;

@@ -110,6 +110,15 @@ describe('label and annotate', () => {
   });
 });
 
+describe('create of what it does not make', () => {
+  it('says what it makes, whatever flags such a thing would have', async () => {
+    expect(await fails('create', 'deployment', 'web', '--image=x')).toBe(
+      'error: create makes namespace, configmap, secret, not "deployment"; everything else comes from a manifest: create -f FILE\n',
+    );
+    expect(await fails('create', '--foo')).toBe("error: unknown option '--foo'; --help says how to use it\n");
+  });
+});
+
 describe('patch', () => {
   it('merges lists by key, replaces fields, and does operations', async () => {
     expect(await berth.ok('patch', 'pod', 'web', '-p', '{"metadata": {"labels": {"p": "1"}}}')).toBe('pod/web patched\n');
@@ -132,6 +141,7 @@ describe('patch', () => {
     expect(await fails('patch', 'pod', 'web', '-p', 'nothing')).toBe(
       'error: cannot read the patch: a strategic patch is an object\n',
     );
+    expect(await fails('patch', 'pod', 'web', '-p', '{bad')).toMatch(/^error: cannot read the patch: .*[^:]\n$/);
   });
 });
 
@@ -172,7 +182,9 @@ describe('edit', () => {
     const { code, stderr } = await edit(script, 'cm', 'settings', '-n', 'team');
     expect(code).toBe(1);
     const [, copy = ''] =
-      /^error: Edit cancelled, no valid changes were saved\nA copy of your changes is in (\S+)\n$/.exec(stderr) ?? [];
+      /^error: Edit cancelled, no valid changes were saved:\n {2}data\[b\]: wrong type: expected a string, found a list\nA copy of your changes is in (\S+)\n$/.exec(
+        stderr,
+      ) ?? [];
     const second = readFileSync(join(folder, 'second'), 'utf8');
     const [, line] = /^# \* line (\d+): data\[b\]: wrong type: expected a string, found a list$/m.exec(second) ?? [];
     expect(second.split('\n')[Number(line) - 1]).toBe('  b: [1]');

@@ -63,7 +63,11 @@ export class Tunnels {
    */
   async open(node: string, request: Omit<Open, 'streamId'>, signal: AbortSignal): Promise<ServedStream> {
     const link = this.links.get(node);
-    if (!link) throw unavailable(`node "${node}" is not connected to the API server: is its agent running?`);
+    if (!link)
+      throw unavailable(
+        `node "${node}" is not connected to the API server: its agent does not run, or waits for the container engine; ` +
+          `"berth describe node ${node}" says which`,
+      );
     if (this.waiting.size >= MAX_WAITING || this.opened >= this.maxOpen)
       throw exhausted(`too many streams to pods are open (${this.opened}): close some or try again later`, RETRY_AFTER_MS);
     const stream = await this.ask(node, link, request, signal);
