@@ -46,6 +46,15 @@ describe('collecting when idle', () => {
     expect(process.collected).toBe(2);
   });
 
+  it('collects after work that V8 has collected itself, once', () => {
+    collectWhenIdle(stop.signal, process);
+    process.cpu += 4_000;
+    vi.advanceTimersByTime(checkMs);
+    expect(process.collected).toBe(0);
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collected).toBe(1);
+  });
+
   it('leaves a heap alone that has hardly grown', () => {
     collectWhenIdle(stop.signal, process);
     process.heap += 7 * megabyte;

@@ -20,16 +20,21 @@ const worthBytes = 8 * 1024 * 1024;
 
 /**
  * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that has done its work
- * and only ticks would keep the garbage of its busiest minute, as much again as it needs. Does not keep the process alive.
+ * and only ticks would keep the garbage of its busiest minute, as much again as it needs. Work is processor time, or a heap that has grown:
+ * after a busy minute V8 may have collected the heap, but it keeps the room that it took for it until it is collected at rest. Does not
+ * keep the process alive.
  */
 export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Collector()): void {
   let cpuMs = collector.cpuMs();
   let heapBytes = collector.heapBytes();
+  let hasWorked = false;
   const timer = setInterval(() => {
     const isQuiet = collector.cpuMs() - cpuMs <= quietMs;
-    if (isQuiet && collector.heapBytes() - heapBytes > worthBytes) {
+    hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > worthBytes;
+    if (isQuiet && hasWorked) {
       collector.collect();
       heapBytes = collector.heapBytes();
+      hasWorked = false;
     }
     // V8 collects by itself too.
     heapBytes = Math.min(heapBytes, collector.heapBytes());

@@ -1,4 +1,5 @@
 import type { AttachStream } from '../client/index.ts';
+import { ExitWith } from './failure.ts';
 import { writeAll } from './logs/log-output.ts';
 
 export interface TerminalOptions {
@@ -24,7 +25,11 @@ export function chooseTerminal({ stdin = false, tty = false }: TerminalFlags): T
 /** Joins this terminal with a process until it ends. The terminal is given back whatever happens. Throws ApiError. */
 export async function joinTerminal(stream: AttachStream, { stdin, tty }: TerminalOptions): Promise<void> {
   const resize = (): void => stream.resize(process.stdout.columns ?? 80, process.stdout.rows ?? 24);
-  const hangUp = (): void => stream.close();
+  let endedBy = 0;
+  const hangUp = (_name: NodeJS.Signals, signal: number): void => {
+    endedBy = signal;
+    stream.close();
+  };
   if (tty) {
     process.stdin.setRawMode(true);
     process.stdout.on('resize', resize);
@@ -37,6 +42,9 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
   try {
     for await (const { stream: name, data } of stream.output())
       await writeAll(name === 'stderr' ? process.stderr : process.stdout, data);
+  } catch (error) {
+    // Who ended it knows; the code is the shell's for a program that a signal ended.
+    throw endedBy === 0 ? error : new ExitWith(128 + endedBy, '');
   } finally {
     if (tty) {
       process.stdin.setRawMode(false);

@@ -52,12 +52,17 @@ ensure_docker() {
 ensure_npm() {
   command -v node >/dev/null || fail "Node.js 20 or newer is needed"
   if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
-    step "installing npm packages from $(npm config get registry) (a minute or two; much longer means that it cannot be reached)"
+    local registry
+    registry=$(npm config get registry)
+    step "installing npm packages"
+    # Without a registry npm tries on in silence for minutes. The ping takes the way that npm takes (proxy, certificates); a registry
+    # that knows no ping is no reason to give up.
+    npm ping --fetch-retries=0 --fetch-timeout=15000 >/dev/null 2>&1 ||
+      echo "warning: the npm registry $registry does not answer; trying all the same, which can take some minutes" >&2
     # Not `npm ci`: it refuses a lock file that leaves out optional packages of other platforms, and a registry that does not have
     # them all writes such a file. This installs what the lock says and leaves the file alone.
-    # Without a registry npm tries on in silence for minutes; short pauses between its tries keep that down.
     npm install --no-save --no-audit --no-fund --loglevel=error --fetch-retries=3 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 ||
-      fail "the npm packages cannot be installed: is the registry $(npm config get registry) reachable from this machine?"
+      fail "the npm packages cannot be installed: is the registry $registry reachable from this machine?"
   fi
 }
 

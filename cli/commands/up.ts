@@ -207,7 +207,7 @@ async function tellNode(client: Client, nodeName: string, steps: Steps): Promise
   const { nodeState } = await import('../readiness.ts');
   const why = await nodeState(client, nodeName);
   if (why === undefined) steps.ok(`node ${nodeName} is ready`);
-  else steps.warn(`node ${nodeName} is not ready: ${why}`, `berth describe node ${nodeName}`);
+  else steps.warn(`node ${nodeName} is not ready: ${why}`, `mend what it names; "berth describe node ${nodeName}" tells more`);
 }
 
 function tellIgnored(flags: UpFlags, running: Settings, steps: Steps): void {

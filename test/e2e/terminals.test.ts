@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from './installation.ts';
 import { createPodHouse, image, type PodHouse } from './pods-fixture.ts';
@@ -186,6 +189,24 @@ describe('attach', () => {
     await terminal.until('tock\n');
     terminal.type('\x03');
     await terminal.until('^C');
+  });
+
+  it('ended by a signal says nothing, and its code is that of the signal', async () => {
+    const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
+    const child = spawn(process.execPath, [launcher, 'attach', 'talker'], {
+      env: { ...process.env, BERTH_CONFIG: house.berth.config },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.on('data', (data: Buffer) => {
+      stderr += data.toString();
+    });
+    const closed = once(child, 'close');
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    child.stdout.resume();
+    expect(await closed).toEqual([143, null]);
+    expect(stderr.replaceAll('tock\n', '')).toBe('');
   });
 
   it('to a pod that has ended says so', async () => {
