@@ -3,8 +3,10 @@ import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { FileStat } from '../../api/generated/types.ts';
 import type { Client, ObjectKey } from '../../client/index.ts';
 import { type FileSpec, parseFileSpec } from '../copy/file-spec.ts';
+import { showCopied } from '../copy/show-copied.ts';
 import { pickContainer } from '../pod-container.ts';
 import { visible } from '../printers/visible.ts';
+import { createProgress } from '../progress.ts';
 import { type Session, withSession } from '../session.ts';
 
 interface CopyFlags {
@@ -45,8 +47,15 @@ async function findEnd({ client, namespace }: Session, spec: PodSpec, flags: Cop
   return { pods: client.pods, key, container: pickContainer(await client.pods.get(key), flags.container) };
 }
 
-/** With names of files from a container, which may hold anything. */
-const warn = (message: string): void => void process.stderr.write(`warning: ${visible(message)}\n`);
+/** The line of progress, and warnings that do not run into it; they have names of files from a container, which may hold anything. */
+function createReport() {
+  const progress = createProgress();
+  const warn = (message: string): void => {
+    progress.clear();
+    process.stderr.write(`warning: ${visible(message)}\n`);
+  };
+  return { progress, warn };
+}
 
 async function download(
   session: Session,
@@ -60,7 +69,8 @@ async function download(
   const info = await pods.stat(key, files);
   if (info.type === 'link') throw badRequest(`${source.path} is a link to something that is not there`);
   if (info.type === 'other') throw badRequest(`${source.path} is no file and no directory`);
-  await unpack(info, pods.readFiles(key, files), destination, { preserve, warn });
+  const { progress, warn } = createReport();
+  await unpack(info, showCopied(pods.readFiles(key, files), progress), destination, { preserve, warn });
 }
 
 async function upload(session: Session, source: string, destination: PodSpec, { preserve, ...flags }: CopyFlags): Promise<void> {
@@ -76,7 +86,9 @@ async function upload(session: Session, source: string, destination: PodSpec, { 
   // Who asks for a directory that is missing hears it before anything is sent.
   const parent = await pods.stat(key, { container, path: directory });
   const runsAs = { uid: parent.runsAsUser ?? 0, gid: parent.runsAsGroup ?? 0 };
-  await pods.writeFiles(key, { container, path: directory }, packUp(source, name, { preserve, runsAs, warn }));
+  const { progress, warn } = createReport();
+  const archive = packUp(source, name, { preserve, runsAs, warn });
+  await pods.writeFiles(key, { container, path: directory }, showCopied(archive, progress));
 }
 
 async function statIfThere(
