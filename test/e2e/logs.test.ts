@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from './installation.ts';
@@ -73,7 +75,10 @@ describe('logs -f', () => {
     const whole = follow('count');
     const stamped = follow('count', '--timestamps', '--tail=1');
     const terminal = await openTerminal(house.berth);
-    terminal.type('berth logs -f count --tail=0 | tail -n 1\n');
+    // What comes is kept in a file, which tells when the log is open: what fails before that is an error, as it should be.
+    const seen = join(dirname(house.berth.config), 'seen-at-the-terminal');
+    terminal.type(`berth logs -f count --tail=0 | tee ${seen} | tail -n 1\n`);
+    await eventually('the terminal follows the log', async () => (lastLine(readFileSync(seen, 'utf8')) > 0 ? true : undefined));
     for (const name of ['server', 'agent'] as const) {
       await eventually('the log is followed', async () =>
         lastLine(whole.output()) > 0 && lastLine(stamped.output().replaceAll(/^\S+ /gm, '')) > 0 ? true : undefined,
