@@ -47,6 +47,18 @@ describe('event recorder', () => {
     expect(event?.metadata?.name).toMatch(/^web\./);
   });
 
+  it('dates what it is told late with the time it happened at, and puts it before what came after', async () => {
+    const { clock, client, recorder } = setup();
+    const bindingAt = clock.now();
+    await clock.advance(5_000);
+    recorder.event(about('web'), 'Normal', 'Pulled', 'image is here', bindingAt + 1);
+    recorder.event(about('web'), 'Normal', 'Scheduled', 'assigned to n1', bindingAt);
+    await recorder.flush();
+    const byName = client.objects().toSorted((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
+    expect(byName.map(({ reason }) => reason)).toEqual(['Scheduled', 'Pulled']);
+    expect(byName[0]).toMatchObject({ firstTimestamp: { seconds }, lastTimestamp: { seconds } });
+  });
+
   it('names Events of the same millisecond so that they stay in the order they were recorded in', async () => {
     let falling = 10;
     const client = createFakeResourceClient<Event>({ kind: 'Event' });

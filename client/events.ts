@@ -13,8 +13,11 @@ export type { EventType } from './event-writer.ts';
  * since Events are for people and no program relies on them. The same message again is counted on the Event it made before.
  */
 export interface EventRecorder {
-  /** `about` is made by `referenceTo`; `reason` is one CamelCase word, `message` a sentence. */
-  event(about: ObjectReference, type: EventType, reason: string, message: string): void;
+  /**
+   * `about` is made by `referenceTo`; `reason` is one CamelCase word, `message` a sentence; `at` is when it happened, in milliseconds since
+   * 1970, where that is not now.
+   */
+  event(about: ObjectReference, type: EventType, reason: string, message: string, at?: number): void;
   /** Resolves when everything recorded so far was written or dropped: for the end of a program, and for tests. */
   flush(): Promise<void>;
 }
@@ -49,10 +52,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   let dropped = 0;
   let writing: Promise<void> | undefined;
 
-  function event(about: ObjectReference, type: EventType, reason: string, text: string): void {
+  function event(about: ObjectReference, type: EventType, reason: string, text: string, at = clock.now()): void {
     const message = shortenMessage(text);
     const key = JSON.stringify([about.kind, about.namespace, about.name, about.uid, about.fieldPath, type, reason, message]);
-    const counted = count(key);
+    const counted = count(key, at);
     if (pending.has(key)) return;
     if (pending.size >= queueSize || !limits.allows(JSON.stringify([about.kind, about.namespace, about.name, about.uid]))) {
       dropped++;
@@ -62,11 +65,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     writing ??= drain();
   }
 
-  function count(key: string): Counted {
-    const now = clock.now();
-    const counted = known.get(key) ?? { written: undefined, firstAt: now, lastAt: now, count: 0 };
+  function count(key: string, at: number): Counted {
+    const counted = known.get(key) ?? { written: undefined, firstAt: at, lastAt: at, count: 0 };
     counted.count++;
-    counted.lastAt = now;
+    counted.lastAt = Math.max(counted.lastAt, at);
     known.set(key, counted);
     return counted;
   }

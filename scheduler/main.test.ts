@@ -39,7 +39,7 @@ async function start(nodes: readonly Node[], objects: readonly Pod[] = []) {
     pods.stored(`default/${name}`)?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   const told = () => events.objects().map(({ reason, message }) => `${reason}: ${message}`);
   const bindings = () => pods.bindings.map(({ pod, nodeName }) => `${pod} -> ${nodeName}`);
-  return { pods, nodes: nodeClient, pass, condition, told, bindings, logger };
+  return { pods, nodes: nodeClient, events, clock, pass, condition, told, bindings, logger };
 }
 
 describe('runScheduler', () => {
@@ -49,6 +49,19 @@ describe('runScheduler', () => {
     await pass();
     expect(bindings()).toEqual(['default/web -> n1']);
     expect(told()).toEqual(['Scheduled: assigned default/web to n1']);
+  });
+
+  it('dates the event of a binding with the time it asked for it, since the agent may act before the answer is here', async () => {
+    const { pods, events, clock, pass } = await start([node('n1').build()]);
+    const bind = pods.bind.bind(pods);
+    pods.bind = async (...call) => {
+      await clock.advance(3_000);
+      return bind(...call);
+    };
+    const askedAt = clock.now() / 1000;
+    pods.put(pod('web').build());
+    await pass();
+    expect(events.objects()[0]).toMatchObject({ reason: 'Scheduled', firstTimestamp: { seconds: askedAt } });
   });
 
   it('finds in the API what was left when it starts', async () => {

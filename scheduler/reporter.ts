@@ -20,7 +20,8 @@ export interface Reporter {
    * cannot overwrite what the binding says.
    */
   hush(pod: PodInfo): Promise<void>;
-  bound(pod: PodInfo, nodeName: string): void;
+  /** `at`: when the binding was asked for, in milliseconds since 1970. What the agent then did is later, even when its answer came first. */
+  bound(pod: PodInfo, nodeName: string, at: number): void;
   notBound(pod: PodInfo, report: Report): void;
   /** Writes conditions until aborted. */
   run(signal: AbortSignal): Promise<void>;
@@ -82,8 +83,8 @@ export function createReporter({ pods, events, clock, logger }: ReporterOptions)
       wanted.delete(uid);
       await writing.get(uid);
     },
-    bound(pod, nodeName) {
-      recorder.event(referenceTo('Pod', pod.pod), 'Normal', 'Scheduled', `assigned ${pod.key} to ${nodeName}`);
+    bound(pod, nodeName, at) {
+      recorder.event(referenceTo('Pod', pod.pod), 'Normal', 'Scheduled', `assigned ${pod.key} to ${nodeName}`, at);
     },
     notBound(pod, { reason, message, nominatedNodeName }) {
       const known = findCondition(

@@ -73,6 +73,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function bind(item: QueuedPod, placement: Placement, undo: Undo, signal: AbortSignal): Promise<void> {
     try {
       await reporter.hush(placement.pod);
+      const askedAt = clock.now();
       const outcome = await bindPlacement(placement, { profile, timeoutMs: bindTimeoutMs, signal });
       if (outcome.kind === 'refused') {
         takeBack(placement, undo);
@@ -81,7 +82,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
       cache.acknowledge(placement.pod.uid);
       queue.done(item);
-      reporter.bound(placement.pod, placement.nodeName);
+      reporter.bound(placement.pod, placement.nodeName, askedAt);
     } catch (error) {
       takeBack(placement, undo);
       if (!signal.aborted) bindingFailed(item, placement, error);
