@@ -15,6 +15,11 @@ export function atMost(name: string, value: number, unit: string, bound: number)
   return { name, value: round(value), unit, bound: round(bound), ok: value <= bound };
 }
 
+/** A figure that must reach its bound. */
+export function atLeast(name: string, value: number, unit: string, bound: number): Figure {
+  return { name, value: round(value), unit, bound: round(bound), ok: value >= bound };
+}
+
 /** A figure without a bound of its own. */
 export function note(name: string, value: number, unit: string): Figure {
   return { name, value: round(value), unit, bound: null, ok: true };

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BenchServer } from '../berth.ts';
+import { cpuSeconds } from '../process-costs.ts';
+
+/** What calls cost: how many in a second, and seconds of the server's processor for each. */
+export interface LoadResult {
+  readonly rate: number;
+  readonly cpu: number;
+}
+
+export interface Load {
+  /** "/package.Service/Method". */
+  readonly path: string;
+  /** The encoded request, the same for every call. */
+  readonly request: Buffer;
+  readonly count: number;
+}
+
+/**
+ * Unary calls, 64 at once on 4 connections, from Debian's h2load with prepared requests (package nghttp2-client): a client in Node.js would
+ * measure itself. It does not look into answers: whoever calls checks what they did.
+ */
+export async function runLoad(server: BenchServer, { path, request, count }: Load): Promise<LoadResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-bench-api-'));
+  try {
+    const file = join(folder, 'request');
+    writeFileSync(file, frame(request));
+    const before = cpuSeconds([server.server.pid!]);
+    const rate = await h2load(server, path, file, count);
+    return { rate, cpu: (cpuSeconds([server.server.pid!]) - before) / count };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A gRPC message on the wire: not compressed, its length, its bytes. */
+function frame(message: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** Gives calls in a second. */
+async function h2load({ admin, token }: BenchServer, path: string, body: string, count: number): Promise<number> {
+  const headers = ['content-type: application/grpc', 'te: trailers', `authorization: Bearer ${token}`];
+  const args = ['-n', String(count), '-c', '4', '-m', '16', '-d', body, ...headers.flatMap((header) => ['-H', header])];
+  const child = spawn('h2load', [...args, `https://${admin.address}${path}`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString('utf8');
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', (cause) =>
+      reject(new Error(`h2load does not run (${cause.message}); install it: apt-get install nghttp2-client`)),
+    );
+    child.once('close', () => resolve());
+  });
+  const rate = Number(text.match(/finished in [^,]+, ([\d.]+) req\/s/)?.[1]);
+  if (!text.includes(`${count} succeeded`) || !(rate > 0)) throw new Error(`h2load ${path}: ${text}`);
+  return rate;
+}
