@@ -22,6 +22,7 @@ import { registerLabel } from './commands/label.ts';
 import { registerLogs } from './commands/logs.ts';
 import { registerPatch } from './commands/patch.ts';
 import { registerPortForward } from './commands/port-forward.ts';
+import { registerProto } from './commands/proto.ts';
 import { registerReplace } from './commands/replace.ts';
 import { registerRun } from './commands/run.ts';
 import { registerServer } from './commands/server.ts';
@@ -66,6 +67,7 @@ export function createProgram(): Command {
     registerApiResources,
     registerExplain,
     registerConfig,
+    registerProto,
     registerCompletion,
     registerComplete,
     registerServer,

@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ConfigMap } from '../../api/generated/types.ts';
 import {
@@ -14,28 +12,17 @@ import {
 } from '../../client/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { startServer } from './apiserver-harness.ts';
+import { killProcess, startServerProcess } from './server-process.ts';
 
-const hook = fileURLToPath(new URL('../conformance/storage-from-source.mjs', import.meta.url));
-const program = fileURLToPath(new URL('./apiserver-process.ts', import.meta.url));
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
 async function startProcess(dataDir: string, address: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--import', hook, program, dataDir, address], { stdio: ['ignore', 'pipe', 'inherit'] });
-  cleanups.push(() => kill(child));
-  await Promise.race([
-    once(child.stdout!, 'data'),
-    once(child, 'exit').then(([code]) => expect.unreachable(`the server ended with code ${code}`)),
-  ]);
+  const child = await startServerProcess(dataDir, address);
+  cleanups.push(() => killProcess(child));
   return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
 }
 
 /** Creates it, however often the server goes meanwhile. */
@@ -96,7 +83,7 @@ describe('reflector over a real server', () => {
       // A kill costs the server as many versions as it replays at its start: whoever was behind has to list again.
       if (index === 10 || index === 20) {
         await expect.poll(() => seen, { timeout: 20_000 }).toContain(`ADDED map-${index - 1}`);
-        await kill(server);
+        await killProcess(server);
         server = await startProcess(seed.dataDir, seed.info.address);
       }
       await createSurely(writer, name);

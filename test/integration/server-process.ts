@@ -1,0 +1,24 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+
+const hook = fileURLToPath(new URL('../conformance/storage-from-source.mjs', import.meta.url));
+const program = fileURLToPath(new URL('./apiserver-process.ts', import.meta.url));
+
+/** An API server in a process of its own, that a test can kill. Resolves when it serves. */
+export async function startServerProcess(dataDir: string, address: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--import', hook, program, dataDir, address], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await Promise.race([
+    once(child.stdout!, 'data'),
+    once(child, 'exit').then(([code]) => expect.unreachable(`the server ended with code ${code}`)),
+  ]);
+  return child;
+}
+
+/** Ends it without a chance to tidy up; ended ones stay so. */
+export async function killProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
