@@ -5,6 +5,8 @@ import { StorageError } from './storage-error.ts';
 export const maxObjectBytes = 1024 * 1024;
 /** lmdb takes 1,978 bytes; plural, namespace and name together need at most 63 + 63 + 253 and two slashes. */
 const maxKeyBytes = 1000;
+/** An hour at 100 writes a second. */
+export const defaultMaxHistoryBytes = 512 * 1024 ** 2;
 const validKey = /^[!-~]+$/;
 
 /** Refuses what no backend stores. Keys are printable ASCII, so that their order as text is their order as bytes. */
@@ -45,6 +47,13 @@ export function revisionRefusal(what: string, revision: number, compacted: numbe
   if (revision >= compacted && revision <= newest) return undefined;
   const why = revision < compacted ? `only ${compacted} and newer are kept` : `this store has only reached ${newest}`;
   return new StorageError('compacted', `${what} revision ${revision}: ${why}; list again`, { revision: compacted });
+}
+
+/** For a page of a key's history whose place has been compacted away meanwhile. */
+export function forgotten(key: string, before: number, compacted: number): StorageError {
+  return new StorageError('compacted', `read the history of ${key} before ${before}: only ${compacted} and newer are kept`, {
+    revision: compacted,
+  });
 }
 
 export function alreadyExists(key: string): StorageError {

@@ -1,3 +1,5 @@
+import type { StorageHistory } from './storage-history.ts';
+
 /** How a write reaches the disk. `relaxed` writes have no sync of their own, no history, and may be lost by a crash. */
 export type Durability = 'synced' | 'relaxed';
 
@@ -56,6 +58,8 @@ export interface StorageEvent {
  * Safe for concurrent calls from one process. Every error is a StorageError (storage-error.ts).
  */
 export interface Storage {
+  /** Who wrote what when, and which state the store had at a time. */
+  readonly history: StorageHistory;
   /** Stores a new key and returns its revision once the write is durable as asked. Throws `exists`. */
   create(key: string, write: Write): Promise<number>;
   /** Reads one key, as of the last acknowledged write or later. */

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { StorageClock } from '../../apiserver/storage/clock.ts';
 import { type OpenStorageOptions, openStorage } from '../../apiserver/storage/open-storage.ts';
 import type { Durability, Storage, StorageEvent, Write } from '../../apiserver/storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../../apiserver/storage/storage-error.ts';
@@ -16,9 +17,18 @@ export interface OpenedBackend {
   dispose(): Promise<void>;
 }
 
-export async function openBackend(backend: OpenStorageOptions['backend'], watcherLimits?: WatcherLimits): Promise<OpenedBackend> {
+export async function openBackend(
+  backend: OpenStorageOptions['backend'],
+  watcherLimits?: WatcherLimits,
+  options: { readonly clock?: StorageClock; readonly maxHistoryBytes?: number } = {},
+): Promise<OpenedBackend> {
   const directory = await mkdtemp(join(tmpdir(), 'berth-storage-'));
-  const storage = await openStorage({ backend, directory, ...(watcherLimits && { watcherLimits }) });
+  const { maxHistoryBytes, clock } = options;
+  const common = { ...(watcherLimits && { watcherLimits }), ...(clock && { clock }) };
+  const bound = maxHistoryBytes === undefined ? {} : { maxHistoryBytes };
+  const storage = await openStorage(
+    backend === 'lmdb' ? { backend, directory, ...common, limits: bound } : { backend, ...common, ...bound },
+  );
   const dispose = async (): Promise<void> => {
     await storage.close();
     await rm(directory, { recursive: true, force: true });

@@ -4,6 +4,8 @@ import type { Durability, StorageEvent } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import type { WatcherHub } from '../watchers.ts';
 import { encodeHead, type Head } from './head.ts';
+import type { JournalLimits } from './limits.ts';
+import type { LogTimes } from './log-times.ts';
 import type { RelaxedChanges, RelaxedKeys } from './relaxed-keys.ts';
 import type { Reserve } from './reserve.ts';
 import { encodeState, type StoreState } from './state.ts';
@@ -21,15 +23,7 @@ export interface PendingWrite {
   readonly event: StorageEvent;
   readonly record: Buffer;
   readonly before: DecidedHead | undefined;
-}
-
-export interface JournalLimits {
-  /** Puts are refused when the log and the relaxed keys hold so many bytes. */
-  readonly maxBytes: number;
-  /** History is compacted early when it holds so many bytes. */
-  readonly maxHistoryBytes: number;
-  /** A relaxed write is on disk at the latest after so long. */
-  readonly relaxedDelayMs: number;
+  readonly time: number;
 }
 
 interface Waiting extends PendingWrite {
@@ -67,6 +61,7 @@ export class Journal {
   readonly #relaxed: RelaxedKeys;
   readonly #hub: WatcherHub;
   readonly #reserve: Reserve;
+  readonly #times: LogTimes;
   readonly #decided = new Map<string, DecidedHead>();
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
@@ -90,6 +85,7 @@ export class Journal {
     readonly relaxed: RelaxedKeys;
     readonly hub: WatcherHub;
     readonly reserve: Reserve;
+    readonly times: LogTimes;
     readonly state: StoreState;
   }) {
     this.#tables = parts.tables;
@@ -99,6 +95,7 @@ export class Journal {
     this.#relaxed = parts.relaxed;
     this.#hub = parts.hub;
     this.#reserve = parts.reserve;
+    this.#times = parts.times;
     this.#state = parts.state;
     this.#revision = parts.state.reserved;
     this.#published = parts.state.reserved;
@@ -143,6 +140,7 @@ export class Journal {
   /** Takes a write that was decided for `nextRevision()` in the same turn. */
   append(write: PendingWrite): Promise<number> {
     this.#decide(write);
+    if (write.event.durability === 'synced') this.#times.note(write.event.revision, write.time);
     this.#waitingBytes += write.record.length;
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...write, resolve, reject });
@@ -158,6 +156,7 @@ export class Journal {
   compact(revision: number): Promise<void> {
     const target = Math.min(revision, this.#published);
     if (target <= this.#compacted) return Promise.resolve();
+    this.#times.compact(this.#compacted, target);
     this.#compacted = target;
     return new Promise((resolve, reject) => {
       this.#sweepWaiters.push({ revision: target, resolve, reject });
@@ -269,6 +268,7 @@ export class Journal {
       logBytes: logBytes - (sweep?.bytes ?? 0),
       relaxed: old.relaxed + measured.keys,
       relaxedBytes: old.relaxedBytes + measured.bytes,
+      times: this.#times.state,
     };
   }
 

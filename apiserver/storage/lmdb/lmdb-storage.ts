@@ -12,18 +12,19 @@ import {
 import type { StorageClock } from '../clock.ts';
 import { encodeRecord, type StorageRecord } from '../record.ts';
 import type { ListOptions, Storage, StorageEvent, StoredObject, StoredPage, Write } from '../storage.ts';
-import { StorageError } from '../storage-error.ts';
+import type { StorageHistory } from '../storage-history.ts';
 import { readWatch, type WatcherHub } from '../watchers.ts';
 import type { DecidedHead, Journal } from './journal.ts';
+import { translateReadError } from './read-error.ts';
 import type { RelaxedKeys } from './relaxed-keys.ts';
 import { readHead, readHeadRecord, readHeads, readLog, readRecordAt, type Tables } from './tables.ts';
 
 /** How many log records a watch reads at a time while it catches up. */
 const historyChunk = 500;
-const corruptCodes: readonly unknown[] = [-30_797, -30_796, -30_794, -30_793];
 
 /** Storage over an opened directory: reads are synchronous looks into the memory map, writes go through the journal. */
 export class LmdbStorage implements Storage {
+  readonly history: StorageHistory;
   readonly #tables: Tables;
   readonly #journal: Journal;
   readonly #relaxed: RelaxedKeys;
@@ -35,6 +36,7 @@ export class LmdbStorage implements Storage {
   constructor(parts: {
     readonly tables: Tables;
     readonly journal: Journal;
+    readonly history: StorageHistory;
     readonly relaxed: RelaxedKeys;
     readonly hub: WatcherHub;
     readonly clock: StorageClock;
@@ -43,6 +45,7 @@ export class LmdbStorage implements Storage {
   }) {
     this.#tables = parts.tables;
     this.#journal = parts.journal;
+    this.history = parts.history;
     this.#relaxed = parts.relaxed;
     this.#hub = parts.hub;
     this.#clock = parts.clock;
@@ -157,7 +160,7 @@ export class LmdbStorage implements Storage {
     const record = encodeRecord({ type, durability, revision, previous, time, key, kind, verb, user, manager, bytes });
     // The event lives in the record's copy: what the caller does with its buffer later harms nobody.
     const event: StorageEvent = { type, key, revision, bytes: record.subarray(record.length - bytes.length), durability };
-    return this.#journal.append({ event, record, before });
+    return this.#journal.append({ event, record, before, time });
   }
 
   /** Synced and relaxed keys, merged in order. */
@@ -206,13 +209,4 @@ function stored({ key, bytes, revision }: StoredObject): StoredObject {
 
 function eventOf({ type, key, revision, bytes, durability }: StorageRecord): StorageEvent {
   return { type, key, revision, bytes, durability };
-}
-
-function translateReadError(error: unknown): StorageError {
-  if (error instanceof StorageError) return error;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const text = error instanceof Error ? error.message : String(error);
-  return corruptCodes.includes(code)
-    ? new StorageError('corrupt', `read the store: ${text}; restore it from a backup`, { cause: error })
-    : new StorageError('failed', `read the store: ${text}`, { cause: error });
 }

@@ -4,9 +4,12 @@ import { decodeRecord } from '../record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { createWatcherHub, defaultWatcherLimits, type WatcherLimits } from '../watchers.ts';
-import { Journal, type JournalLimits } from './journal.ts';
+import { Journal } from './journal.ts';
+import { defaultLimits, type JournalLimits } from './limits.ts';
+import { LmdbHistory } from './lmdb-history.ts';
 import { LmdbStorage } from './lmdb-storage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
+import { LogTimes } from './log-times.ts';
 import { clearClean, ensureFormat, hasDatabase, markClean, wasStoppedCleanly } from './markers.ts';
 import { RelaxedKeys } from './relaxed-keys.ts';
 import { Reserve } from './reserve.ts';
@@ -22,12 +25,6 @@ export interface LmdbStorageOptions {
   /** Free bytes of the directory's disk, when not asked of the system. */
   readonly freeBytes?: (directory: string) => number;
 }
-
-/**
- * 20 s: an idle node's heartbeats and the synced write of its usage once a minute stay below one sync per 10 s together. 4 GiB: a hundred times
- * what 5,000 nodes with their pods need. 512 MiB: an hour at 100 writes a second.
- */
-const defaultLimits: JournalLimits = { maxBytes: 4 * 1024 ** 3, maxHistoryBytes: 512 * 1024 ** 2, relaxedDelayMs: 20_000 };
 
 /**
  * Opens or makes the store in a directory: locks it, checks its format, verifies it in a child process unless the last process closed it,
@@ -76,7 +73,9 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
     );
   const limits = { ...defaultLimits, ...options.limits };
   const reserve = new Reserve({ tables, directory, clock, freeBytes: options.freeBytes });
-  const journal = new Journal({ tables, directory, limits, clock, relaxed, hub, reserve, state });
+  const times = new LogTimes(tables, state.times, clock.now());
+  const journal = new Journal({ tables, directory, limits, clock, relaxed, hub, reserve, times, state });
+  const history = new LmdbHistory({ tables, journal, times });
   const release = async (clean: boolean): Promise<void> => {
     try {
       await tables.root.close();
@@ -85,7 +84,7 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
       await lock.release();
     }
   };
-  return new LmdbStorage({ tables, journal, relaxed, hub, clock, release });
+  return new LmdbStorage({ tables, journal, history, relaxed, hub, clock, release });
 }
 
 function loadRelaxed(tables: Tables): RelaxedKeys {

@@ -1,5 +1,6 @@
 import { decodeRecord, encodeRecord } from '../record.ts';
 import { StorageError } from '../storage-error.ts';
+import type { LogTimesState } from './log-times.ts';
 
 /** What the store knows about itself; written in the same transaction as every change, so that it always fits the data. */
 export interface StoreState {
@@ -22,6 +23,8 @@ export interface StoreState {
   /** Relaxed keys on disk, and their bytes. */
   readonly relaxed: number;
   readonly relaxedBytes: number;
+  /** Absent in stores of a version that did not note it. */
+  readonly times?: LogTimesState;
 }
 
 export const emptyState: StoreState = {

@@ -4,6 +4,8 @@ import {
   checkRevision,
   checkWrite,
   closed,
+  defaultMaxHistoryBytes,
+  forgotten,
   listStart,
   mismatch,
   notFound,
@@ -11,20 +13,31 @@ import {
   revisionRefusal,
   wrongDurability,
 } from '../checks.ts';
+import { type StorageClock, systemStorageClock } from '../clock.ts';
 import { SortedKeys } from '../sorted-keys.ts';
 import type { Durability, ListOptions, Storage, StorageEvent, StoredObject, StoredPage, Write } from '../storage.ts';
+import type { KeptWrites, Moment, StorageHistory } from '../storage-history.ts';
 import { createWatcherHub, defaultWatcherLimits, readWatch, type WatcherLimits } from '../watchers.ts';
 
 export interface MemoryStorageOptions {
   readonly watcherLimits?: WatcherLimits;
+  readonly clock?: StorageClock;
+  /** History is compacted early when it holds so many bytes. */
+  readonly maxHistoryBytes?: number;
+}
+
+/** An event with who wrote it, and where the write of the key before it stands. */
+export interface Version extends StorageEvent, Pick<Write, 'verb' | 'user' | 'manager'> {
+  readonly previous: number;
+  readonly time: number;
 }
 
 /** The kept versions of one key, oldest first; the last is the newest. Relaxed keys keep one. */
-type Versions = StorageEvent[];
+type Versions = Version[];
 
 /** The contract of Storage without a disk: for tests, and the model that the other backends are compared with. */
 export function createMemoryStorage(options: MemoryStorageOptions = {}): Storage {
-  return new MemoryStorage(options.watcherLimits ?? defaultWatcherLimits);
+  return new MemoryStorage(options);
 }
 
 class MemoryStorage implements Storage {
@@ -32,13 +45,40 @@ class MemoryStorage implements Storage {
   readonly #keys = new SortedKeys();
   readonly #hub;
   /** Synced events in revision order; those up to `#compacted` are gone. */
-  #log: StorageEvent[] = [];
+  #log: Version[] = [];
   #revision = 0;
   #compacted = 0;
+  /** When the newest forgotten write was accepted. */
+  #compactedAt = 0;
+  #historyBytes = 0;
   #closed = false;
+  readonly #clock: StorageClock;
+  readonly #maxHistoryBytes: number;
+  readonly history: StorageHistory = {
+    writes: async (key, options) => {
+      this.#checkOpen();
+      return this.#writes(key, options);
+    },
+    at: async (time) => {
+      this.#checkOpen();
+      const found = this.#log.findLast((version) => version.time <= time);
+      if (found) return momentOf(found);
+      return this.#compacted > 0 && time >= this.#compactedAt ? this.#compactedMoment() : undefined;
+    },
+    beginning: async () => {
+      this.#checkOpen();
+      return this.#compacted > 0 ? this.#compactedMoment() : this.#log[0] && momentOf(this.#log[0]);
+    },
+  };
 
-  constructor(limits: WatcherLimits) {
-    this.#hub = createWatcherHub(limits);
+  constructor({
+    watcherLimits = defaultWatcherLimits,
+    clock = systemStorageClock,
+    maxHistoryBytes = defaultMaxHistoryBytes,
+  }: MemoryStorageOptions) {
+    this.#hub = createWatcherHub(watcherLimits);
+    this.#clock = clock;
+    this.#maxHistoryBytes = maxHistoryBytes;
   }
 
   async create(key: string, write: Write): Promise<number> {
@@ -101,6 +141,7 @@ class MemoryStorage implements Storage {
     const target = Math.min(revision, this.#revision);
     if (target <= this.#compacted) return;
     this.#compacted = target;
+    this.#compactedAt = this.#log.findLast((event) => event.revision <= target)?.time ?? this.#compactedAt;
     this.#log = this.#log.filter((event) => event.revision > target);
     for (const [key, versions] of this.#versions) {
       const keep = versions.findLastIndex((version) => version.revision <= target);
@@ -108,6 +149,10 @@ class MemoryStorage implements Storage {
       versions.splice(0, versions[keep]!.type === 'delete' ? keep + 1 : keep);
       if (versions.length === 0) this.#forget(key);
     }
+    this.#historyBytes = 0;
+    for (const versions of this.#versions.values())
+      for (const version of versions)
+        if (version !== versions.at(-1) || version.type === 'delete') this.#historyBytes += version.bytes.length;
   }
 
   async close(): Promise<void> {
@@ -119,7 +164,7 @@ class MemoryStorage implements Storage {
     if (this.#closed) throw closed();
   }
 
-  #current(key: string): StorageEvent | undefined {
+  #current(key: string): Version | undefined {
     const newest = this.#versions.get(key)?.at(-1);
     return newest?.type === 'put' ? newest : undefined;
   }
@@ -132,28 +177,43 @@ class MemoryStorage implements Storage {
   }
 
   #append(type: 'put' | 'delete', key: string, write: Write): number {
-    const event: StorageEvent = {
+    const { durability, verb, user, manager } = write;
+    const event: Version = {
       type,
       key,
       revision: ++this.#revision,
+      previous: durability === 'synced' ? (this.#versions.get(key)?.at(-1)?.revision ?? 0) : 0,
+      time: Math.trunc(this.#clock.now()),
       bytes: Uint8Array.from(write.bytes),
-      durability: write.durability,
+      durability,
+      verb,
+      user,
+      manager,
     };
     if (event.durability === 'synced') this.#keepVersion(event);
     else if (type === 'delete') this.#forget(key);
     else this.#replaceVersion(event);
     this.#hub.publish([event]);
+    if (this.#historyBytes > this.#maxHistoryBytes) this.#forgetHalf();
     return event.revision;
   }
 
-  #keepVersion(event: StorageEvent): void {
+  #keepVersion(event: Version): void {
     const versions = this.#versions.get(event.key);
+    const replaced = versions?.at(-1);
+    if (replaced?.type === 'put') this.#historyBytes += replaced.bytes.length;
+    if (event.type === 'delete') this.#historyBytes += event.bytes.length;
     if (versions) versions.push(event);
     else this.#replaceVersion(event);
     this.#log.push(event);
   }
 
-  #replaceVersion(event: StorageEvent): void {
+  /** What the bound says comes before the time that the server keeps history for. */
+  #forgetHalf(): void {
+    void this.compact(Math.ceil((this.#compacted + this.#revision) / 2));
+  }
+
+  #replaceVersion(event: Version): void {
     if (!this.#versions.has(event.key)) this.#keys.add(event.key);
     this.#versions.set(event.key, [event]);
   }
@@ -161,6 +221,17 @@ class MemoryStorage implements Storage {
   #forget(key: string): void {
     this.#versions.delete(key);
     this.#keys.delete(key);
+  }
+
+  #writes(key: string, { before, limit }: { readonly before?: number; readonly limit: number }): KeptWrites {
+    if (before !== undefined && before <= this.#compacted) throw forgotten(key, before, this.#compacted);
+    const kept = (this.#versions.get(key) ?? []).filter((version) => version.durability === 'synced');
+    const wanted = kept.filter((version) => before === undefined || version.revision < before).reverse();
+    return { writes: wanted.slice(0, limit), more: wanted.length > limit, compacted: this.#compacted };
+  }
+
+  #compactedMoment(): Moment {
+    return { revision: this.#compacted, time: this.#compactedAt };
   }
 
   #history(prefix: string, from: number, upTo: number): readonly StorageEvent[] {
@@ -172,8 +243,12 @@ class MemoryStorage implements Storage {
 }
 
 /** The version that a list at `revision` shows. A relaxed key has no history: it shows as it is now. */
-function versionAt(versions: Versions, revision: number): StorageEvent | undefined {
+function versionAt(versions: Versions, revision: number): Version | undefined {
   const newest = versions.at(-1);
   if (newest?.durability === 'relaxed') return newest;
   return versions.findLast((version) => version.revision <= revision);
+}
+
+function momentOf({ revision, time }: Version): Moment {
+  return { revision, time };
 }

@@ -1,0 +1,112 @@
+import { decodeRecord, type StorageRecord } from '../record.ts';
+import type { Moment } from '../storage-history.ts';
+import type { Tables } from './tables.ts';
+
+/** What must be known beside the log to find a time in it; stored with the state. */
+export interface LogTimesState {
+  /** When the newest forgotten write was accepted: from then on the state at the last compaction was the store's. */
+  readonly compactedAt: number;
+  /** The revisions at which the clock had been set back: between two of them times only grow. */
+  readonly steps: readonly number[];
+  /** When the newest write was accepted. */
+  readonly last: number;
+  /** Times before this revision are not known any more, because the clock was set back too often. */
+  readonly floor: number;
+}
+
+/** Each costs a commit eight bytes. A clock that is set back more often within the history than this shows nobody what happened when. */
+const maxSteps = 32;
+
+/**
+ * Finds the revision of a time by binary search in the log. A write costs one comparison: only a clock that was set back leaves a note.
+ */
+export class LogTimes {
+  readonly #tables: Tables;
+  #compactedAt: number;
+  #steps: readonly number[];
+  #floor: number;
+  #last: number;
+
+  /** `state` is undefined for a store of a version that did not note it: then the state at its last compaction is known from now on. */
+  constructor(tables: Tables, state: LogTimesState | undefined, now: number) {
+    this.#tables = tables;
+    this.#compactedAt = state?.compactedAt ?? now;
+    this.#steps = state?.steps ?? [];
+    this.#floor = state?.floor ?? 0;
+    this.#last = state?.last ?? 0;
+  }
+
+  get state(): LogTimesState {
+    return { compactedAt: this.#compactedAt, steps: this.#steps, last: this.#last, floor: this.#floor };
+  }
+
+  /** Every synced write, in the order of revisions. */
+  note(revision: number, time: number): void {
+    if (time < this.#last) this.#steps = [...this.#steps, revision];
+    this.#last = time;
+    if (this.#steps.length <= maxSteps) return;
+    this.#floor = this.#steps[0]!;
+    this.#steps = this.#steps.slice(1);
+  }
+
+  /** Before the log up to `to` is forgotten; up to `from` it was before. */
+  compact(from: number, to: number): void {
+    this.#compactedAt = this.#timeOfNewest(from, to);
+    this.#steps = this.#steps.filter((step) => step > to + 1);
+  }
+
+  at(time: number, compacted: number, newest: number): Moment | undefined {
+    const starts = [Math.max(compacted + 1, this.#floor), ...this.#steps.filter((step) => step > compacted + 1)];
+    let end = newest;
+    for (const start of starts.reverse()) {
+      const found = this.#search(start, end, time);
+      if (found) return momentOf(found);
+      end = start - 1;
+    }
+    const known = compacted > 0 && this.#floor <= compacted && time >= this.#compactedAt;
+    return known ? { revision: compacted, time: this.#compactedAt } : undefined;
+  }
+
+  beginning(compacted: number, newest: number): Moment | undefined {
+    if (compacted > 0) return { revision: compacted, time: this.#compactedAt };
+    const first = this.#first(1, newest);
+    return first && momentOf(first);
+  }
+
+  /** The last record at or before a time among those from `start` to `end`, whose times grow. */
+  #search(start: number, end: number, time: number): StorageRecord | undefined {
+    let found: StorageRecord | undefined;
+    let [low, high] = [start, end];
+    while (low <= high) {
+      const middle = Math.floor((low + high) / 2);
+      const record = this.#first(middle, high);
+      if (record && record.time <= time) {
+        found = record;
+        low = record.revision + 1;
+      } else high = middle - 1;
+    }
+    return found;
+  }
+
+  #first(from: number, upTo: number): StorageRecord | undefined {
+    for (const { key, value } of this.#tables.log.getRange({ start: from, end: upTo + 1, limit: 1 }))
+      return decodeRecord(value, `revision ${key}`);
+    return undefined;
+  }
+
+  /** When the newest write with after < revision <= upTo was accepted; what was known before when there is none. */
+  #timeOfNewest(after: number, upTo: number): number {
+    try {
+      for (const { key, value } of this.#tables.log.getRange({ start: upTo, end: after, reverse: true, limit: 1 }))
+        return decodeRecord(value, `revision ${key}`).time;
+      return this.#compactedAt;
+    } catch {
+      // A damaged record is told to whoever reads it; until then the state counts as known from the newest write on.
+      return this.#last;
+    }
+  }
+}
+
+function momentOf({ revision, time }: StorageRecord): Moment {
+  return { revision, time };
+}
