@@ -1,9 +1,10 @@
-import type { Reader, Type } from 'protobufjs';
+import type { Type } from 'protobufjs';
 import { descriptorsOf } from './descriptors.ts';
+import { compileDecoder, compileEncoder, type Decode, type Encode } from './message-compiler.ts';
+import { WireInput } from './wire-input.ts';
+import { WireOutput } from './wire-output.ts';
 
 const types = new Map<string, Type>();
-
-const plain = { longs: Number, enums: String, defaults: false, arrays: false, objects: false, oneofs: false } as const;
 
 /** The protobufjs type of a message, e.g. "berth.core.v1.Pod". Throws for a name that the descriptors do not have. */
 export function messageType(name: string): Type {
@@ -20,33 +21,43 @@ export function messageType(name: string): Type {
  * everything enters through a decoder. Empty lists and maps are not written.
  */
 export function encodeMessage(messageName: string, value: object): Buffer {
-  return messageType(messageName).encode(value).finish() as Buffer;
+  try {
+    encoderOf(messageType(messageName))(value, output);
+    return output.take();
+  } catch (error) {
+    output.reset();
+    throw error;
+  }
 }
 
 /**
- * Bytes as a plain object in the in-memory form: absent stays absent, 64-bit integers are numbers, bytes are Buffers of their own.
- * Throws protobufjs' errors for bytes that are no such message.
+ * Bytes as a plain object in the in-memory form: absent stays absent, 64-bit integers are numbers, bytes are Buffers of their own, and of a
+ * field that comes twice the last value counts. Throws an Error for bytes that are no such message.
  */
-export function decodeMessage<T extends object = Record<string, unknown>>(messageName: string, bytes: Uint8Array | Reader): T {
-  const type = messageType(messageName);
-  const value = type.toObject(type.decode(bytes), plain) as T;
-  for (const name of bytesMapsOf(type)) completeBytes((value as Record<string, Record<string, unknown> | undefined>)[name]);
+export function decodeMessage<T extends object = Record<string, unknown>>(messageName: string, bytes: Uint8Array): T {
+  return decodeWithUnknown<T>(messageName, bytes).value;
+}
+
+/** The same, and whether there are fields that the message, or one in it, does not have. */
+export function decodeWithUnknown<T extends object>(messageName: string, bytes: Uint8Array): { value: T; hasUnknown: boolean } {
+  const input = new WireInput(bytes);
+  const value = decoderOf(messageType(messageName))(input, input.end) as T;
+  return { value, hasUnknown: input.hasUnknown };
+}
+
+const decoders = new WeakMap<Type, Decode>();
+const encoders = new WeakMap<Type, Encode>();
+const output = new WireOutput();
+
+function decoderOf(type: Type): Decode {
+  return decoders.get(type) ?? remember(decoders, type, compileDecoder(type, decoderOf));
+}
+
+function encoderOf(type: Type): Encode {
+  return encoders.get(type) ?? remember(encoders, type, compileEncoder(type, encoderOf));
+}
+
+function remember<T>(known: WeakMap<Type, T>, type: Type, value: T): T {
+  known.set(type, value);
   return value;
-}
-
-const bytesMaps = new WeakMap<Type, readonly string[]>();
-
-/** The fields of a message that are maps of bytes: those of Secrets and ConfigMaps. */
-function bytesMapsOf(type: Type): readonly string[] {
-  let names = bytesMaps.get(type);
-  if (!names) {
-    names = type.fieldsArray.filter((field) => field.map && field.type === 'bytes').map(({ name }) => name);
-    bytesMaps.set(type, names);
-  }
-  return names;
-}
-
-/** An entry without its value has empty bytes, for which the library gives a list. */
-function completeBytes(map: Record<string, unknown> | undefined): void {
-  for (const key in map) if (Array.isArray(map[key])) map[key] = Buffer.alloc(0);
 }

@@ -24,6 +24,21 @@ test('an unknown field is found where it stands', () => {
   expect(() => decodeStrictly(POD, bytes, 'pod')).toThrow(/spec.containers\[1\].#1023: unknown field/);
 });
 
+test('an unknown field is found in an entry of a map and in its value', () => {
+  const unknown = Buffer.from([0xf8, 0x3f, 1]);
+  const entry = (value: Buffer, more = Buffer.alloc(0)) =>
+    field(1, Buffer.concat([field(1, Buffer.from('cpu')), field(2, value), more]));
+  const path = (limits: Buffer): string[] => {
+    const container = field(8, limits);
+    const bytes = field(SPEC, field(2, container));
+    expect(() => decodeStrictly(POD, bytes, 'pod')).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    return findUnknownFields(POD, bytes).map((violation) => violation.field);
+  };
+  const quantity = field(1, Buffer.from('1'));
+  expect(path(entry(Buffer.concat([quantity, unknown])))).toEqual(['spec.containers[0].resources.limits[cpu].#1023']);
+  expect(path(entry(quantity, unknown))).toEqual(['spec.containers[0].resources.limits[cpu].#1023']);
+});
+
 test('bytes that are no message are an invalid request', () => {
   expect(() => decodeStrictly(POD, Buffer.from([0xff]), 'pod')).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
 });

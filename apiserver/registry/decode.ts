@@ -1,38 +1,37 @@
 import type { Type } from 'protobufjs';
 import { fromJson } from '../../api/codec/json.ts';
-import { decodeMessage, messageType } from '../../api/codec/message.ts';
+import { decodeWithUnknown, messageType } from '../../api/codec/message.ts';
 import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
 
-/** What of a message type the walk over its bytes needs: the known numbers, and the messages below them. */
-interface Shape {
-  readonly fields: ReadonlyMap<
-    number,
-    { readonly name: string; readonly repeated: boolean; readonly child: (() => Shape) | undefined }
-  >;
+interface KnownField {
+  readonly name: string;
+  readonly repeated: boolean;
+  readonly map: boolean;
+  readonly child: (() => Shape) | undefined;
 }
+
+/** What of a message type the walk over its bytes needs: the known numbers, and the messages below them. */
+type Shape = ReadonlyMap<number, KnownField>;
 
 const shapes = new WeakMap<Type, Shape>();
 /** Deeper nesting than any of the API's messages has. */
 const MAX_DEPTH = 32;
 const MAX_VIOLATIONS = 100;
+const MAP_KEY = 1;
+const MAP_VALUE = 2;
 
 function shapeOf(type: Type): Shape {
   const known = shapes.get(type);
   if (known) return known;
-  const fields: [number, { name: string; repeated: boolean; child: (() => Shape) | undefined }][] = [];
-  for (const field of type.fieldsArray) {
+  const fields = type.fieldsArray.map((field): [number, KnownField] => {
     const { resolvedType } = field.resolve();
     const child = resolvedType && 'fieldsArray' in resolvedType ? (resolvedType as Type) : undefined;
-    // A map's value is a message below an entry; an unknown field there is lost in so rare a case that the entry itself is not walked.
-    fields.push([
-      field.id,
-      { name: field.name, repeated: field.repeated, child: child && !field.map ? () => shapeOf(child) : undefined },
-    ]);
-  }
-  const shape = { fields: new Map(fields) };
+    return [field.id, { name: field.name, repeated: field.repeated, map: field.map, child: child && (() => shapeOf(child)) }];
+  });
+  const shape = new Map(fields);
   shapes.set(type, shape);
   return shape;
 }
@@ -41,15 +40,30 @@ function walk(shape: Shape, reader: WireReader, path: string, depth: number, fou
   if (depth > MAX_DEPTH) throw badRequest(`cannot decode the object: "${path}" is nested too deeply`);
   const counts = new Map<number, number>();
   while (reader.next() && found.length < MAX_VIOLATIONS) {
-    const field = shape.fields.get(reader.number);
+    const field = shape.get(reader.number);
     if (!field) found.push(unknownField(`${path}${path && '.'}#${reader.number}`));
-    else if (field.child && reader.wire === LENGTH_DELIMITED) {
+    else if ((field.child || field.map) && reader.wire === LENGTH_DELIMITED) {
       const index = counts.get(reader.number) ?? 0;
       counts.set(reader.number, index + 1);
-      const at = `${path}${path && '.'}${field.name}${field.repeated ? `[${index}]` : ''}`;
-      walk(field.child(), new WireReader(reader.bytes, reader.valueStart, reader.valueEnd), at, depth + 1, found);
+      const at = `${path}${path && '.'}${field.name}`;
+      const inner = new WireReader(reader.bytes, reader.valueStart, reader.valueEnd);
+      if (field.map) walkEntry(field, inner, at, depth + 1, found);
+      else walk(field.child!(), inner, field.repeated ? `${at}[${index}]` : at, depth + 1, found);
     }
   }
+}
+
+function walkEntry({ child }: KnownField, reader: WireReader, path: string, depth: number, found: FieldViolation[]): void {
+  let key = '';
+  let value: WireReader | undefined;
+  const unknown: number[] = [];
+  while (reader.next()) {
+    if (reader.number === MAP_KEY) key = Buffer.from(reader.value()).toString();
+    else if (reader.number === MAP_VALUE) value = new WireReader(reader.bytes, reader.valueStart, reader.valueEnd);
+    else unknown.push(reader.number);
+  }
+  for (const number of unknown.slice(0, MAX_VIOLATIONS)) found.push(unknownField(`${path}[${key}].#${number}`));
+  if (value && child) walk(child(), value, `${path}[${key}]`, depth, found);
 }
 
 /** Every field of encoded bytes that the message does not have, as "spec.containers[0].#99". */
@@ -61,11 +75,13 @@ export function findUnknownFields(messageName: string, bytes: Uint8Array): Field
 
 /** Decodes bytes from outside. Throws INVALID_ARGUMENT for bytes that are no such message or have fields that it does not have. */
 export function decodeStrictly<T extends object>(messageName: string, bytes: Uint8Array, what: string): T {
-  let violations: FieldViolation[];
+  let violations: FieldViolation[] = [];
   let value: T;
   try {
-    violations = findUnknownFields(messageName, bytes);
-    value = decodeMessage<T>(messageName, bytes);
+    const decoded = decodeWithUnknown<T>(messageName, bytes);
+    value = decoded.value;
+    // Only what is refused costs a walk that finds the names.
+    if (decoded.hasUnknown) violations = findUnknownFields(messageName, bytes);
   } catch (error) {
     throw badRequest(`cannot decode the ${what}: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,0 +1,174 @@
+import type { Field, MapField, Type } from 'protobufjs';
+import type { WireInput } from './wire-input.ts';
+import type { WireOutput } from './wire-output.ts';
+
+/** Reads the message that ends at `end`. */
+export type Decode = (input: WireInput, end: number) => object;
+/** Writes a message before what is written already. */
+export type Encode = (message: object, output: WireOutput) => void;
+
+/** The wire type of a scalar, and as source text the value of a map's entry that leaves it out. */
+interface Form {
+  readonly wire: number;
+  readonly empty: string;
+}
+
+const VARINT = 0;
+const FIXED64 = 1;
+const LENGTH_DELIMITED = 2;
+
+const scalars: Readonly<Record<string, Form>> = {
+  bool: { wire: VARINT, empty: 'false' },
+  int32: { wire: VARINT, empty: '0' },
+  uint32: { wire: VARINT, empty: '0' },
+  int64: { wire: VARINT, empty: '0' },
+  double: { wire: FIXED64, empty: '0' },
+  string: { wire: LENGTH_DELIMITED, empty: '""' },
+  bytes: { wire: LENGTH_DELIMITED, empty: 'Buffer.alloc(0)' },
+};
+
+/** A map is a list of messages with these two fields. */
+const KEY = 1;
+const VALUE = 2;
+
+/**
+ * The decoder of a type as a function of its own: with the names of the fields in its text, V8 gives the objects that it makes fixed
+ * shapes, which a loop over a table of names cannot. `childOf` gives the decoder of a type below it, when it is first needed.
+ */
+export function compileDecoder(type: Type, childOf: (type: Type) => Decode): Decode {
+  const fields = type.fieldsArray.map((field) => field.resolve());
+  const body = `
+    const message = {};
+    while (input.at < end) {
+      const tag = input.uint32();
+      switch (tag) {
+        ${fields.map(decodeField).join('\n')}
+        default: input.other(tag, end, known);
+      }
+    }
+    input.leave(end);
+    return message;`;
+  return build(`function decode(input, end) {${body}}`, {
+    children: lazily(fields, childOf),
+    known: new Set(fields.map(({ id }) => id)),
+    entry: new Set([KEY, VALUE]),
+    setEntry,
+  });
+}
+
+/** The encoder of a type: its fields backwards, so that the first is written last. */
+export function compileEncoder(type: Type, childOf: (type: Type) => Encode): Encode {
+  const fields = type.fieldsArray.map((field) => field.resolve());
+  const backwards = fields.map((field, index) => ({ field, index })).sort((a, b) => b.field.id - a.field.id);
+  const body = backwards.map(
+    ({ field, index }) => `
+      value = message[${JSON.stringify(field.name)}];
+      if (value !== undefined && value !== null) {${encodeField(field, index)}}`,
+  );
+  return build(`function encode(message, output) { let value; ${body.join('')} }`, { children: lazily(fields, childOf) });
+}
+
+function decodeField(field: Field, index: number): string {
+  const at = `message[${JSON.stringify(field.name)}]`;
+  const value = decodeValue(field, index, 'end');
+  const { wire } = formOf(field);
+  if (field.map) return decodeEntry(field, index, at);
+  if (!field.repeated) return `case ${tag(field.id, wire)}: ${at} = ${value}; break;`;
+  const single = `case ${tag(field.id, wire)}: (${at} ??= []).push(${value}); break;`;
+  if (wire === LENGTH_DELIMITED) return single;
+  // Numbers may come one by one or packed, whichever the encoder prefers.
+  return `${single}
+    case ${tag(field.id, LENGTH_DELIMITED)}: {
+      const to = input.enter(end);
+      const list = ${at} ??= [];
+      while (input.at < to) list.push(${decodeValue(field, index, 'to')});
+      input.leave(to);
+      break;
+    }`;
+}
+
+function decodeEntry(field: Field, index: number, at: string): string {
+  const { wire, empty } = formOf(field);
+  const { keyType } = field as unknown as MapField;
+  if (keyType !== 'string') throw new Error(`the codec knows no maps by ${keyType} (${field.fullName}): add them`);
+  return `case ${tag(field.id, LENGTH_DELIMITED)}: {
+      const to = input.enter(end);
+      let key = "";
+      let value = ${empty};
+      while (input.at < to) {
+        const part = input.uint32();
+        switch (part) {
+          case ${tag(KEY, LENGTH_DELIMITED)}: key = input.string(to); break;
+          case ${tag(VALUE, wire)}: value = ${decodeValue(field, index, 'to')}; break;
+          default: input.other(part, to, entry);
+        }
+      }
+      input.leave(to);
+      setEntry(${at} ??= {}, key, value);
+      break;
+    }`;
+}
+
+function decodeValue(field: Field, index: number, end: string): string {
+  if (field.resolvedType) return `children[${index}](input, input.enter(${end}))`;
+  return `input.${field.type}(${end})`;
+}
+
+function encodeField(field: Field, index: number): string {
+  const { wire } = formOf(field);
+  const all = (each: string): string => `for (let i = value.length - 1; i >= 0; i--) {${each}}`;
+  if (field.map)
+    return `const keys = Object.keys(value);
+      for (let i = keys.length - 1; i >= 0; i--) {
+        const start = output.size;
+        ${encodeValue(field, index, 'value[keys[i]]')} output.uint32(${tag(VALUE, wire)});
+        output.string(keys[i]); output.uint32(${tag(KEY, LENGTH_DELIMITED)});
+        output.uint32(output.size - start); output.uint32(${tag(field.id, LENGTH_DELIMITED)});
+      }`;
+  if (field.repeated && field.packed && wire !== LENGTH_DELIMITED)
+    return `if (value.length > 0) {
+        const start = output.size;
+        ${all(encodeValue(field, index, 'value[i]'))}
+        output.uint32(output.size - start); output.uint32(${tag(field.id, LENGTH_DELIMITED)});
+      }`;
+  const end = `output.uint32(${tag(field.id, wire)});`;
+  return field.repeated ? all(`${encodeValue(field, index, 'value[i]')} ${end}`) : `${encodeValue(field, index, 'value')} ${end}`;
+}
+
+function encodeValue(field: Field, index: number, value: string): string {
+  if (!field.resolvedType) return `output.${field.type}(${value});`;
+  return `{ const before = output.size; children[${index}](${value}, output); output.uint32(output.size - before); }`;
+}
+
+function formOf(field: Field): Form {
+  if (field.resolvedType && 'fieldsArray' in field.resolvedType) return { wire: LENGTH_DELIMITED, empty: '{}' };
+  const scalar = scalars[field.type];
+  if (!scalar) throw new Error(`the codec does not know the type ${field.type} of ${field.fullName}: add it`);
+  return scalar;
+}
+
+const tag = (id: number, wire: number): number => ((id << 3) | wire) >>> 0;
+
+/** The function that the text declares, with these names in its sight. The text is made of descriptors alone. */
+function build<T>(text: string, sight: Readonly<Record<string, unknown>>): T {
+  return new Function(...Object.keys(sight), `"use strict"; return ${text};`)(...Object.values(sight)) as T;
+}
+
+/** The functions of the types below, by the index of their field; each is made when it is first called. */
+function lazily<T extends (...args: never[]) => unknown>(fields: readonly Field[], of: (type: Type) => T): (T | undefined)[] {
+  const children: (T | undefined)[] = fields.map(({ resolvedType }, index) => {
+    if (!resolvedType) return undefined;
+    const first = (...args: Parameters<T>): unknown => {
+      children[index] = of(resolvedType as Type);
+      return children[index](...args);
+    };
+    return first as T;
+  });
+  return children;
+}
+
+/** A key may have any name, also one that objects understand in their own way. */
+function setEntry(map: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true });
+  else map[key] = value;
+}

@@ -1,0 +1,122 @@
+/** Where a decoder stands in encoded bytes. The compiled decoders (message-compiler.ts) read with it, forward, each up to its message's end. */
+export class WireInput {
+  at = 0;
+  readonly end: number;
+  /** The decoder met a field that its message does not have. */
+  hasUnknown = false;
+  private readonly buffer: Buffer;
+
+  constructor(bytes: Uint8Array) {
+    this.buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.end = bytes.length;
+  }
+
+  /** The low 32 bits of a varint, unsigned. */
+  uint32(): number {
+    let byte = this.byte();
+    if (byte < 0x80) return byte;
+    let value = byte & 0x7f;
+    for (let shift = 7; shift < 35; shift += 7) {
+      byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+    // The upper half of a 64-bit number: of a negative int32, for one.
+    for (let i = 0; i < 5; i++) if (this.byte() < 0x80) return value >>> 0;
+    throw new Error('a number is longer than 10 bytes');
+  }
+
+  int32(): number {
+    return this.uint32() | 0;
+  }
+
+  /** As near as a number comes to it. */
+  int64(): number {
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = this.byte();
+      const bits = byte & 0x7f;
+      if (shift < 28) low |= bits << shift;
+      else if (shift > 28) high |= bits << (shift - 32);
+      else {
+        low |= bits << 28;
+        high = bits >>> 4;
+      }
+      if (byte < 0x80) return high * 0x1_0000_0000 + (low >>> 0);
+    }
+    throw new Error('a number is longer than 10 bytes');
+  }
+
+  bool(): boolean {
+    return this.int64() !== 0;
+  }
+
+  double(end: number): number {
+    const at = this.skip(8, end);
+    return this.buffer.readDoubleLE(at);
+  }
+
+  string(end: number): string {
+    const length = this.uint32();
+    const at = this.skip(length, end);
+    return length === 0 ? '' : this.buffer.toString(undefined, at, this.at);
+  }
+
+  /** A copy: whoever keeps it does not keep the whole message. */
+  bytes(end: number): Buffer {
+    const at = this.skip(this.uint32(), end);
+    return Buffer.from(this.buffer.subarray(at, this.at));
+  }
+
+  /** Reads the length of a message inside another; gives its end. */
+  enter(end: number): number {
+    const length = this.uint32();
+    if (length > end - this.at) cutOff();
+    return this.at + length;
+  }
+
+  /** Passes over a field that the message does not have. Throws for one that it has, in another form. */
+  other(tag: number, end: number, known: ReadonlySet<number>): void {
+    const number = tag >>> 3;
+    if (number === 0) throw new Error('a field has the number 0');
+    if (known.has(number)) throw new Error(`the field ${number} has the wrong wire type ${tag & 7}`);
+    this.hasUnknown = true;
+    switch (tag & 7) {
+      case 0:
+        this.int64();
+        return;
+      case 1:
+        this.skip(8, end);
+        return;
+      case 2:
+        this.skip(this.uint32(), end);
+        return;
+      case 5:
+        this.skip(4, end);
+        return;
+      default:
+        throw new Error(`a field has the unknown wire type ${tag & 7}`);
+    }
+  }
+
+  /** Every message ends where its length says. */
+  leave(end: number): void {
+    if (this.at !== end) cutOff();
+  }
+
+  private byte(): number {
+    return this.buffer[this.at++] ?? cutOff();
+  }
+
+  private skip(length: number, end: number): number {
+    const { at } = this;
+    if (length > end - at) cutOff();
+    this.at = at + length;
+    return at;
+  }
+}
+
+function cutOff(): never {
+  throw new Error('a field is longer than its message');
+}
