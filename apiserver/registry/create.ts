@@ -7,6 +7,13 @@ import { metadataForCreate, validateNewMetadata } from './metadata.ts';
 /** A generated name that is taken is drawn again so often; with 27^5 names for each prefix, more would not help. */
 const NAME_ATTEMPTS = 8;
 
+/** A new object as the client sent it. Each attempt to create it changes its own. */
+export interface SentObject {
+  readonly object: AnyObject;
+  /** The object once more. */
+  readonly again: () => AnyObject;
+}
+
 /**
  * Creates an object. The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then
  * metadata, because all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation
@@ -15,22 +22,17 @@ const NAME_ATTEMPTS = 8;
 export async function createObject(
   store: KindStore,
   admission: Admission,
-  sent: AnyObject,
+  sent: SentObject,
   context: WriteContext,
 ): Promise<StoreResult> {
-  const generated = !sent.metadata?.name && Boolean(sent.metadata?.generateName);
+  const { name, generateName } = sent.object.metadata ?? {};
   for (let attempt = 1; ; attempt++) {
     try {
-      return await createOnce(store, admission, structuredCloneIf(generated, sent), context);
+      return await createOnce(store, admission, attempt === 1 ? sent.object : sent.again(), context);
     } catch (error) {
-      if (!generated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
+      if (name || !generateName || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
     }
   }
-}
-
-/** Each attempt changes its object; only a generated name needs more than one. */
-function structuredCloneIf(needed: boolean, object: AnyObject): AnyObject {
-  return needed ? structuredClone(object) : object;
 }
 
 async function createOnce(

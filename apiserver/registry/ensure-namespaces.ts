@@ -13,7 +13,8 @@ export async function ensureNamespaces(registry: Registry): Promise<void> {
   for (const name of Object.values(namespaces)) {
     if (await store.read({ namespace: '', name })) continue;
     try {
-      await createObject(store, registry.admission, { metadata: { name } }, serverContext);
+      const again = () => ({ metadata: { name } });
+      await createObject(store, registry.admission, { object: again(), again }, serverContext);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }

@@ -8,6 +8,11 @@ export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buf
 
 /** Who uses a connection, found out once; a connection's certificate never changes. */
 const certificates = new WeakMap<ServerHttp2Session, Credentials['certificate']>();
+/**
+ * The token that a connection showed last, and whose it is: hashing it for each call costs more than the rest of the door. Compared only with what
+ * the same connection sends, so that nobody learns of other tokens from the time that takes.
+ */
+const shown = new WeakMap<ServerHttp2Session, { authorization: string; tokens: TokenTable; identity: Identity }>();
 
 /**
  * The HTTP/2 stream below a call. grpc-js does not offer it, so it may be missing in a later version; every use has another way then:
@@ -17,8 +22,7 @@ export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
   return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
 }
 
-function certificateOf(call: AnyCall): Credentials['certificate'] {
-  const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
+function certificateOf(call: AnyCall, session: ServerHttp2Session | undefined): Credentials['certificate'] {
   if (session && certificates.has(session)) return certificates.get(session);
   const subject = call.getAuthContext().sslPeerCertificate?.subject;
   // A subject may hold several O, which Node gives as an array.
@@ -31,7 +35,12 @@ function certificateOf(call: AnyCall): Credentials['certificate'] {
 /** Who makes this call. Throws UNAUTHENTICATED. */
 export function identify(call: AnyCall, tokens: TokenTable): Identity {
   const authorization = call.metadata.get('authorization')[0]?.toString();
-  return authenticate({ certificate: certificateOf(call), authorization }, tokens);
+  const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
+  const known = session && shown.get(session);
+  if (known && known.authorization === authorization && known.tokens === tokens) return known.identity;
+  const identity = authenticate({ certificate: certificateOf(call, session), authorization }, tokens);
+  if (session && authorization !== undefined) shown.set(session, { authorization, tokens, identity });
+  return identity;
 }
 
 /** The name under which a client's writes are recorded when it gives none: the first word of its user agent. */

@@ -52,7 +52,7 @@ export class Verbs {
 
   async create(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
     const { object, context } = enterWrite('create', store, input, call);
-    return createObject(store, this.options.registry.admission, object, context);
+    return createObject(store, this.options.registry.admission, { object, again: () => readObject(store, input) }, context);
   }
 
   async update(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
@@ -126,11 +126,14 @@ function enterWrite(
   input: WriteInput,
   call: CallContext,
 ): { object: AnyObject; context: WriteContext } {
-  const object: AnyObject = decodeObject(store.kind, input.object, input.format);
-  if (input.namespace && store.kind.namespaced && !object.metadata?.namespace) {
-    object.metadata = { ...object.metadata, namespace: input.namespace };
-  }
+  const object = readObject(store, input);
   return { object, context: admit(call, verb, store, nameOf(object), input.options) };
+}
+
+function readObject({ kind }: KindStore, { object: bytes, format, namespace }: WriteInput): AnyObject {
+  const object: AnyObject = decodeObject(kind, bytes, format);
+  if (namespace && kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
+  return object;
 }
 
 /** Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and INVALID_ARGUMENT. */

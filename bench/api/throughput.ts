@@ -31,7 +31,7 @@ export async function benchThroughput(say: (text: string) => void): Promise<Figu
     await load('Get', get, warmUp);
     const read = await load('Get', get, gets);
     return [
-      note('bytes of the pod', encodeMessage('berth.core.v1.Pod', object).length, 'bytes'),
+      note('bytes of the pod as it is sent', encodeMessage('berth.core.v1.Pod', object).length, 'bytes'),
       atLeast('creates, 64 at once', created.rate, '1/s', 4_000),
       note("server's processor for a create", created.cpu * 1e6, 'microseconds'),
       atLeast('gets, 64 at once', read.rate, '1/s', 9_000),

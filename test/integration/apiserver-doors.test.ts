@@ -61,6 +61,18 @@ test('one port takes client certificates and bearer tokens, and nobody without e
   nobody.close();
 });
 
+test('on one connection every call is judged by the token that it brings itself', async () => {
+  const client = rawClient();
+  const get = (metadata?: Metadata) => call(client, '/berth.meta.v1.Objects/Kinds', Buffer.alloc(0), metadata);
+  const good = bearer(await adminToken());
+  for (let round = 0; round < 2; round++) {
+    expect((await get(good)).length).toBeGreaterThan(0);
+    await expect(get(bearer('wrong'))).rejects.toMatchObject({ code: 16 });
+    await expect(get()).rejects.toMatchObject({ code: 16 });
+  }
+  client.close();
+});
+
 test('a certificate of another authority is nobody, and a client that trusts another authority does not connect', async () => {
   const other = await createAuthority('other', new Date());
   const stranger = connect({ address: server.info.address, ca: server.info.ca, cert: other.certificate, key: other.key });
