@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { kinds as apiKinds } from '../api/kinds/index.ts';
+import { MetricsRegistry } from '../api/metrics/index.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
+import { measureCaches } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { ensureNamespaces } from './registry/ensure-namespaces.ts';
 import { runNamespaceSweeper } from './registry/namespace-sweeper.ts';
@@ -39,12 +42,13 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 }
 
 async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, signal: AbortSignal): Promise<void> {
-  const { log } = options;
+  const { log, metrics = new MetricsRegistry() } = options;
   const caches = new Map(
     (options.kinds ?? apiKinds).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {} })]),
   );
   const registry = createRegistry(caches.values(), { storage, now: () => new Date(), random: Math.random, uid: randomUUID });
   const sums = new NodeSums(registry.store('Pod').cache);
+  measureCaches(metrics, [...caches.values()]);
   // The loops below the API outlive the signal, so that calls that are still running find them.
   const inner = new AbortController();
   const loops: Promise<void>[] = [];
@@ -58,7 +62,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
     loops.push(runNamespaceSweeper(registry, log, inner.signal));
     loops.push(runCompaction(storage, { onError: (err) => log.warn({ err }, 'cannot compact the store') }, inner.signal));
     await ensureNamespaces(registry);
-    await listenUntil({ options, registry, sums, pki, signal });
+    await listenUntil({ options: { ...options, metrics }, registry, sums, pki, signal });
   } finally {
     inner.abort();
     await Promise.allSettled(loops);
@@ -66,7 +70,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
 }
 
 interface ListenInput {
-  readonly options: ServerOptions;
+  readonly options: ServerOptions & { readonly metrics: MetricsRegistry };
   readonly registry: Registry;
   readonly sums: NodeSums;
   readonly pki: ServerPki;
@@ -74,8 +78,10 @@ interface ListenInput {
 }
 
 async function listenUntil({ options, registry, sums, pki, signal }: ListenInput): Promise<void> {
-  const { log, watchLimits = {} } = options;
+  const { log, watchLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
+  // Every open stream listens to it.
+  setMaxListeners(0, stopping.signal);
   const api = createApiServer({
     registry,
     sums,
@@ -85,6 +91,8 @@ async function listenUntil({ options, registry, sums, pki, signal }: ListenInput
     random: Math.random,
     stopping: stopping.signal,
     watchLimits,
+    metrics,
+    limits,
   });
   const port = await listen(api.server, options.listen, serverCredentials(pki));
   const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;

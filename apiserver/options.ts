@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { Kind } from '../api/kinds/kind.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
+import type { ClientLimits } from './limits/client-limits.ts';
 import type { WatchLimits } from './rpc/watch-pump.ts';
 import type { RingBounds } from './watch/event-ring.ts';
 
@@ -14,6 +16,10 @@ export interface ServerOptions {
   readonly log: Logger;
   /** Called once, when the server serves. */
   readonly ready?: (info: ServerInfo) => void;
+  /** Where it puts what it measures. */
+  readonly metrics?: MetricsRegistry;
+  /** How much clients may ask for at once; what is left out is as by default. */
+  readonly limits?: Partial<ClientLimits>;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
   readonly ring?: Partial<RingBounds>;

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ConnectOptions } from '../client/index.ts';
+import type { ProcessName } from './berth-processes.ts';
 import { runGuardian } from './guardian.ts';
 import { collectWhenIdle } from './idle-collection.ts';
 import { openLogFile } from './log-file.ts';
+import { serveMetrics } from './metrics/serve.ts';
 import { installation } from './paths.ts';
 
 /** The flags of every long-running command. */
@@ -12,10 +15,26 @@ export interface DaemonFlags {
   readonly dataDir: string;
   readonly logFile?: string;
   readonly logLevel: string;
+  readonly metricsAddress?: string;
+}
+
+export interface Daemon {
+  readonly component: ProcessName;
+  /** Of an agent: its node. */
+  readonly instance?: string;
+  readonly flags: DaemonFlags;
+}
+
+/** What a long-running command works with. */
+export interface DaemonContext {
+  readonly logger: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Aborts when the process shall end. */
+  readonly signal: AbortSignal;
 }
 
 /** Logs as JSON lines, into the bounded file that --log-file names or to standard error. */
-export async function createLogger(name: string, flags: DaemonFlags): Promise<Logger> {
+async function createLogger(name: string, flags: DaemonFlags): Promise<Logger> {
   const { pino } = await import('pino');
   const options = { name, level: flags.logLevel };
   return flags.logFile ? pino(options, openLogFile(flags.logFile)) : pino(options, process.stderr);
@@ -25,11 +44,20 @@ export async function createLogger(name: string, flags: DaemonFlags): Promise<Lo
  * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An error that nobody caught is logged and ends
  * the process, so that whoever supervises it starts a clean one.
  */
-export async function runDaemon(logger: Logger, dataDir: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+export async function runDaemon(
+  { component, instance, flags }: Daemon,
+  run: (context: DaemonContext) => Promise<void>,
+): Promise<void> {
+  const dataDir = resolve(flags.dataDir);
+  const logger = await createLogger(component, flags);
   const controller = new AbortController();
+  const { signal } = controller;
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(1);
+      if (signal.aborted) {
+        logger.warn({ signal: name }, 'stopping at once: asked a second time');
+        process.exit(1);
+      }
       logger.info({ signal: name }, 'stopping');
       controller.abort();
     });
@@ -41,9 +69,15 @@ export async function runDaemon(logger: Logger, dataDir: string, run: (signal: A
       process.exit(1);
     });
   }
-  void runGuardian(resolve(dataDir), logger, controller.signal);
-  collectWhenIdle(controller.signal);
-  await run(controller.signal);
+  void runGuardian(dataDir, logger, signal);
+  collectWhenIdle(signal);
+  const metrics = new MetricsRegistry();
+  const endMetrics = await serveMetrics(metrics, { component, instance, address: flags.metricsAddress, dataDir, logger });
+  try {
+    await run({ logger, metrics, signal });
+  } finally {
+    endMetrics();
+  }
   logger.info({}, 'stopped');
 }
 

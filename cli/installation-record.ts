@@ -7,6 +7,8 @@ export interface InstallationRecord {
   readonly nodeName: string;
   readonly advertise?: string | undefined;
   readonly sandboxImage?: string | undefined;
+  readonly metricsAddress?: string | undefined;
+  readonly agentMetricsAddress?: string | undefined;
   /** The topmost folder that was made for the data directory; undefined when all were there before. */
   readonly madeFolder?: string | undefined;
 }

@@ -93,6 +93,8 @@ describe('the settings of an installation', () => {
     ['--advertise', { advertise: 'web:7443' }],
     ['--node-name', { nodeName: 'Web_1' }],
     ['--sandbox-image', { sandboxImage: 'two words' }],
+    ['--metrics-address', { metricsAddress: '7444' }],
+    ['--agent-metrics-address', { agentMetricsAddress: 'none' }],
   ])('are refused with the name of the flag: %s %o', (flag, given) => {
     expect(settingsErrors(given)).toEqual([expect.stringContaining(flag)]);
   });
@@ -100,6 +102,7 @@ describe('the settings of an installation', () => {
   it('may be any address and port', () => {
     for (const listen of ['127.0.0.1:7443', '[::1]:7443', 'web.example:443', '0.0.0.0:65535'])
       expect(settingsErrors({ listen, advertise: '::1', nodeName: 'web.example' })).toEqual([]);
+    expect(settingsErrors({ metricsAddress: '0.0.0.0:9100', agentMetricsAddress: 'off' })).toEqual([]);
   });
 });
 

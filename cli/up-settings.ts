@@ -9,6 +9,8 @@ export interface GivenSettings {
   readonly advertise?: string | undefined;
   readonly nodeName?: string | undefined;
   readonly sandboxImage?: string | undefined;
+  readonly metricsAddress?: string | undefined;
+  readonly agentMetricsAddress?: string | undefined;
 }
 
 export type Settings = Omit<InstallationRecord, 'madeFolder'>;
@@ -18,6 +20,8 @@ const flagNames = {
   advertise: '--advertise',
   nodeName: '--node-name',
   sandboxImage: '--sandbox-image',
+  metricsAddress: '--metrics-address',
+  agentMetricsAddress: '--agent-metrics-address',
 } as const satisfies Record<keyof GivenSettings, string>;
 const keys = Object.keys(flagNames) as (keyof GivenSettings)[];
 
@@ -28,6 +32,8 @@ export function computeSettings(given: GivenSettings, before: Settings | undefin
     nodeName: given.nodeName ?? before?.nodeName ?? defaultNodeName(),
     advertise: given.advertise ?? before?.advertise,
     sandboxImage: given.sandboxImage ?? before?.sandboxImage,
+    metricsAddress: given.metricsAddress ?? before?.metricsAddress,
+    agentMetricsAddress: given.agentMetricsAddress ?? before?.agentMetricsAddress,
   };
 }
 
@@ -45,6 +51,11 @@ export function settingsErrors(given: GivenSettings): string[] {
   if (rule) errors.push(`--node-name "${nodeName}" ${rule}`);
   if (sandboxImage !== undefined && !/^\S+$/.test(sandboxImage))
     errors.push(`--sandbox-image "${sandboxImage}" must name an image`);
+  for (const key of ['metricsAddress', 'agentMetricsAddress'] as const) {
+    const address = given[key];
+    if (address !== undefined && address !== 'off' && parseListen(address) === undefined)
+      errors.push(`${flagNames[key]} "${address}" must be HOST:PORT, e.g. 127.0.0.1:7444, or "off"`);
+  }
   return errors;
 }
 

@@ -7,10 +7,13 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Text by path. */
 export async function generatedDocs() {
-  const { module } = await runnerImport(join(root, 'hack', 'manifest-support.ts'), {
-    configFile: false,
-    logLevel: 'error',
-    root,
-  });
-  return new Map([['docs/manifest-support.md', module.manifestSupport()]]);
+  const load = async (name) => {
+    const { module } = await runnerImport(join(root, 'hack', name), { configFile: false, logLevel: 'error', root });
+    return module;
+  };
+  const [{ manifestSupport }, { metricsPage }] = [await load('manifest-support.ts'), await load('metrics.ts')];
+  return new Map([
+    ['docs/manifest-support.md', manifestSupport()],
+    ['docs/metrics.md', metricsPage()],
+  ]);
 }

@@ -6,6 +6,9 @@ export interface Identity {
 
 export const groups = { masters: 'system:masters', nodes: 'system:nodes' } as const;
 
+/** The certificates' names of what runs the cluster. */
+export const controlPlane = { scheduler: 'system:kube-scheduler', controllers: 'system:kube-controller-manager' } as const;
+
 const NODE_PREFIX = 'system:node:';
 
 /** The node that this identity is, when it is one. */
@@ -21,4 +24,9 @@ export function nodeUser(nodeName: string): string {
 
 export function isMaster(identity: Identity): boolean {
   return identity.groups.includes(groups.masters);
+}
+
+/** Whether this is the scheduler or the controllers. */
+export function isControlPlane(user: string): boolean {
+  return user === controlPlane.scheduler || user === controlPlane.controllers;
 }

@@ -3,7 +3,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createAuthority, inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
 import { ensurePrivateDir, readIfThere, writePrivateFile } from './files.ts';
-import { groups, nodeUser } from './identity.ts';
+import { controlPlane, groups, nodeUser } from './identity.ts';
 import { formatToken, parseTokens, type TokenTable } from './tokens.ts';
 
 /** What the server needs to listen. */
@@ -27,8 +27,8 @@ const ADMIN_TOKEN = 'admin.token';
 
 const components: Readonly<Record<string, Subject>> = {
   admin: { commonName: 'admin', organizations: [groups.masters] },
-  scheduler: { commonName: 'system:kube-scheduler', organizations: [] },
-  controllers: { commonName: 'system:kube-controller-manager', organizations: [] },
+  scheduler: { commonName: controlPlane.scheduler, organizations: [] },
+  controllers: { commonName: controlPlane.controllers, organizations: [] },
 };
 
 export function pkiDir(dataDir: string): string {

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
+import { CallMeters } from './call-meter.ts';
 import { identify } from './caller.ts';
 import { Door } from './door.ts';
 import { createGrpcServer } from './grpc-server.ts';
@@ -28,6 +31,8 @@ export interface ApiServerOptions {
   /** Ends open streams. */
   readonly stopping: AbortSignal;
   readonly watchLimits?: Partial<WatchLimits>;
+  readonly metrics: MetricsRegistry;
+  readonly limits?: Partial<ClientLimits>;
 }
 
 export interface ApiServer {
@@ -38,9 +43,10 @@ export interface ApiServer {
 
 /** Every service on one server, made from the kinds of the registry; does not listen yet. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { registry, tokens, log, now, random, stopping } = options;
+  const { registry, tokens, log, now, random, stopping, metrics } = options;
   const server = createGrpcServer();
-  const door = new Door({ tokens, log, stopping, requestId: randomUUID });
+  const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
+  const door = new Door({ tokens, log, stopping, requestId: randomUUID, meters: new CallMeters(metrics), limits });
   const verbs = new Verbs({ registry, random, watchLimits: { ...defaultWatchLimits, ...options.watchLimits } });
   const tunnels = new Tunnels(randomUUID);
   const special: Record<string, SpecialMethods> = { Pod: podMethods(options, tunnels, door) };

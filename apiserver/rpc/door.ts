@@ -1,6 +1,6 @@
-import type { EventEmitter } from 'node:events';
 import { toUSVString } from 'node:util';
 import {
+  status as codes,
   type handleServerStreamingCall,
   type handleUnaryCall,
   Metadata,
@@ -9,19 +9,15 @@ import {
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { type ApiError, asApiError, internal } from '../../api/errors/index.ts';
-import type { Identity } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
-import { type AnyCall, identify, managerOf } from './caller.ts';
+import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
+import { type CallContext, OpenCall } from './call-context.ts';
+import type { CallMeter, CallMeters } from './call-meter.ts';
+import type { AnyCall } from './caller.ts';
+import { REQUEST_ID } from './request-id.ts';
 import { type StatusReply, toStatus } from './status.ts';
 
-/** What every handler knows of its call. */
-export interface CallContext {
-  readonly identity: Identity;
-  readonly manager: string;
-  readonly requestId: string;
-  /** Aborts when the client is gone, the deadline is over, or the server stops. */
-  readonly signal: AbortSignal;
-}
+export type { CallContext } from './call-context.ts';
 
 export interface Reply {
   readonly bytes: Buffer;
@@ -39,6 +35,8 @@ export interface DoorOptions {
   readonly requestId: () => string;
   /** Ends every open stream when the server stops. */
   readonly stopping: AbortSignal;
+  readonly meters: CallMeters;
+  readonly limits: LimitKeeper;
 }
 
 /** Header blocks are bounded by clients; a warning is one sentence. */
@@ -56,87 +54,101 @@ export class Door {
   }
 
   unary(handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
+    const meterOf = this.meterOf('unary');
     return (call, callback) => {
+      const meter = meterOf(call);
+      const beganAt = meter.begin();
+      const context = new OpenCall(call, this.options);
       const run = async (): Promise<void> => {
-        const { context, release } = this.enter(call);
         try {
+          this.enter(context, 'unary');
           const { bytes, warnings } = await handler(call.request, context);
           if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
-          callback(null, bytes);
+          callback(null, bytes, context.answer);
+          meter.end(beganAt, codes.OK);
         } finally {
-          release();
+          this.leave(context, 'unary');
         }
       };
-      run().catch((error: unknown) => callback(this.refuse(error, call)));
+      run().catch((error: unknown) => {
+        const reply = this.refuse(error, call, context);
+        meter.end(beganAt, reply.code);
+        callback(reply);
+      });
     };
   }
 
   stream(handler: StreamHandler): handleServerStreamingCall<Buffer, Buffer> {
-    return (call) => this.runStream(call, (context) => handler(call.request, call, context));
+    const meterOf = this.meterOf('stream');
+    return (call) => this.runStream(call, meterOf(call), (context) => handler(call.request, call, context));
   }
 
   duplex(handler: DuplexHandler): (call: ServerDuplexStream<Buffer, Buffer>) => void {
-    return (call) => this.runStream(call, (context) => handler(call, context));
+    const meterOf = this.meterOf('stream');
+    return (call) => this.runStream(call, meterOf(call), (context) => handler(call, context));
   }
 
-  /** The status of an error that a call ends with. */
-  refuse(error: unknown, call: AnyCall): StatusReply {
+  /** The status of an error that a call ends with; the log and the caller know it by the same id. */
+  refuse(error: unknown, call: AnyCall, context: OpenCall = new OpenCall(call, this.options)): StatusReply {
     const known: ApiError | undefined = asApiError(error);
-    const requestId = this.options.requestId();
+    const { requestId } = context;
     const method = call.getPath();
+    const user = context.isIdentified ? context.identity.user : undefined;
+    let reply: StatusReply;
     if (known && known.code !== 'INTERNAL') {
-      this.options.log.debug({ requestId, method, code: known.code, reason: known.message }, 'a call was refused');
-      return toStatus(known, requestId);
+      this.options.log.debug({ requestId, method, user, code: known.code, reason: known.message }, 'a call was refused');
+      reply = toStatus(known, requestId);
+    } else {
+      this.options.log.error({ err: error, requestId, method, user }, 'a call failed by a fault of this server');
+      reply = toStatus(known ?? internal(`internal error, request ${requestId}: the server's log says more`), requestId);
     }
-    this.options.log.error({ err: error, requestId, method }, 'a call failed by a fault of this server');
-    return toStatus(known ?? internal(`internal error, request ${requestId}: the server's log says more`), requestId);
+    reply.metadata.set(REQUEST_ID, requestId);
+    return reply;
+  }
+
+  /** A handler serves one method; which, the first call says. */
+  private meterOf(shape: CallShape): (call: AnyCall) => CallMeter {
+    let meter: CallMeter | undefined;
+    return (call) => {
+      meter ??= this.options.meters.of(call.getPath(), shape === 'stream');
+      return meter;
+    };
   }
 
   /** Streams end by themselves: normally when the handler returns, with a status when it throws. */
   private runStream(
     call: ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>,
+    meter: CallMeter,
     handle: (context: CallContext) => Promise<void>,
   ): void {
+    const beganAt = meter.begin();
+    const context = new OpenCall(call, this.options);
     const run = async (): Promise<void> => {
-      const { context, release } = this.enter(call);
       try {
+        this.enter(context, 'stream');
         await handle(context);
       } finally {
-        release();
+        this.leave(context, 'stream');
       }
-      (call as ServerWritableStream<Buffer, Buffer>).end();
+      meter.end(beganAt, call.cancelled ? codes.CANCELLED : codes.OK);
+      (call as ServerWritableStream<Buffer, Buffer>).end(context.answer);
     };
     run().catch((error: unknown) => {
-      (call as ServerWritableStream<Buffer, Buffer>).emit('error', this.refuse(error, call));
+      const reply = this.refuse(error, call, context);
+      meter.end(beganAt, reply.code);
+      (call as ServerWritableStream<Buffer, Buffer>).emit('error', reply);
     });
   }
 
-  private enter(call: AnyCall): { context: CallContext; release: () => void } {
-    const { tokens, requestId, stopping } = this.options;
-    const identity = identify(call, tokens);
-    let controller: AbortController | undefined;
-    const abort = (): void => controller?.abort();
-    const context: CallContext = {
-      identity,
-      manager: managerOf(call.metadata),
-      requestId: call.metadata.get('x-request-id')[0]?.toString().slice(0, 64) ?? requestId(),
-      // Most unary calls never ask for it.
-      get signal() {
-        if (!controller) {
-          controller = new AbortController();
-          (call as EventEmitter).on('cancelled', abort);
-          stopping.addEventListener('abort', abort);
-          if (call.cancelled || stopping.aborted) abort();
-        }
-        return controller.signal;
-      },
-    };
-    const release = (): void => {
-      if (!controller) return;
-      (call as EventEmitter).removeListener('cancelled', abort);
-      stopping.removeEventListener('abort', abort);
-    };
-    return { context, release };
+  private enter(context: OpenCall, shape: CallShape): void {
+    const { user } = context.identify();
+    this.options.limits.enter(user, shape);
+    context.entered = true;
+  }
+
+  private leave(context: OpenCall, shape: CallShape): void {
+    if (context.entered) this.options.limits.leave(context.identity.user, shape);
+    context.release();
   }
 }
 

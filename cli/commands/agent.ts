@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { ConnectOptions } from '../../client/index.ts';
-import { createLogger, type DaemonFlags, runDaemon } from '../daemon.ts';
+import { type DaemonFlags, runDaemon } from '../daemon.ts';
+import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
 import type { GlobalFlags } from '../session.ts';
 
@@ -22,6 +23,10 @@ export function registerAgent(program: Command): void {
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
     .option('--docker-socket <path>', "the Docker Engine's socket")
+    .option(
+      '--metrics-address <address>',
+      `where metrics are served, or "off" (default: ${defaultMetricsAddress.agent}, or a free port)`,
+    )
     .option('--log-file <file>', 'log into this file, which is kept bounded')
     .option('--log-level <level>', 'debug, info, warn or error', 'info')
     .action(agent);
@@ -31,21 +36,11 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<AgentFlags>();
   const { runAgent } = await import('../../agent/main.ts');
   const { connect } = await import('../../client/index.ts');
-  const logger = await createLogger('agent', flags);
   const client = connect(await nodeConnection(flags));
+  const { nodeName, dataDir, sandboxImage, dockerSocket } = flags;
   try {
-    await runDaemon(logger, flags.dataDir, (signal) =>
-      runAgent(
-        {
-          client,
-          nodeName: flags.nodeName,
-          dataDir: flags.dataDir,
-          sandboxImage: flags.sandboxImage,
-          dockerSocket: flags.dockerSocket,
-          logger,
-        },
-        signal,
-      ),
+    await runDaemon({ component: 'agent', instance: nodeName, flags }, ({ logger, signal }) =>
+      runAgent({ client, nodeName, dataDir, sandboxImage, dockerSocket, logger }, signal),
     );
   } finally {
     client.close();

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { Logger } from 'pino';
-import { createLogger, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
+import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
+import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
 interface ServerFlags extends DaemonFlags {
@@ -21,6 +21,10 @@ export function registerServer(program: Command): void {
     .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
     .option('--no-scheduler', 'without the scheduler')
     .option('--no-controllers', 'without the controllers')
+    .option(
+      '--metrics-address <address>',
+      `where metrics are served, or "off" (default: ${defaultMetricsAddress.server}, or a free port)`,
+    )
     .option('--log-file <file>', 'log into this file, which is kept bounded')
     .option('--log-level <level>', 'debug, info, warn or error', 'info')
     .action(server);
@@ -28,15 +32,15 @@ export function registerServer(program: Command): void {
 
 async function server(flags: ServerFlags): Promise<void> {
   const { runServer } = await import('../../apiserver/main.ts');
-  const logger = await createLogger('server', flags);
-  await runDaemon(logger, flags.dataDir, async (signal) => {
+  await runDaemon({ component: 'server', flags }, async (daemon) => {
+    const { logger: log, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
     const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
     const ready = ({ address }: { readonly address: string }): void => {
-      if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, logger, signal }));
-      if (flags.controllers) running.push(runComponent('controllers', { flags, address, logger, signal }));
+      if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon }));
+      if (flags.controllers) running.push(runComponent('controllers', { flags, address, daemon }));
     };
-    await runServer({ ...options, log: logger, ready }, signal);
+    await runServer({ ...options, log, metrics, ready }, signal);
     await Promise.all(running);
   });
 }
@@ -44,8 +48,7 @@ async function server(flags: ServerFlags): Promise<void> {
 interface ComponentInput {
   readonly flags: ServerFlags;
   readonly address: string;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
+  readonly daemon: DaemonContext;
 }
 
 const components = {
@@ -54,12 +57,12 @@ const components = {
 };
 
 /** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
-async function runComponent(name: keyof typeof components, { flags, address, logger, signal }: ComponentInput): Promise<void> {
+async function runComponent(name: keyof typeof components, { flags, address, daemon }: ComponentInput): Promise<void> {
   const run = await components[name]();
   const { connect } = await import('../../client/index.ts');
   const client = connect(localConnection(flags.dataDir, localAddress(address), name));
   try {
-    await run({ client, logger: logger.child({ component: name }) }, signal);
+    await run({ client, logger: daemon.logger.child({ component: name }) }, daemon.signal);
   } finally {
     client.close();
   }

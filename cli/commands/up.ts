@@ -42,6 +42,14 @@ export function registerUp(program: Command): void {
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
     .option('--node-name <name>', `this machine's name as a node (default: as before, at first ${defaultNodeName()})`)
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
+    .option(
+      '--metrics-address <address>',
+      'where the server serves its metrics, or "off" (default: 127.0.0.1:7444, or a free port)',
+    )
+    .option(
+      '--agent-metrics-address <address>',
+      'where the agent serves its metrics, or "off" (default: 127.0.0.1:7445, or a free port)',
+    )
     .action(up);
 }
 
@@ -123,13 +131,19 @@ function warnOfRename({ before, settings, steps }: Run): void {
 function argumentsOf(name: ProcessName, settings: Settings): string[] {
   const option = (flag: string, value: string | undefined): string[] => (value === undefined ? [] : [flag, value]);
   return name === 'server'
-    ? ['--listen', settings.listen, ...option('--advertise', settings.advertise)]
+    ? [
+        '--listen',
+        settings.listen,
+        ...option('--advertise', settings.advertise),
+        ...option('--metrics-address', settings.metricsAddress),
+      ]
     : [
         '--server',
         localAddress(settings.listen),
         '--node-name',
         settings.nodeName,
         ...option('--sandbox-image', settings.sandboxImage),
+        ...option('--metrics-address', settings.agentMetricsAddress),
       ];
 }
 

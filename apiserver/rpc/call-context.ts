@@ -1,0 +1,89 @@
+import type { EventEmitter } from 'node:events';
+import { Metadata } from '@grpc/grpc-js';
+import type { Identity } from '../auth/identity.ts';
+import type { TokenTable } from '../auth/tokens.ts';
+import { type AnyCall, identify, managerOf } from './caller.ts';
+import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
+
+/** What every handler knows of its call. */
+export interface CallContext {
+  readonly identity: Identity;
+  readonly manager: string;
+  /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
+  readonly requestId: string;
+  /** Aborts when the client is gone, the deadline is over, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface ContextOptions {
+  readonly tokens: TokenTable;
+  readonly requestId: () => string;
+  /** Ends every open stream when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** One call. Works out only what somebody asks for: most unary calls never need an id or a signal. */
+export class OpenCall implements CallContext {
+  /** Whether it has its place under the limits. */
+  entered = false;
+  readonly #call: AnyCall;
+  readonly #options: ContextOptions;
+  #identity: Identity | undefined;
+  #requestId: string | undefined;
+  #controller: AbortController | undefined;
+  readonly #abort = (): void => this.#controller?.abort();
+
+  constructor(call: AnyCall, options: ContextOptions) {
+    this.#call = call;
+    this.#options = options;
+  }
+
+  /** Finds out who calls; first of all. Throws UNAUTHENTICATED. */
+  identify(): Identity {
+    this.#identity = identify(this.#call, this.#options.tokens);
+    return this.#identity;
+  }
+
+  get isIdentified(): boolean {
+    return this.#identity !== undefined;
+  }
+
+  get identity(): Identity {
+    return this.#identity!;
+  }
+
+  get manager(): string {
+    return managerOf(this.#call.metadata);
+  }
+
+  get requestId(): string {
+    this.#requestId ??= sentRequestId(this.#call.metadata) ?? this.#options.requestId();
+    return this.#requestId;
+  }
+
+  /** The trailer of a call that went well: whoever named the call hears under which name it ran. */
+  get answer(): Metadata | undefined {
+    if (!sendsRequestId(this.#call.metadata)) return undefined;
+    const metadata = new Metadata();
+    metadata.set(REQUEST_ID, this.requestId);
+    return metadata;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      const { stopping } = this.#options;
+      (this.#call as EventEmitter).on('cancelled', this.#abort);
+      stopping.addEventListener('abort', this.#abort);
+      if (this.#call.cancelled || stopping.aborted) this.#abort();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Ends the watch over the call; after it has ended. */
+  release(): void {
+    if (!this.#controller) return;
+    (this.#call as EventEmitter).removeListener('cancelled', this.#abort);
+    this.#options.stopping.removeEventListener('abort', this.#abort);
+  }
+}

@@ -1,0 +1,56 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import type { ProcessName } from '../berth-processes.ts';
+import { packageVersion } from '../commands/version.ts';
+import { installation } from '../paths.ts';
+
+/** Next to the API's own port; one that was not asked for by name makes way when it is taken. */
+export const defaultMetricsAddress: Readonly<Record<ProcessName, string>> = {
+  server: '127.0.0.1:7444',
+  agent: '127.0.0.1:7445',
+};
+
+export interface MetricsOptions {
+  readonly component: ProcessName;
+  /** Of an agent: its node, as several may share a data directory. */
+  readonly instance?: string | undefined;
+  /** As given: HOST:PORT, "off", or nothing. */
+  readonly address: string | undefined;
+  readonly dataDir: string;
+  readonly logger: Logger;
+}
+
+/** Begins to measure this process and to serve all that the registry holds, unless that is off; the returned function ends both. */
+export async function serveMetrics(registry: MetricsRegistry, options: MetricsOptions): Promise<() => void> {
+  const { component, address, logger } = options;
+  if (address === 'off') return () => {};
+  const { openMetricsEndpoint } = await import('./endpoint.ts');
+  const { measureProcess } = await import('./process.ts');
+  const endMeasuring = measureProcess(registry, { component, version: packageVersion() });
+  const wanted = address ?? defaultMetricsAddress[component];
+  const endpoint = await openMetricsEndpoint({ registry, address: wanted, mayMove: address === undefined });
+  const note = noteTarget(options, endpoint.address);
+  if (endpoint.address === wanted) logger.info({ address: endpoint.address }, 'metrics are served');
+  else logger.warn({ address: endpoint.address, taken: wanted }, 'metrics are served on another port: the usual one is taken');
+  return () => {
+    endpoint.close();
+    endMeasuring();
+    rmSync(note, { force: true });
+  };
+}
+
+/** Where the metrics are, in the form of Prometheus' file_sd_configs. */
+function noteTarget({ component, instance, dataDir, logger }: MetricsOptions, address: string): string {
+  const { run } = installation(dataDir);
+  const file = join(run, `metrics-${[component, ...(instance === undefined ? [] : [instance])].join('-')}.json`);
+  const labels = { component, ...(instance === undefined ? {} : { node: instance }) };
+  try {
+    mkdirSync(run, { recursive: true, mode: 0o700 });
+    writeFileSync(file, `${JSON.stringify([{ targets: [address], labels }])}\n`, { mode: 0o600 });
+  } catch (err) {
+    logger.warn({ err, address }, 'cannot note where the metrics are served; the log has it');
+  }
+  return file;
+}
