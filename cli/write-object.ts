@@ -5,7 +5,7 @@ import type { Session } from './session.ts';
 import { type WriteFlags, WritePrinter, writeOptions } from './write-options.ts';
 
 /** Creates an object that the command line made, and prints it. Checked as strictly as a manifest, also when nothing is sent. */
-export async function createGenerated(session: Session, object: JsonObject, flags: WriteFlags): Promise<void> {
+export async function createGenerated(session: Session, object: JsonObject, flags: WriteFlags, manager: string): Promise<void> {
   const kind = kindOf(String(object.kind));
   if (!kind) throw new RangeError(`generate a ${object.kind}: api/kinds does not list it`);
   const printer = await WritePrinter.for(flags);
@@ -15,6 +15,6 @@ export async function createGenerated(session: Session, object: JsonObject, flag
   const created =
     flags.dryRun === 'client'
       ? checked
-      : await session.client.objects.create(kind.kind, checked, { ...writeOptions(flags, 'berth-create'), namespace });
+      : await session.client.objects.create(kind.kind, checked, { ...writeOptions(flags, manager), namespace });
   await printer.print(kind, created, 'created');
 }

@@ -12,6 +12,8 @@ export type DryRun = 'none' | 'client' | 'server';
 export interface WriteFlags {
   readonly dryRun?: DryRun;
   readonly output?: string;
+  readonly fieldManager?: string;
+  readonly showManagedFields?: boolean;
 }
 
 type ObjectWriteOptions = Parameters<ObjectsClient['create']>[2];
@@ -22,12 +24,23 @@ export function withDryRunFlag(command: Command): Command {
   return command.addOption(where.argParser(parseDryRun).preset('client'));
 }
 
-/** Adds --dry-run and -o. */
+/** Adds --dry-run, -o, --show-managed-fields and --field-manager. */
 export function withWriteFlags(command: Command): Command {
-  return withDryRunFlag(command).option(
+  const printed = withDryRunFlag(command).option(
     '-o, --output <format>',
     'print the object: json, yaml, name, jsonpath=TEMPLATE, custom-columns=...',
   );
+  return withManagedFieldsFlag(withFieldManagerFlag(printed));
+}
+
+/** Adds --field-manager. */
+export function withFieldManagerFlag(command: Command): Command {
+  return command.option('--field-manager <name>', 'as whom the object records the fields that are written');
+}
+
+/** Adds --show-managed-fields. */
+export function withManagedFieldsFlag(command: Command): Command {
+  return command.option('--show-managed-fields', 'with -o json or yaml: also who wrote which fields');
 }
 
 /** Adds -f and -R. Where other words follow, each -f takes one path only; else it takes what the shell makes of "*.yaml", too. */
@@ -46,9 +59,9 @@ function parseDryRun(text: string): DryRun {
   throw badRequest(`--dry-run=${text}: it takes client, server or none${close ? `; did you mean "${close}"?` : ''}`);
 }
 
-/** How a write is sent to the server. */
-export function writeOptions(flags: WriteFlags, fieldManager: string): NonNullable<ObjectWriteOptions> {
-  return { fieldManager, dryRun: flags.dryRun === 'server' ? ['All'] : [] };
+/** How a write is sent to the server; `manager` is the command's own name, for who gives no other. */
+export function writeOptions(flags: WriteFlags, manager: string): NonNullable<ObjectWriteOptions> {
+  return { fieldManager: flags.fieldManager ?? manager, dryRun: flags.dryRun === 'server' ? ['All'] : [] };
 }
 
 /** Said behind what would have been done. */
@@ -80,6 +93,8 @@ export class WritePrinter {
     }
     const { printObjects } = await import('./printers/objects.ts');
     const separator = this.printed++ > 0 && this.output.format === 'yaml' ? '---\n' : '';
-    process.stdout.write(separator + printObjects([object], this.output, { single: true, headers: this.printed === 1 }));
+    const { showManagedFields } = this.flags;
+    const options = { single: true, headers: this.printed === 1, showManagedFields };
+    process.stdout.write(separator + printObjects([object], this.output, options));
   }
 }

@@ -16,5 +16,5 @@ export const metadataFields: FieldSupportTable = {
   'metadata.selfLink': warned('nothing reads it; Kubernetes no longer does either'),
   'metadata.ownerReferences[]': works,
   'metadata.finalizers[]': works,
-  'metadata.managedFields[]': warned('server-side apply does not exist yet, so nobody owns single fields'),
+  'metadata.managedFields[]': works,
 };

@@ -2,6 +2,7 @@ import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden, invalidValue, required, tooLong } from '../errors/violations.ts';
 import type { ObjectMeta } from '../generated/types.ts';
 import { labelNameError, labelValueError, qualifiedNameError, subdomainNameError } from '../meta/names.ts';
+import { finalizers } from '../meta/well-known.ts';
 import type { Kind } from './kind.ts';
 
 /** All annotations of an object together, as in Kubernetes. */
@@ -16,7 +17,9 @@ export function nameError(kind: Pick<Kind, 'nameRule'>, name: string): string | 
 export function validateMetadata(kind: Pick<Kind, 'nameRule' | 'namespaced'>, meta: ObjectMeta | undefined): FieldViolation[] {
   const violations: FieldViolation[] = [];
   const { name, namespace, labels, annotations } = meta ?? {};
-  if (!name) violations.push(required('metadata.name', 'name or generateName must be given'));
+  const prefixRule = meta?.generateName ? generateNameError(kind, meta.generateName) : undefined;
+  if (prefixRule) violations.push(invalidValue('metadata.generateName', meta?.generateName, prefixRule));
+  else if (!name) violations.push(required('metadata.name', 'name or generateName must be given'));
   else pushRule(violations, 'metadata.name', name, nameError(kind, name));
   if (kind.namespaced && !namespace) violations.push(required('metadata.namespace'));
   else if (namespace && !kind.namespaced) violations.push(forbidden('metadata.namespace', 'the kind has no namespaces'));
@@ -24,9 +27,29 @@ export function validateMetadata(kind: Pick<Kind, 'nameRule' | 'namespaced'>, me
   if (labels) violations.push(...validateLabels('metadata.labels', labels));
   if (annotations) violations.push(...validateAnnotations(annotations));
   if (meta?.ownerReferences) violations.push(...validateOwners(meta));
-  meta?.finalizers?.forEach((finalizer, i) => {
-    pushRule(violations, `metadata.finalizers[${i}]`, finalizer, qualifiedNameError(finalizer));
+  if (meta?.finalizers) violations.push(...validateFinalizers('metadata.finalizers', meta.finalizers));
+  return violations;
+}
+
+/** A prefix may end with a dash: what is drawn comes behind it. */
+function generateNameError(kind: Pick<Kind, 'nameRule'>, prefix: string): string | undefined {
+  return nameError(kind, prefix.replace(/-$/, 'a'));
+}
+
+/** What those finalizers are called that Kubernetes itself knows; all others say whose they are by a domain. */
+const KNOWN_FINALIZERS: readonly string[] = ['kubernetes', ...Object.values(finalizers)];
+
+/** The rules of finalizers, in the metadata of any kind and in the spec of a namespace. */
+export function validateFinalizers(field: string, names: readonly string[]): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  names.forEach((name, i) => {
+    const rule = qualifiedNameError(name);
+    if (rule) violations.push(invalidValue(`${field}[${i}]`, name, rule));
+    else if (!name.includes('/') && !KNOWN_FINALIZERS.includes(name))
+      violations.push(invalidValue(`${field}[${i}]`, name, 'must begin with the domain of its owner, as "example.com/name"'));
   });
+  if (names.includes(finalizers.orphan) && names.includes(finalizers.foregroundDeletion))
+    violations.push(invalidValue(field, names.join(', '), 'dependents are orphaned or waited for, not both'));
   return violations;
 }
 
@@ -62,6 +85,7 @@ function validateOwners(meta: ObjectMeta): FieldViolation[] {
     const at = `metadata.ownerReferences[${i}]`;
     for (const name of ['apiVersion', 'kind', 'name', 'uid'] as const)
       if (!owner[name]) violations.push(required(`${at}.${name}`));
+    if (owner.kind === 'Event') violations.push(invalidValue(`${at}.kind`, owner.kind, 'an event owns nothing'));
     if (owner.controller && ++controllers === 2)
       violations.push(invalidValue(`${at}.controller`, true, 'only one owner may be the controller'));
   });

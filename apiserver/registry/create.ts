@@ -2,6 +2,7 @@ import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '..
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, StoreResult, WriteContext } from './kind-store.ts';
+import { creatorEntry, recordsManagers } from './managed-fields.ts';
 import { metadataForCreate, validateNewMetadata } from './metadata.ts';
 
 /** A generated name that is taken is drawn again so often; with 27^5 names for each prefix, more would not help. */
@@ -53,6 +54,8 @@ async function createOnce(
   violations.push(...kind.validate(object));
   if (violations.length > 0)
     throw invalid(store.subject({ ...at, name: at.name || (object.metadata.generateName ?? '') }), violations);
+  if (recordsManagers(kind))
+    object.metadata.managedFields = [creatorEntry(kind, context.manager, object.metadata.creationTimestamp!)];
   if (store.cache.get(store.key(at))) await refuseExisting(store, at);
   return { bytes: await store.insert(at, object, context), warnings };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { decodeMessage, encodeMessage, messageType } from '../../api/codec/message.ts';
 import { conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
+import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Storage, Write } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
@@ -8,6 +9,7 @@ import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
+import { clearsManagers, entriesAfter } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
 
@@ -161,14 +163,26 @@ export class KindStore {
     options.context.authorizeChange?.(previous);
     const next = await options.compute(previous, current);
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
+    keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, fromStorage);
-    if (this.hasSpec && !isDeepStrictEqual(next.spec, previous.spec)) {
-      next.metadata = { ...next.metadata, generation: (previous.metadata?.generation ?? 0) + 1 };
-    }
+    this.stamp(next, previous, options);
     const write = this.write(this.encode(next), options.context, options.verb);
     if (options.context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
     return this.swap(at, () => this.storage.update(this.key(at), current.revision, write), write);
+  }
+
+  /** What the server notes of a change: its generation, and who changed which fields. */
+  private stamp(next: AnyObject, previous: AnyObject, { verb, context }: ChangeOptions): void {
+    const now = this.environment.now();
+    const managedFields = entriesAfter(this.kind, { previous, next }, { verb, manager: context.manager, now });
+    const metadata: ObjectMeta = { ...next.metadata };
+    if (managedFields) metadata.managedFields = managedFields;
+    else delete metadata.managedFields;
+    // A binding is the answer to what is wanted, not another wish.
+    if (this.hasSpec && verb !== 'bind' && !isDeepStrictEqual(next.spec, previous.spec))
+      metadata.generation = (previous.metadata?.generation ?? 0) + 1;
+    next.metadata = metadata;
   }
 
   /** Nothing to write; but that must be true of the newest version, not only of what the cache shows. */
@@ -216,6 +230,13 @@ export interface ChangeOptions {
   readonly resourceVersion?: string | undefined;
   /** May be called several times; must not change `previous`. */
   compute(previous: AnyObject, current: Current): AnyObject | 'remove' | Promise<AnyObject | 'remove'>;
+}
+
+/** Who wrote what is the server's to say: the entries stay as they were, unless the client has asked for them to be cleared. */
+function keepManagers(next: AnyObject, previous: AnyObject): void {
+  const { managedFields: _, ...metadata } = next.metadata ?? {};
+  const entries = clearsManagers(next.metadata ?? {}) ? undefined : previous.metadata?.managedFields;
+  next.metadata = entries ? { ...metadata, managedFields: entries } : metadata;
 }
 
 /** Stored bytes carry no version of their own. */

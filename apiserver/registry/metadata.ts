@@ -3,9 +3,11 @@ import { forbidden } from '../../api/errors/violations.ts';
 import type { NamespaceSpec, ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
+import { equalValues } from '../../api/meta/equal.ts';
 import { generatedName } from '../../api/meta/names.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
+import { clearsManagers } from './managed-fields.ts';
 
 export interface Origin {
   readonly now: Date;
@@ -38,7 +40,8 @@ export function metadataForUpdate(sent: ObjectMeta, previous: ObjectMeta, subjec
     throw conflict(subject, `the uid is ${previous.uid}, not ${sent.uid}: the object was deleted and made again`);
   }
   const { labels, annotations, ownerReferences, finalizers } = sent;
-  return withoutAbsent({ ...previous, labels, annotations, ownerReferences, finalizers });
+  const managedFields = clearsManagers(sent) ? sent.managedFields : previous.managedFields;
+  return withoutAbsent({ ...previous, labels, annotations, ownerReferences, finalizers, managedFields });
 }
 
 function withoutAbsent(metadata: { [K in keyof ObjectMeta]: ObjectMeta[K] | undefined }): ObjectMeta {
@@ -50,6 +53,14 @@ export function validateNewMetadata(kind: Kind, metadata: ObjectMeta): FieldViol
   const found = validateMetadata(kind, metadata);
   if (metadata.resourceVersion) found.push(forbidden('metadata.resourceVersion', 'must be empty when an object is created'));
   return found;
+}
+
+/** What a client sends of the metadata that only a delete sets: leaving it out says nothing, another value is a mistake. */
+export function validateSentMetadata(sent: ObjectMeta, previous: ObjectMeta): FieldViolation[] {
+  const fields = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
+  return fields
+    .filter((field) => sent[field] !== undefined && !equalValues(sent[field], previous[field]))
+    .map((field) => forbidden(`metadata.${field}`, 'cannot be changed: delete the object instead'));
 }
 
 /** Rules of a change: an object that is being deleted takes no new finalizers. */

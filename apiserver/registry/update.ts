@@ -4,7 +4,7 @@ import { validateConditions } from '../../api/kinds/conditions.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
-import { metadataForUpdate, validateMetadataUpdate } from './metadata.ts';
+import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
 
 /** Through which door a write comes: the object without its status, or the status alone. */
 export type Door = 'object' | 'status';
@@ -12,7 +12,10 @@ export type Door = 'object' | 'status';
 /** The next version of an object as one door makes it. Throws INVALID_ARGUMENT with every rule that it breaks. */
 export function nextVersion(store: KindStore, door: Door, sent: AnyObject, previous: AnyObject): AnyObject {
   const next = door === 'status' ? nextStatus(sent, previous) : nextObject(store, sent, previous);
-  const violations = door === 'status' ? validateStatus(store, next, previous) : validateObject(store, next, previous);
+  const violations =
+    door === 'status'
+      ? validateStatus(store, next, previous)
+      : [...validateSentMetadata(sent.metadata ?? {}, previous.metadata ?? {}), ...validateObject(store, next, previous)];
   if (violations.length > 0) throw invalid(store.subject(nameOf(previous)), violations);
   return next;
 }

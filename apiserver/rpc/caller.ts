@@ -46,5 +46,5 @@ export function identify(call: AnyCall, tokens: TokenTable): Identity {
 /** The name under which a client's writes are recorded when it gives none: the first word of its user agent. */
 export function managerOf(metadata: Metadata): string {
   const agent = metadata.get('user-agent')[0]?.toString() ?? '';
-  return agent.split(/[/ ]/, 1)[0] || 'unknown';
+  return agent.split(/[/ ]/, 1)[0]?.slice(0, 128) || 'unknown';
 }

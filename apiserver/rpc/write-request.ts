@@ -1,4 +1,5 @@
 import { badRequest } from '../../api/errors/index.ts';
+import { invalidValue } from '../../api/errors/violations.ts';
 import type { WriteOptions } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { WriteContext } from '../registry/kind-store.ts';
@@ -33,7 +34,19 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
   if (fieldValidation && fieldValidation !== 'Strict') {
     throw badRequest(`fieldValidation "${fieldValidation}" is not supported: unknown fields are always refused ("Strict")`);
   }
+  if (fieldManager) checkFieldManager(fieldManager);
   return { user: call.identity.user, manager: fieldManager || call.manager, dryRun: isDryRun(dryRun) };
+}
+
+const MANAGER_MAX = 128;
+
+function checkFieldManager(name: string): void {
+  const wrong = (why: string) => {
+    const violation = invalidValue('fieldManager', name, why);
+    return badRequest(`cannot write: fieldManager: ${violation.description}`, [violation]);
+  };
+  if ([...name].length > MANAGER_MAX) throw wrong(`must have at most ${MANAGER_MAX} characters`);
+  if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(name)) throw wrong('must consist of printable characters');
 }
 
 function isDryRun(dryRun: readonly string[] | undefined): boolean {

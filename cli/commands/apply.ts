@@ -40,7 +40,7 @@ async function applyOne(session: Session, document: ManifestObject, flags: Write
   const wanted = withLastApplied(
     toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } }) as JsonObject,
   );
-  const options = writeOptions(flags, 'berth-apply');
+  const options = writeOptions(flags, 'berth-client-side-apply');
   const { objects } = session.client;
 
   const live = await objects.get(kind.kind, key).catch((error: unknown) => {

@@ -78,7 +78,7 @@ function addGenerator<Flags>(command: Command, make: (generators: Generators, na
     const flags = command.optsWithGlobals<Flags & WriteFlags>();
     const object = make(await import('../generators/objects.ts'), name, flags);
     const { createGenerated } = await import('../write-object.ts');
-    await withSession(command, (session) => createGenerated(session, object, flags));
+    await withSession(command, (session) => createGenerated(session, object, flags, 'berth-create'));
   });
 }
 

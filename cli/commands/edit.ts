@@ -9,10 +9,11 @@ import { openEditor } from '../edit/editor.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { type Session, withSession } from '../session.ts';
 import { findTargets, type Target, type TargetFlags } from '../targets.ts';
-import { withManifestFlags } from '../write-options.ts';
+import { withFieldManagerFlag, withManifestFlags, writeOptions } from '../write-options.ts';
 
 interface EditFlags extends TargetFlags {
   readonly output: 'yaml' | 'json';
+  readonly fieldManager?: string;
 }
 
 export function registerEdit(program: Command): void {
@@ -28,14 +29,15 @@ export function registerEdit(program: Command): void {
         if (failed > 0) throw new ExitWith(1);
       });
     });
-  withManifestFlags(command, 'those that these manifests name');
+  withManifestFlags(withFieldManagerFlag(command), 'those that these manifests name');
 }
 
 /** Opens the editor until the object is saved or the person gives up. What was written is never lost: a failure leaves the file. */
 async function editOne(session: Session, target: Target, flags: EditFlags): Promise<void> {
-  const [{ composeText, splitText }, { normalized }] = await Promise.all([
+  const [{ composeText, splitText }, { normalized }, { withoutManagedFields }] = await Promise.all([
     import('../edit/edited-text.ts'),
     import('../edit/save-edit.ts'),
+    import('../printers/objects.ts'),
   ]);
   const { kind, key } = target;
   const before = withoutManagedFields(normalized(kind, await session.client.objects.get(kind.kind, key)));
@@ -59,7 +61,7 @@ async function editOne(session: Session, target: Target, flags: EditFlags): Prom
           1,
           ['Edit cancelled, no valid changes were saved:', ...problems.map(({ text }) => `  ${text}`)].join('\n'),
         );
-      const outcome = await trySave(session, target, before, text);
+      const outcome = await trySave(session, { ...target, before, flags }, text);
       if (outcome === 'unchanged') return cancel(folder, 'no changes made');
       if (outcome === 'saved') {
         rmSync(folder, { recursive: true, force: true });
@@ -84,12 +86,17 @@ function cancel(folder: string, why: string): void {
 
 type Outcome = 'saved' | 'unchanged' | { readonly problems: readonly EditProblem[] };
 
-async function trySave(session: Session, target: Target, before: JsonObject, text: string): Promise<Outcome> {
+interface Edited extends Target {
+  readonly before: JsonObject;
+  readonly flags: EditFlags;
+}
+
+async function trySave(session: Session, { before, flags, ...target }: Edited, text: string): Promise<Outcome> {
   const [{ readEdited }, { saveEdit }] = await Promise.all([import('../edit/edited-text.ts'), import('../edit/save-edit.ts')]);
   const edited = readEdited(text, target.kind, target.key);
   if ('problems' in edited) return edited;
   try {
-    const options = { fieldManager: 'berth-edit' };
+    const options = writeOptions(flags, 'berth-edit');
     const saved = await saveEdit(session.client.objects, target, { before, after: edited.object }, options);
     return saved === undefined ? 'unchanged' : 'saved';
   } catch (error) {
@@ -99,12 +106,6 @@ async function trySave(session: Session, target: Target, before: JsonObject, tex
       problems: violations.map(({ field, description }) => ({ line: edited.locate(field), text: `${field}: ${description}` })),
     };
   }
-}
-
-/** Who wrote which field is the server's, and long. */
-function withoutManagedFields(object: JsonObject): JsonObject {
-  const { managedFields: _, ...metadata } = object.metadata as JsonObject;
-  return { ...object, metadata };
 }
 
 async function textOf(object: JsonObject, { output }: EditFlags): Promise<string> {

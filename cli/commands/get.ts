@@ -13,7 +13,7 @@ import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument 
 import { interruptSignal, type Session, withSession } from '../session.ts';
 import { parseSortBy, sortObjects, sortRowsAs } from '../sort-by.ts';
 import { findTargets } from '../targets.ts';
-import { withManifestFlags } from '../write-options.ts';
+import { withManagedFieldsFlag, withManifestFlags } from '../write-options.ts';
 
 interface GetFlags {
   readonly allNamespaces?: boolean;
@@ -27,6 +27,7 @@ interface GetFlags {
   readonly labelColumns?: string[];
   readonly sortBy?: string;
   readonly ignoreNotFound?: boolean;
+  readonly showManagedFields?: boolean;
   readonly filename?: readonly string[];
   readonly recursive?: boolean;
 }
@@ -66,7 +67,7 @@ export function registerGet(program: Command): void {
         if (failed > 0) throw new ExitWith(1);
       });
     });
-  withManifestFlags(command, 'the objects that these manifests name');
+  withManifestFlags(withManagedFieldsFlag(command), 'the objects that these manifests name');
 }
 
 function collectKeys(text: string, before: string[]): string[] {
@@ -99,7 +100,7 @@ async function showObjects(
   let found: JsonObject[] = [];
   for (const each of wanted) found.push(...(await readJson(session, each, query, missing)));
   if (query.sortBy) found = sortObjects(found, parseSortBy(query.sortBy));
-  if (found.length > 0 || !single) process.stdout.write(printObjects(found, output, { single, headers: query.headers }));
+  if (found.length > 0 || !single) process.stdout.write(printObjects(found, output, { ...query, single }));
   missing.fail();
 }
 

@@ -25,7 +25,7 @@ export function registerRun(program: Command): void {
       const { podObject } = await import('../generators/pod.ts');
       const { createGenerated } = await import('../write-object.ts');
       const object = podObject(name, words, flags);
-      await withSession(command, (session) => createGenerated(session, object, flags));
+      await withSession(command, (session) => createGenerated(session, object, flags, 'berth-run'));
     });
   withWriteFlags(command);
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { fillTemplate, findAll, valueText } from '../jsonpath/evaluate.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
@@ -9,21 +10,31 @@ export interface ObjectPrintOptions {
   readonly single: boolean;
   /** Whether custom columns have headings. */
   readonly headers?: boolean;
+  /** Whether JSON and YAML have the list of who wrote which fields, which is long and few want to see. */
+  readonly showManagedFields?: boolean | undefined;
 }
 
 /** Prints objects in Kubernetes' JSON form, or what a template or columns pick from it. */
 export function printObjects(
   objects: readonly JsonObject[],
   output: ObjectOutput,
-  { single, headers = true }: ObjectPrintOptions,
+  { single, headers = true, showManagedFields = false }: ObjectPrintOptions,
 ): string {
   if (output.format === 'name') return objects.map((object) => `${nameOf(object)}\n`).join('');
   if (output.format === 'custom-columns') return printColumns(objects, output.columns, headers);
-  const [first] = objects;
-  const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: [...objects] };
+  const shown = showManagedFields || output.format === 'jsonpath' ? objects : objects.map(withoutManagedFields);
+  const [first] = shown;
+  const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: [...shown] };
   const document = single && first !== undefined ? first : list;
   if (output.format === 'jsonpath') return fillTemplate(output.template, document);
   return output.format === 'json' ? `${JSON.stringify(document, null, 4)}\n` : yamlText(document);
+}
+
+/** Who wrote which field is the server's to say, and long. */
+export function withoutManagedFields(object: JsonObject): JsonObject {
+  if (!isJsonObject(object.metadata) || object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 /** An object as YAML for people: long lines stay whole; texts that a reader of YAML 1.1 takes for something else (yes, 0644) have quotes. */

@@ -1,77 +1,35 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { fromJson, toJson } from '../../api/codec/json.ts';
-import { kinds } from '../../api/kinds/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import type { ResourceClient } from '../../client/index.ts';
-import { type RunningServer, startServer } from '../integration/apiserver-harness.ts';
-import { registerToy, toy } from './toy-kind.ts';
+import { codeOf, everyKind, forEveryKind, labelled } from './every-kind.ts';
 
-// What every kind does, whoever wrote it. A new kind is tested by being listed in api/kinds; only what is required to be valid is said here.
-const container = { name: 'main', image: 'x' };
-const required: Readonly<Record<string, JsonObject>> = {
-  Pod: { spec: { containers: [container] } },
-  Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
-  NodeMetrics: { timestamp: '2026-01-01T00:00:00Z', window: '10s' },
-  Toy: { spec: { color: 'red' } },
-};
-
-registerToy();
-const all: readonly Kind[] = [...kinds, toy as Kind];
-let server: RunningServer;
-beforeAll(async () => {
-  server = await startServer({ kinds: all });
-});
-afterAll(async () => {
-  await server.stop();
-  await server.remove();
-});
-
-const labelled = (object: ApiObject, value: string): ApiObject => ({
-  ...object,
-  metadata: { ...object.metadata, labels: { ...object.metadata?.labels, 'example.com/step': value } },
-});
-
-const codeOf = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => 'OK',
-    (error) => error.code,
-  );
-
-describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => {
-  const key = (name: string): { name: string; namespace?: string } =>
-    kind.namespaced ? { namespace: 'default', name } : { name };
-  const json = (name: string): JsonObject => ({
-    apiVersion: kind.apiVersion,
-    kind: kind.kind,
-    metadata: { name, labels: { suite: 'kinds' }, ...(kind.namespaced ? { namespace: 'default' } : {}) },
-    ...structuredClone(required[kind.kind] ?? {}),
-  });
-  const typed = (): ResourceClient<ApiObject> => server.client.resource(kind);
-  const scope = kind.namespaced ? { namespace: 'default', labelSelector: 'suite=kinds' } : { labelSelector: 'suite=kinds' };
-
+// The verbs, through both doors. The kinds-*.test.ts beside this file hold one behaviour each.
+forEveryKind((kind, subject) => {
   test('create, get, list, update, patch and delete through the typed service', async () => {
-    const made = await typed().create(fromJson<ApiObject>(kind, json('typed')));
+    const { typed, key, make, scope } = subject();
+    const made = await make('typed');
     expect(made.metadata).toMatchObject({ ...key('typed'), uid: expect.any(String), resourceVersion: expect.any(String) });
-    expect(await typed().get(key('typed'))).toEqual(made);
-    expect((await typed().list(scope)).items).toContainEqual(made);
-    const updated = await typed().update(labelled(made, 'updated'));
+    expect(await typed.get(key('typed'))).toEqual(made);
+    expect((await typed.list(scope())).items).toContainEqual(made);
+    const updated = await typed.update(labelled(made, 'updated'));
     expect(updated.metadata?.labels).toMatchObject({ 'example.com/step': 'updated' });
     expect(updated.metadata?.uid).toBe(made.metadata?.uid);
-    await expect(typed().update(labelled(made, 'late'))).rejects.toMatchObject({ code: 'ABORTED' });
-    const patched = await typed().patch(key('typed'), { metadata: { annotations: { 'example.com/a': '1' } } });
+    await expect(typed.update(labelled(made, 'late'))).rejects.toMatchObject({ code: 'ABORTED' });
+    const patched = await typed.patch(key('typed'), { metadata: { annotations: { 'example.com/a': '1' } } });
     expect(patched.metadata?.annotations).toEqual({ 'example.com/a': '1' });
-    await typed().delete(key('typed'));
-    await expect.poll(() => codeOf(typed().get(key('typed')))).toBe('NOT_FOUND');
+    await typed.delete(key('typed'));
+    await expect.poll(() => codeOf(typed.get(key('typed')))).toBe('NOT_FOUND');
   });
 
   test('the same through Objects, in JSON, with a table', async () => {
-    const { objects } = server.client;
+    const { client, key, json, scope } = subject();
+    const { objects } = client;
+    expect((await objects.kinds()).map((each) => each.kind)).toEqual(everyKind.map((each) => each.kind));
     const made = await objects.create(kind.kind, json('generic'));
     expect(made).toMatchObject({ apiVersion: kind.apiVersion, kind: kind.kind });
     expect(await objects.get(kind.kind, key('generic'))).toEqual(made);
-    expect((await objects.list(kind.kind, scope)).items).toContainEqual(made);
-    const { table } = await objects.listTable(kind.kind, scope);
+    expect((await objects.list(kind.kind, scope())).items).toContainEqual(made);
+    const { table } = await objects.listTable(kind.kind, scope());
     expect(table.columns?.map((column) => column.name)).toEqual(kind.columns.map((column) => column.name));
     expect(table.rows?.find((row) => row.name === 'generic')?.cells).toHaveLength(kind.columns.length);
     const metadata = made.metadata as JsonObject;
@@ -85,12 +43,14 @@ describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => 
   });
 
   test('its JSON form comes back unchanged', async () => {
-    const made = await typed().create(fromJson<ApiObject>(kind, json('round')));
+    const { typed, key, make } = subject();
+    const made = await make('round');
     expect(fromJson(kind, JSON.parse(JSON.stringify(toJson(kind, made))))).toEqual(made);
-    await typed().delete(key('round'));
+    await typed.delete(key('round'));
   });
 
   test('a watch sees it come, change and go', async () => {
+    const { typed, key, make, scope } = subject();
     const stop = new AbortController();
     const seen: string[] = [];
     let started = (): void => {};
@@ -98,7 +58,7 @@ describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => 
       started = resolve;
     });
     const watching = (async () => {
-      for await (const events of typed().watch({ ...scope, sendInitialEvents: true }, { signal: stop.signal })) {
+      for await (const events of typed.watch({ ...scope(), sendInitialEvents: true }, { signal: stop.signal })) {
         for (const { type, object } of events) {
           if (type === 'BOOKMARK') started();
           else if (object.metadata?.name === 'watched') seen.push(type);
@@ -107,9 +67,9 @@ describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => 
       }
     })();
     await startedUp;
-    const made = await typed().create(fromJson<ApiObject>(kind, json('watched')));
-    await typed().update(labelled(made, 'changed'));
-    await typed().delete(key('watched'));
+    const made = await make('watched');
+    await typed.update(labelled(made, 'changed'));
+    await typed.delete(key('watched'));
     await watching;
     stop.abort();
     // Some kinds (Namespace) change once more on their way out.
@@ -117,24 +77,22 @@ describe.each(all.map((kind) => [kind.kind, kind] as const))('%s', (_, kind) => 
   });
 
   test('fields that do not exist are refused with their path', async () => {
+    const { client, json } = subject();
     const wrong = { ...json('wrong'), nonsense: 1 };
-    await expect(server.client.objects.create(kind.kind, wrong)).rejects.toMatchObject({
+    await expect(client.objects.create(kind.kind, wrong)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       violations: [{ field: 'nonsense' }],
     });
   });
 
   test('the status has a door of its own, where there is a status', async () => {
-    const made = await typed().create(fromJson<ApiObject>(kind, json('status')));
+    const { typed, key, make } = subject();
+    const made = await make('status');
     const conditions = { status: { conditions: [{ type: 'Tested', status: 'True', reason: 'Suite', message: 'm' }] } };
-    const patching = typed().patch({ ...key('status'), subresource: 'status' }, conditions);
+    const patching = typed.patch({ ...key('status'), subresource: 'status' }, conditions);
     if (kind.hasStatus)
       expect(toJson(kind, await patching).status).toMatchObject({ conditions: [{ type: 'Tested', status: 'True' }] });
     else await expect(patching).rejects.toMatchObject({ code: 'UNIMPLEMENTED' });
-    await typed().delete(key('status'), { preconditions: { uid: made.metadata!.uid } });
+    await typed.delete(key('status'), { preconditions: { uid: made.metadata!.uid } });
   });
-});
-
-test('Objects lists every kind', async () => {
-  expect((await server.client.objects.kinds()).map((each) => each.kind)).toEqual(all.map((kind) => kind.kind));
 });

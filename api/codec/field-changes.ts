@@ -1,0 +1,116 @@
+import protobuf, { type Field, type Type } from 'protobufjs';
+import { equalValues } from '../meta/equal.ts';
+import { type FieldSet, isEmptySet, SELF } from '../meta/field-set.ts';
+import { messageType } from './message.ts';
+
+/** Which fields were added or got another value, and which are gone (each with everything below it). */
+export interface FieldChanges {
+  readonly changed: FieldSet;
+  readonly removed: FieldSet;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+const INLINE = '(berth.meta.v1.inline)';
+const LIST_TYPE = '(berth.meta.v1.list_type)';
+const LIST_KEYS = '(berth.meta.v1.list_map_key)';
+/** Messages that are one value in the JSON form. */
+const VALUES = ['Timestamp', 'Duration', 'Quantity', 'IntOrString', 'FieldsV1'];
+
+/** Compares two values of a message in the in-memory form. Parts that are the same value cost nothing. */
+export function fieldChanges(messageName: string, before: object, after: object): FieldChanges {
+  const changes: FieldChanges = { changed: {}, removed: {} };
+  compareMessages(messageType(messageName), before as Values, after as Values, changes);
+  return changes;
+}
+
+function compareMessages(type: Type, before: Values, after: Values, to: FieldChanges): void {
+  for (const field of type.fieldsArray) {
+    const [old, next] = [before[field.name], after[field.name]];
+    if (Object.is(old, next)) continue;
+    const inner = messageOf(field);
+    // The members of an inlined message stand in the message that holds it.
+    if (inner && field.options?.[INLINE]) compareMessages(inner, (old ?? {}) as Values, (next ?? {}) as Values, to);
+    else compareValues(field, old, next, `f:${field.name}`, to);
+  }
+}
+
+function messageOf(field: Field): Type | undefined {
+  const { resolvedType } = field.resolve();
+  return resolvedType instanceof protobuf.Type && !VALUES.includes(resolvedType.name) ? resolvedType : undefined;
+}
+
+function compareValues(field: Field, old: unknown, next: unknown, step: string, to: FieldChanges): void {
+  const isNew = isAbsent(field, old);
+  if (isAbsent(field, next)) {
+    if (!isNew) to.removed[step] = {};
+    return;
+  }
+  // A map or a list that was not there is named itself; a message is named by its members, if it has any.
+  const parts: FieldChanges = { changed: isNew && isCollection(field) ? { [SELF]: {} } : {}, removed: {} };
+  if (!compareParts(field, old, next, parts)) {
+    if (!equalValues(old, next)) to.changed[step] = {};
+    return;
+  }
+  if (!isEmptySet(parts.changed)) to.changed[step] = isOnlySelf(parts.changed) ? {} : parts.changed;
+  else if (isNew) to.changed[step] = {};
+  if (!isEmptySet(parts.removed)) to.removed[step] = parts.removed;
+}
+
+const isNothing = (value: unknown): boolean => value === undefined || value === null;
+/** An empty map or list is written as none. */
+const isAbsent = (field: Field, value: unknown): boolean =>
+  isNothing(value) || (isCollection(field) && Object.keys(value as object).length === 0);
+const isCollection = (field: Field): boolean => Boolean(field.map || field.repeated);
+const isOnlySelf = (set: FieldSet): boolean => Object.keys(set).length === 1 && Object.hasOwn(set, SELF);
+
+/** False for what has no parts of its own: plain values, and lists that are one value. */
+function compareParts(field: Field, old: unknown, next: unknown, parts: FieldChanges): boolean {
+  const inner = messageOf(field);
+  if (field.map) {
+    compareItems(itemsOfMap(old), itemsOfMap(next), undefined, parts);
+    return true;
+  }
+  if (!field.repeated) {
+    if (inner) compareMessages(inner, (old ?? {}) as Values, next as Values, parts);
+    return inner !== undefined;
+  }
+  const [before, after] = [itemsOfList(field, old), itemsOfList(field, next)];
+  if (before && after) compareItems(before, after, inner, parts);
+  return before !== undefined && after !== undefined;
+}
+
+type Items = ReadonlyMap<string, unknown>;
+
+function itemsOfMap(value: unknown): Items {
+  return new Map(Object.entries((value ?? {}) as object).map(([key, item]) => [`f:${key}`, item]));
+}
+
+/** The items by what tells them apart; undefined for a list that is one value, or in which two items cannot be told apart. */
+function itemsOfList(field: Field, value: unknown): Items | undefined {
+  const kind: unknown = field.options?.[LIST_TYPE];
+  const list = (value ?? []) as readonly unknown[];
+  if (kind !== 'map' && kind !== 'set') return undefined;
+  const keys = [(field.options?.[LIST_KEYS] ?? []) as string | string[]].flat().sort();
+  const items = new Map(list.map((item) => [kind === 'set' ? `v:${JSON.stringify(item)}` : keyStep(keys, item as Values), item]));
+  return items.size === list.length ? items : undefined;
+}
+
+function keyStep(keys: readonly string[], item: Values): string {
+  return `k:${JSON.stringify(Object.fromEntries(keys.flatMap((key) => (isNothing(item[key]) ? [] : [[key, item[key]]]))))}`;
+}
+
+function compareItems(before: Items, after: Items, inner: Type | undefined, to: FieldChanges): void {
+  for (const step of before.keys()) if (!after.has(step)) to.removed[step] = {};
+  for (const [step, item] of after) {
+    const old = before.get(step);
+    if (inner === undefined) {
+      if (!before.has(step) || !equalValues(old, item)) to.changed[step] = {};
+      continue;
+    }
+    const parts: FieldChanges = { changed: before.has(step) ? {} : { [SELF]: {} }, removed: {} };
+    compareMessages(inner, (old ?? {}) as Values, item as Values, parts);
+    if (!isEmptySet(parts.changed)) to.changed[step] = isOnlySelf(parts.changed) ? {} : parts.changed;
+    if (!isEmptySet(parts.removed)) to.removed[step] = parts.removed;
+  }
+}

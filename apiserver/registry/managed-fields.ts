@@ -1,0 +1,156 @@
+import { fieldChanges } from '../../api/codec/field-changes.ts';
+import type { ManagedFieldsEntry, ObjectMeta, Timestamp } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { coarsen, type FieldSet, isEmptySet, subtract, unite } from '../../api/meta/field-set.ts';
+import { compareTimestamps, secondsTimestamp } from '../../api/meta/time.ts';
+import type { AnyObject } from './any-object.ts';
+
+/** Who writes which part of an object, and when. */
+export interface FieldWriter {
+  readonly manager: string;
+  readonly subresource: '' | 'status';
+  readonly time: Timestamp;
+}
+
+/** More managers than these are counted together, as Kubernetes does. */
+const MAX_MANAGERS = 10;
+const OLDER_MANAGERS = 'ancient-changes';
+/** All sets of an object together. What is larger is named more coarsely. */
+const MAX_BYTES = 64 * 1024;
+const DEPTHS = [Number.POSITIVE_INFINITY, 5, 3, 2, 1];
+
+/** What only the server writes belongs to nobody. */
+const METADATA_FIELDS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
+
+/** Whether objects of the kind tell who wrote what. Those whose past is not kept do not: most are written every few seconds. */
+export function recordsManagers(kind: Kind): boolean {
+  return kind.durability === 'synced';
+}
+
+/**
+ * The entry of who creates an object. It names no fields and so means all that no other entry names: a new object, which most objects stay,
+ * needs no list of what it holds.
+ */
+export function creatorEntry(kind: Kind, manager: string, time: Timestamp): ManagedFieldsEntry {
+  return { manager, operation: 'Update', apiVersion: kind.apiVersion, time, fieldsType: 'FieldsV1' };
+}
+
+/** Whether a client asks for the list to be cleared: with one empty entry. An empty list says nothing, as older clients drop the field. */
+export function clearsManagers(sent: ObjectMeta): boolean {
+  const [first] = sent.managedFields ?? [];
+  return sent.managedFields?.length === 1 && first !== undefined && Object.values(first).every((value) => value === undefined);
+}
+
+/**
+ * The entries after a change: the writer has the fields that it added or changed, nobody else has them any longer, and those that are gone
+ * belong to nobody. `entries` are those before the change.
+ */
+export function recordFields(
+  kind: Kind,
+  entries: readonly ManagedFieldsEntry[],
+  { previous, next }: { readonly previous: AnyObject; readonly next: AnyObject },
+  writer: FieldWriter,
+): readonly ManagedFieldsEntry[] {
+  const { changed, removed } = fieldChanges(kind.message, tracked(previous), tracked(next));
+  if (isEmptySet(changed) && isEmptySet(removed)) return entries;
+  const kept: ManagedFieldsEntry[] = [];
+  let written = isEmptySet(changed);
+  for (const entry of entries) {
+    const own = isOf(entry, writer);
+    if (!entry.fieldsV1) {
+      kept.push(own && !written ? { ...entry, time: writer.time } : entry);
+      if (own) written = true;
+      continue;
+    }
+    const fields = changedEntry(parse(entry), own ? changed : undefined, [removed, own ? {} : changed]);
+    const time = own && !isEmptySet(changed) ? writer.time : entry.time;
+    if (own) written = true;
+    if (fields && !isEmptySet(fields)) kept.push(withFields({ ...entry, time: time ?? writer.time }, fields));
+  }
+  if (!written) kept.push(withFields(newEntry(kind, writer), changed));
+  return bounded(kept);
+}
+
+function tracked(object: AnyObject): AnyObject {
+  const metadata: ObjectMeta = {};
+  for (const name of METADATA_FIELDS) {
+    const value = object.metadata?.[name];
+    if (value !== undefined) Object.assign(metadata, { [name]: value });
+  }
+  return { ...object, metadata };
+}
+
+function isOf(entry: ManagedFieldsEntry, writer: FieldWriter): boolean {
+  return entry.manager === writer.manager && entry.operation === 'Update' && (entry.subresource ?? '') === writer.subresource;
+}
+
+function newEntry(kind: Kind, { manager, subresource, time }: FieldWriter): ManagedFieldsEntry {
+  return { ...creatorEntry(kind, manager, time), ...(subresource && { subresource }) };
+}
+
+function changedEntry(fields: FieldSet, more: FieldSet | undefined, taken: readonly FieldSet[]): FieldSet | undefined {
+  let left: FieldSet | undefined = fields;
+  for (const each of taken) left = left && subtract(left, each);
+  return more && !isEmptySet(more) ? unite(left ?? {}, more) : left;
+}
+
+/** What the server itself wrote down; an entry that cannot be read names nothing. */
+function parse({ fieldsV1 }: ManagedFieldsEntry): FieldSet {
+  try {
+    return JSON.parse(Buffer.from(fieldsV1?.Raw ?? []).toString('utf8')) as FieldSet;
+  } catch {
+    return {};
+  }
+}
+
+function withFields(entry: ManagedFieldsEntry, fields: FieldSet): ManagedFieldsEntry {
+  return { ...entry, fieldsV1: { Raw: Buffer.from(JSON.stringify(fields)) } };
+}
+
+/** The creator's entry first, then in the order of time; never more than the bounds allow. */
+function bounded(entries: readonly ManagedFieldsEntry[]): readonly ManagedFieldsEntry[] {
+  const creator = entries.filter((entry) => !entry.fieldsV1);
+  const others = entries.filter((entry) => entry.fieldsV1).sort((a, b) => compareTimestamps(a.time, b.time));
+  return [...creator, ...smaller(fewer(others))];
+}
+
+function fewer(entries: readonly ManagedFieldsEntry[]): readonly ManagedFieldsEntry[] {
+  const surplus = entries.length - MAX_MANAGERS;
+  if (surplus <= 0) return entries;
+  const older = entries.slice(0, surplus + 1);
+  const fields = older.map(parse).reduce(unite);
+  const { subresource: _, ...newest } = older.at(-1)!;
+  return [withFields({ ...newest, manager: OLDER_MANAGERS }, fields), ...entries.slice(surplus + 1)];
+}
+
+function smaller(entries: readonly ManagedFieldsEntry[]): readonly ManagedFieldsEntry[] {
+  const size = (list: readonly ManagedFieldsEntry[]): number =>
+    list.reduce((sum, { fieldsV1 }) => sum + (fieldsV1?.Raw?.length ?? 0), 0);
+  if (size(entries) <= MAX_BYTES) return entries;
+  for (const depth of DEPTHS) {
+    const coarser = entries.map((entry) => withFields(entry, coarsen(parse(entry), depth)));
+    if (size(coarser) <= MAX_BYTES || depth === 1) return coarser;
+  }
+  return entries;
+}
+
+/** As which subresource a verb is recorded; absent: it writes only what is the server's, or what a binding says. */
+const SUBRESOURCES: Readonly<Record<string, FieldWriter['subresource']>> = {
+  update: '',
+  patch: '',
+  'update-status': 'status',
+  'patch-status': 'status',
+};
+
+/** The entries of the next version of an object, after a write by a verb; undefined when there are none. */
+export function entriesAfter(
+  kind: Kind,
+  versions: { readonly previous: AnyObject; readonly next: AnyObject },
+  { verb, manager, now }: { readonly verb: string; readonly manager: string; readonly now: Date },
+): ManagedFieldsEntry[] | undefined {
+  const entries = versions.next.metadata?.managedFields;
+  const subresource = SUBRESOURCES[verb];
+  if (subresource === undefined || !recordsManagers(kind)) return entries;
+  const after = recordFields(kind, entries ?? [], versions, { manager, subresource, time: secondsTimestamp(now) });
+  return after.length > 0 ? [...after] : undefined;
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { fromJson } from '../../api/codec/json.ts';
+import { kinds } from '../../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import type { Client, ObjectKey, ResourceClient } from '../../client/index.ts';
+import { type RunningServer, startServer } from '../integration/apiserver-harness.ts';
+import { backends } from './storage-backends.ts';
+import { registerToy, toy } from './toy-kind.ts';
+
+// What every kind does, whoever wrote it, on every backend. A new kind is tested by being listed in api/kinds, a new backend by being listed
+// in storage-backends.ts; only what an object needs to be valid is said here.
+const container = { name: 'main', image: 'x' };
+const required: Readonly<Record<string, JsonObject>> = {
+  Pod: { spec: { containers: [container] } },
+  Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
+  NodeMetrics: { timestamp: '2026-01-01T00:00:00Z', window: '10s' },
+  Toy: { spec: { color: 'red' } },
+};
+
+registerToy();
+export const everyKind: readonly Kind[] = [...kinds, toy as Kind];
+
+/** A kind on a running server, and how to make objects of it. */
+export interface Subject {
+  readonly kind: Kind;
+  readonly server: RunningServer;
+  readonly client: Client;
+  /** The typed client. */
+  readonly typed: ResourceClient<ApiObject>;
+  key(name: string): ObjectKey;
+  /** A valid object in its JSON form, with the label `suite` and what `metadata` says. */
+  json(name: string, metadata?: JsonObject): JsonObject;
+  make(name: string, metadata?: JsonObject): Promise<ApiObject>;
+  /** Selects the objects with a label `suite`. */
+  scope(suite?: string): { readonly namespace?: string; readonly labelSelector: string };
+}
+
+/** Defines the same tests for every kind on every backend. `subject` is there once the tests run. */
+export function forEveryKind(define: (kind: Kind, subject: () => Subject) => void): void {
+  describe.each(backends)('on %s', (backend) => {
+    let server: RunningServer;
+    beforeAll(async () => {
+      server = await startServer({ kinds: everyKind, backend });
+    });
+    afterAll(async () => {
+      await server.stop();
+      await server.remove();
+    });
+    for (const kind of everyKind) describe(kind.kind, () => define(kind, () => subjectOf(kind, server)));
+  });
+}
+
+function subjectOf(kind: Kind, server: RunningServer): Subject {
+  const place: { namespace?: string } = kind.namespaced ? { namespace: 'default' } : {};
+  const typed: ResourceClient<ApiObject> = server.client.resource(kind);
+  const json = (name: string, metadata: JsonObject = {}): JsonObject => ({
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    metadata: { name, labels: { suite: 'kinds' }, ...(kind.namespaced && { namespace: 'default' }), ...metadata },
+    ...structuredClone(required[kind.kind] ?? {}),
+  });
+  return {
+    kind,
+    server,
+    client: server.client,
+    typed,
+    json,
+    key: (name) => ({ ...place, name }),
+    make: (name, metadata) => typed.create(fromJson<ApiObject>(kind, json(name, metadata))),
+    scope: (suite = 'kinds') => ({ ...place, labelSelector: `suite=${suite}` }),
+  };
+}
+
+/** The code that a call ends with, or OK. */
+export const codeOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'OK',
+    (error) => error.code,
+  );
+
+/** The error that a call ends with. */
+export const errorOf = (call: Promise<unknown>): Promise<{ code: string; message: string; violations: { field: string }[] }> =>
+  call.then(
+    () => {
+      throw new Error('the call should have failed');
+    },
+    (error) => error,
+  );
+
+/** The paths of the fields for which a call is refused. */
+export const refusedFields = async (call: Promise<unknown>): Promise<string[]> => {
+  const { code, violations = [], message } = await errorOf(call);
+  if (code !== 'INVALID_ARGUMENT') throw new Error(`expected INVALID_ARGUMENT, got ${code}: ${message}`);
+  return violations.map(({ field }) => field);
+};
+
+export const labelled = (object: ApiObject, value: string): ApiObject => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata?.labels, 'example.com/step': value } },
+});
