@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { fromJson } from '../../api/codec/json.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+import { codeOf, forEveryKind, labelled, refusedFields } from './every-kind.ts';
+
+const dryRun = { dryRun: ['All'] };
+
+forEveryKind((kind, subject) => {
+  test('a dry run of a create answers as if, checks everything, and stores nothing', async () => {
+    const { typed, client, key, json, make } = subject();
+    const answer = await typed.create(fromJson<ApiObject>(kind, json('tried')), dryRun);
+    expect(answer.metadata).toMatchObject({ ...key('tried'), uid: expect.any(String), creationTimestamp: expect.anything() });
+    expect(answer.metadata?.resourceVersion ?? '').toBe('');
+    expect(await codeOf(typed.get(key('tried')))).toBe('NOT_FOUND');
+    const made = await make('tried');
+    const written = ({
+      metadata: { uid: _, resourceVersion: __, creationTimestamp: ___, managedFields: ____, ...rest } = {},
+      ...object
+    }: ApiObject) => ({
+      ...object,
+      metadata: rest,
+    });
+    expect(written(answer)).toEqual(written(made));
+    const create = (metadata: object) => client.objects.create(kind.kind, json('tried', { ...metadata }), dryRun);
+    expect(await codeOf(create({}))).toBe('ALREADY_EXISTS');
+    expect(await refusedFields(create({ name: 'Wrong' }))).toEqual(['metadata.name']);
+    if (kind.namespaced) expect(await codeOf(create({ name: 'new', namespace: 'nowhere' }))).toBe('NOT_FOUND');
+  });
+
+  test('a dry run of a change answers as if, checks everything, and changes nothing', async () => {
+    const { typed, key, make } = subject();
+    const made = await make('stays');
+    const labels = { 'example.com/step': 'tried' };
+    const updated = await typed.update(labelled(made, 'tried'), dryRun);
+    expect(updated.metadata).toMatchObject({ labels, resourceVersion: made.metadata?.resourceVersion });
+    const patched = await typed.patch(key('stays'), { metadata: { labels } }, dryRun);
+    expect(patched.metadata).toMatchObject({ labels, resourceVersion: made.metadata?.resourceVersion });
+    const wrong = typed.patch(key('stays'), { metadata: { labels: { '-': 'x' } } }, dryRun);
+    expect(await codeOf(wrong)).toBe('INVALID_ARGUMENT');
+    const late = { ...made, metadata: { ...made.metadata, resourceVersion: '1' } };
+    expect(await codeOf(typed.update(labelled(late, 'x'), dryRun))).toBe('ABORTED');
+    if (kind.hasStatus) {
+      const conditions = [{ type: 'Tried', status: 'True', reason: 'Test', message: 'm' }];
+      const status = await typed.patch({ ...key('stays'), subresource: 'status' }, { status: { conditions } }, dryRun);
+      expect(status).toMatchObject({
+        status: { conditions: expect.arrayContaining([expect.objectContaining({ type: 'Tried' })]) },
+      });
+      const whole = { ...made, status: (status as { status?: object }).status } as ApiObject;
+      expect(await typed.updateStatus(whole, dryRun)).toMatchObject({ status: { conditions: expect.anything() } });
+    }
+    expect(await typed.get(key('stays'))).toEqual(made);
+  });
+
+  test('a dry run of a delete answers as if, checks everything, and deletes nothing', async () => {
+    const { typed, client, key, make, scope } = subject();
+    const made = await make('lives', { finalizers: ['example.com/x'], labels: { suite: 'lives' } });
+    const answer = await typed.delete(key('lives'), dryRun);
+    expect(answer.metadata).toMatchObject({ uid: made.metadata?.uid, deletionTimestamp: expect.anything() });
+    expect(await codeOf(typed.delete(key('lives'), { ...dryRun, preconditions: { uid: 'another' } }))).toBe('ABORTED');
+    expect(await codeOf(typed.delete(key('nobody'), dryRun))).toBe('NOT_FOUND');
+    expect(await client.objects.deleteCollection(kind.kind, scope('lives'), dryRun)).toBe(1);
+    expect(await typed.get(key('lives'))).toEqual(made);
+    // The last finalizer of an object that is being deleted removes it; a dry run of that does not.
+    await typed.delete(key('lives'));
+    await typed.patch(key('lives'), { metadata: { finalizers: null } }, dryRun);
+    expect((await typed.get(key('lives'))).metadata?.finalizers).toEqual(['example.com/x']);
+  });
+
+  test('a dry run refuses what is too large to be stored', async () => {
+    const { typed, client, json, key } = subject();
+    const field = large[kind.kind];
+    if (!field) return expect(Object.keys(large)).not.toContain(kind.kind);
+    const object = { ...json('huge'), ...field };
+    expect(await codeOf(client.objects.create(kind.kind, object, dryRun))).toBe('INVALID_ARGUMENT');
+    expect(await codeOf(typed.get(key('huge')))).toBe('NOT_FOUND');
+  });
+
+  test('a dry run is for all stages or none', async () => {
+    const { client, json } = subject();
+    expect(await codeOf(client.objects.create(kind.kind, json('odd'), { dryRun: ['Some'] }))).toBe('INVALID_ARGUMENT');
+  });
+});
+
+/** More than 1 MiB in a field that has no bound of its own. */
+const large: Readonly<Record<string, Record<string, object | string>>> = {
+  Pod: { spec: { containers: [{ name: 'main', image: 'x', args: ['x'.repeat(1_100_000)] }] } },
+  Toy: { spec: { color: 'x'.repeat(1_100_000) } },
+};
