@@ -3,6 +3,7 @@ import { decodeMessage, encodeMessage, messageType } from '../../api/codec/messa
 import { conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { checkWrite } from '../storage/checks.ts';
 import type { Storage, Write } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { Entry } from '../watch/entry.ts';
@@ -132,6 +133,7 @@ export class KindStore {
     const write = this.write(this.encode(object), context, 'create');
     const key = this.key(at);
     if (context.dryRun) {
+      this.checkStorable(at, write);
       if (await this.storage.get(key)) throw translateStorageError(new StorageError('exists', key), this.subject(at));
       return Buffer.from(write.bytes);
     }
@@ -168,7 +170,10 @@ export class KindStore {
     if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, fromStorage);
     this.stamp(next, previous, options);
     const write = this.write(this.encode(next), options.context, options.verb);
-    if (options.context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
+    if (options.context.dryRun) {
+      this.checkStorable(at, write);
+      return stampResourceVersion(write.bytes, String(current.revision));
+    }
     return this.swap(at, () => this.storage.update(this.key(at), current.revision, write), write);
   }
 
@@ -214,6 +219,15 @@ export class KindStore {
   private acknowledge(write: Write, revision: number): Buffer {
     if (revision > this.acknowledged) this.acknowledged = revision;
     return stampResourceVersion(write.bytes, String(revision));
+  }
+
+  /** What the store would refuse, for writes that do not get there. */
+  private checkStorable(at: ObjectName, write: Write): void {
+    try {
+      checkWrite(this.key(at), write);
+    } catch (error) {
+      throw translateStorageError(error, this.subject(at));
+    }
   }
 
   private write(bytes: Uint8Array, context: WriteContext, verb: string): Write {

@@ -63,9 +63,12 @@ export async function listObjects(
 
 async function chooseSource(store: KindStore, selection: Selection, question: string, options: ListOptions): Promise<Source> {
   const { resourceVersion = '', resourceVersionMatch = '' } = options;
+  if (options.sendInitialEvents !== undefined) throw badRequest('cannot list: sendInitialEvents belongs to watches');
   if (options.continue) {
-    if (resourceVersion && resourceVersion !== '0')
-      throw badRequest('cannot list: resourceVersion and continue exclude each other');
+    if ((resourceVersion && resourceVersion !== '0') || resourceVersionMatch)
+      throw badRequest(
+        'cannot list: continue excludes resourceVersion and resourceVersionMatch, which the first page has settled',
+      );
     const { revision, after } = decodeContinue(options.continue, question);
     return atRevision(store, selection, revision, after);
   }

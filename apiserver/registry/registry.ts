@@ -1,13 +1,10 @@
 import { ApiError, notFound } from '../../api/errors/index.ts';
-import type { DeleteOptions, ListOptions } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
-import { deleteObject } from './delete.ts';
-import { KindStore, type ObjectName, type StoreEnvironment, type WriteContext } from './kind-store.ts';
-import { awaitVersion, listObjects, parseVersion } from './list.ts';
+import { KindStore, type ObjectName, type StoreEnvironment } from './kind-store.ts';
+import { awaitVersion, parseVersion } from './list.ts';
 
 /** The stores of all kinds and the rules between them. */
 export interface Registry {
@@ -47,39 +44,4 @@ export async function getObject(store: KindStore, at: ObjectName, resourceVersio
   const entry = store.cache.get(store.key(at));
   if (!entry) throw notFound(store.subject(at));
   return entry;
-}
-
-export interface DeleteManyInput {
-  readonly namespace: string;
-  readonly listOptions: ListOptions;
-  readonly options: DeleteOptions;
-}
-
-/** Deletes all objects that the selectors choose, one after the other; answers how many. One that is gone already does not count. */
-export async function deleteObjects(store: KindStore, input: DeleteManyInput, context: WriteContext): Promise<number> {
-  let deleted = 0;
-  let token = '';
-  do {
-    const { resourceVersion: _, resourceVersionMatch: __, ...rest } = input.listOptions;
-    const options = token ? { ...rest, continue: token } : input.listOptions;
-    const page = await listObjects(store, { namespace: input.namespace, options });
-    for (const entry of page.items) deleted += await deleteOne(store, entry, input.options, context);
-    token = page.metadata.continue ?? '';
-  } while (token !== '');
-  return deleted;
-}
-
-async function deleteOne(store: KindStore, entry: Entry, options: DeleteOptions, context: WriteContext): Promise<number> {
-  try {
-    await deleteObject(store, namesOf(store.kind, entry), options, context);
-    return 1;
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'NOT_FOUND') return 0;
-    throw error;
-  }
-}
-
-function namesOf(kind: Kind, { key }: Entry): ObjectName {
-  const [, first = '', second = ''] = key.split('/');
-  return kind.namespaced ? { namespace: first, name: second } : { namespace: '', name: first };
 }

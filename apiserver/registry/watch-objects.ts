@@ -18,6 +18,7 @@ export async function watchObjects(
   format: EventFormat,
 ): Promise<WatchSource> {
   if (options.continue || options.limit) throw badRequest('cannot watch: limit and continue belong to lists');
+  checkMatch(options);
   const selection = compileSelection(store.cache, { namespace, ...options });
   const version = parseVersion(options.resourceVersion ?? '');
   const initialEvents = options.sendInitialEvents ?? version === 0;
@@ -30,6 +31,14 @@ export async function watchObjects(
     initialEvents,
     initialBookmark: options.sendInitialEvents === true,
   });
+}
+
+/** Only the present can be asked for "at least as new as"; what comes after a version is always all of it. */
+function checkMatch({ resourceVersionMatch, sendInitialEvents }: ListOptions): void {
+  if (!resourceVersionMatch) return;
+  if (sendInitialEvents === undefined) throw badRequest('cannot watch: resourceVersionMatch goes with sendInitialEvents only');
+  if (resourceVersionMatch !== 'NotOlderThan')
+    throw badRequest(`cannot watch: resourceVersionMatch "${resourceVersionMatch}" is not "NotOlderThan"`);
 }
 
 /** A version that has not come yet may come within moments; after that it is one of another store, and expired. */

@@ -15,10 +15,11 @@ import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
+import { deleteCollection } from '../registry/delete-collection.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from '../registry/kind-store.ts';
 import { type ListPage, listObjects } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
-import { deleteObjects, getObject, type Registry } from '../registry/registry.ts';
+import { getObject, type Registry } from '../registry/registry.ts';
 import { nameOf, updateObject, updateStatus } from '../registry/update.ts';
 import { watchObjects } from '../registry/watch-objects.ts';
 import type { Entry } from '../watch/entry.ts';
@@ -96,7 +97,7 @@ export class Verbs {
       throw badRequest(`cannot delete ${store.kind.plural} of all namespaces at once: name one`);
     const { listOptions = {}, options = {} } = request;
     const context = admit(call, 'delete-collection', store, { namespace, name: '' }, dryRunOf(options));
-    return deleteObjects(store, { namespace, listOptions, options }, context);
+    return deleteCollection(store, { namespace, listOptions, options }, context, call.signal);
   }
 
   async watch(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { fromJson } from '../../api/codec/json.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { codeOf, forEveryKind, labelled, refusedFields } from './every-kind.ts';
 
 const dryRun = { dryRun: ['All'] };
@@ -82,7 +83,7 @@ forEveryKind((kind, subject) => {
 });
 
 /** More than 1 MiB in a field that has no bound of its own. */
-const large: Readonly<Record<string, Record<string, object | string>>> = {
+const large: Readonly<Record<string, JsonObject>> = {
   Pod: { spec: { containers: [{ name: 'main', image: 'x', args: ['x'.repeat(1_100_000)] }] } },
   Toy: { spec: { color: 'x'.repeat(1_100_000) } },
 };

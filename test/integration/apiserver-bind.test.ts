@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Pod } from '../../api/generated/types.ts';
+import { createConnection } from '../../client/connection.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
 let server: RunningServer;
@@ -28,7 +30,8 @@ test('binding sets the node and the condition in one write, once', async () => {
   const bound = await server.client.pods.bind(pod, 'n1');
   expect(bound.spec?.nodeName).toBe('n1');
   expect(bound.status?.conditions).toMatchObject([{ type: 'PodScheduled', status: 'True' }]);
-  expect(bound.metadata?.generation).toBe(2);
+  // A binding answers what is wanted; it is no other wish.
+  expect(bound.metadata?.generation).toBe(1);
   await expect(server.client.pods.bind(pod, 'n1')).rejects.toMatchObject({ code: 'ABORTED' });
 });
 
@@ -39,6 +42,29 @@ test('a pod that is another one, is being deleted, or names no node that exists 
   await server.client.pods.patch(pod, { metadata: { finalizers: ['example.com/keep'] } });
   await server.client.pods.delete(pod);
   await expect(server.client.pods.bind(pod, 'n1')).rejects.toMatchObject({ code: 'ABORTED' });
+});
+
+test('a dry run of a binding answers as if, checks everything, and takes no room', async () => {
+  await makeNode('dry', '1');
+  const [pod, other] = [await makePod('dry-a', '1'), await makePod('dry-b', '2')];
+  const connection = createConnection(server.admin);
+  const method = {
+    path: '/berth.core.v1.Pods/Bind',
+    request: 'berth.core.v1.BindingWriteRequest',
+    response: 'berth.core.v1.Pod',
+  };
+  const tryBind = (metadata: object, name: string) =>
+    connection.unary<Pod>(method, { object: { metadata, target: { kind: 'Node', name } }, options: { dryRun: ['All'] } });
+  try {
+    const before = await server.client.pods.get(pod);
+    for (const _ of [1, 2]) expect((await tryBind(pod, 'dry')).spec?.nodeName).toBe('dry');
+    expect(await server.client.pods.get(pod)).toEqual(before);
+    await expect(tryBind(other, 'dry')).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(tryBind(pod, 'nowhere')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect((await server.client.pods.bind(pod, 'dry')).spec?.nodeName).toBe('dry');
+  } finally {
+    connection.close();
+  }
 });
 
 test('concurrent binders cannot over-commit a node together', async () => {
