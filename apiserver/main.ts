@@ -78,7 +78,7 @@ interface ListenInput {
 }
 
 async function listenUntil({ options, registry, sums, pki, signal }: ListenInput): Promise<void> {
-  const { log, watchLimits = {}, metrics, limits = {} } = options;
+  const { log, watchLimits = {}, listLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
   // Every open stream listens to it.
   setMaxListeners(0, stopping.signal);
@@ -93,6 +93,7 @@ async function listenUntil({ options, registry, sums, pki, signal }: ListenInput
     watchLimits,
     metrics,
     limits,
+    listLimits,
   });
   const port = await listen(api.server, options.listen, serverCredentials(pki));
   const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;

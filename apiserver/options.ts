@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ClientLimits } from './limits/client-limits.ts';
+import type { ListLimits } from './rpc/list-gate.ts';
 import type { WatchLimits } from './rpc/watch-pump.ts';
 import type { RingBounds } from './watch/event-ring.ts';
 
@@ -24,6 +25,7 @@ export interface ServerOptions {
   readonly kinds?: readonly Kind[];
   readonly ring?: Partial<RingBounds>;
   readonly watchLimits?: Partial<WatchLimits>;
+  readonly listLimits?: Partial<ListLimits>;
 }
 
 export interface ServerInfo {

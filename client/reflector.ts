@@ -14,8 +14,8 @@ import type { ResourceClient, Scope, WatchEvent } from './resource-client.ts';
  * 2. Between two calls of `replace`, the sink gets every change exactly once and in order.
  * 3. A stream that ends normally is not a failure: the watch goes on at once from the last version seen. (A server that ends streams as
  *    soon as they are open is: from the second one on it waits.)
- * 4. Every error is logged and followed by a wait that grows with each failure in a row and is partly random. The watch then goes on
- *    from the last version seen.
+ * 4. Every error is logged and followed by a wait that grows with each failure in a row and is partly random, and is never shorter than the
+ *    server asked for. The watch then goes on from the last version seen.
  * 5. A version that is no longer kept (OUT_OF_RANGE) is forgotten; a fresh list follows, never the same version again.
  * 6. A connection that has died without a word is noticed: when nothing comes for `silenceMs`, bookmarks included, the watch is
  *    opened again from the last version seen.
@@ -97,7 +97,7 @@ export function createReflector<T extends ApiObject>(options: ReflectorOptions<T
 
   async function recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (isExpired(error)) version = undefined;
-    const waitMs = backoff.next();
+    const waitMs = Math.max(backoff.next(), askedWaitMs(error));
     const level = error instanceof ApiError ? 'warn' : 'error';
     logger[level]({ reflector: name, waitMs, err: error }, version === undefined ? 'will list again' : 'will watch again');
     await pause(waitMs, signal, clock);
@@ -114,4 +114,9 @@ export function createReflector<T extends ApiObject>(options: ReflectorOptions<T
   }
 
   return { run };
+}
+
+/** How long the server asks to wait; 0 when it does not. */
+function askedWaitMs(error: unknown): number {
+  return (error instanceof ApiError && error.retryAfterMs) || 0;
 }

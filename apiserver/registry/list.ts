@@ -19,7 +19,9 @@ export interface ListPage {
 }
 
 /** A page never exceeds this, so that no client's receive limit (4 MiB by default) is near. */
-const PAGE_BYTES = 2 * 1024 * 1024 - 1024;
+export const MAX_PAGE_BYTES = 2 * 1024 * 1024;
+/** What is left of it for objects. */
+const PAGE_BYTES = MAX_PAGE_BYTES - 1024;
 /** Tag and length of each object; the metadata of the list fit into what is missing above. */
 const ITEM_OVERHEAD = 8;
 /** Selecting needs decoding; between so many objects other calls get their turn. */

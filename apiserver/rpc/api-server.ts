@@ -11,6 +11,7 @@ import { identify } from './caller.ts';
 import { Door } from './door.ts';
 import { createGrpcServer } from './grpc-server.ts';
 import { addHealth } from './health.ts';
+import { defaultListLimits, type ListLimits } from './list-gate.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { addReflection } from './reflection.ts';
 import { bindMethod } from './special-methods.ts';
@@ -33,6 +34,7 @@ export interface ApiServerOptions {
   readonly watchLimits?: Partial<WatchLimits>;
   readonly metrics: MetricsRegistry;
   readonly limits?: Partial<ClientLimits>;
+  readonly listLimits?: Partial<ListLimits>;
 }
 
 export interface ApiServer {
@@ -47,7 +49,12 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const server = createGrpcServer();
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const door = new Door({ tokens, log, stopping, requestId: randomUUID, meters: new CallMeters(metrics), limits });
-  const verbs = new Verbs({ registry, random, watchLimits: { ...defaultWatchLimits, ...options.watchLimits } });
+  const verbs = new Verbs({
+    registry,
+    random,
+    watchLimits: { ...defaultWatchLimits, ...options.watchLimits },
+    listLimits: { ...defaultListLimits, ...options.listLimits },
+  });
   const tunnels = new Tunnels(randomUUID);
   const special: Record<string, SpecialMethods> = { Pod: podMethods(options, tunnels, door) };
   const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE];

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import { Metadata } from '@grpc/grpc-js';
 import type { Identity } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
-import { type AnyCall, identify, managerOf } from './caller.ts';
+import { type AnyCall, identify, managerOf, whenTaken } from './caller.ts';
 import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
 
 /** What every handler knows of its call. */
@@ -13,6 +13,8 @@ export interface CallContext {
   readonly requestId: string;
   /** Aborts when the client is gone, the deadline is over, or the server stops. */
   readonly signal: AbortSignal;
+  /** Calls `done` once, when the answer has left or the client is gone; one that is not taken within `ms` is cut off. */
+  whenTaken(ms: number, done: () => void): void;
 }
 
 export interface ContextOptions {
@@ -78,6 +80,10 @@ export class OpenCall implements CallContext {
       if (this.#call.cancelled || stopping.aborted) this.#abort();
     }
     return this.#controller.signal;
+  }
+
+  whenTaken(ms: number, done: () => void): void {
+    whenTaken(this.#call, ms, done);
   }
 
   /** Ends the watch over the call; after it has ended. */

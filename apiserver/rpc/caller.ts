@@ -1,4 +1,4 @@
-import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { authenticate, type Credentials } from '../auth/authenticate.ts';
 import type { Identity } from '../auth/identity.ts';
@@ -16,10 +16,24 @@ const shown = new WeakMap<ServerHttp2Session, { authorization: string; tokens: T
 
 /**
  * The HTTP/2 stream below a call. grpc-js does not offer it, so it may be missing in a later version; every use has another way then:
- * certificates are read for each call, and a cut-off watcher goes when its connection does.
+ * certificates are read for each call, a cut-off watcher goes when its connection does, and an answer counts as taken when it was given.
  */
 export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
   return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
+}
+
+/** Calls `done` once, when an answer has left or its client is gone; one that is not taken within `ms` is cut off. */
+export function whenTaken(call: AnyCall, ms: number, done: () => void): void {
+  const stream = http2StreamOf(call);
+  if (!stream || stream.destroyed) {
+    done();
+    return;
+  }
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), ms);
+  stream.once('close', () => {
+    clearTimeout(timer);
+    done();
+  });
 }
 
 function certificateOf(call: AnyCall, session: ServerHttp2Session | undefined): Credentials['certificate'] {

@@ -43,6 +43,7 @@ function jsonEvents(decoder: EntryDecoder): EventFormat {
   return {
     id: 'json',
     field: 2,
+    hasHeading: false,
     encode(entry) {
       const known = jsonMemo.get(entry) ?? encodeJson(decoder.kind, decoder.decode(entry));
       jsonMemo.set(entry, known);
@@ -57,6 +58,7 @@ function tableEvents(decoder: EntryDecoder, now: () => Date): EventFormat {
   return {
     id: 'table',
     field: 3,
+    hasHeading: true,
     encode: (entry, first) =>
       encode({ ...(first ? { columns: tableColumns(decoder.kind) } : {}), rows: [tableRow(decoder, entry, now())] }),
     bookmark: ({ resourceVersion }) => encode({ rows: [{ resourceVersion }] }),

@@ -17,7 +17,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { Entry } from '../watch/entry.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door, Reply, StreamHandler, UnaryHandler } from './door.ts';
-import { encodeList } from './list-response.ts';
+import { encodeList, encodePage } from './list-response.ts';
 import {
   encodeJson,
   encodeObjectResponse,
@@ -27,7 +27,7 @@ import {
   tableColumns,
   tableRow,
 } from './object-format.ts';
-import type { Verbs, WriteInput } from './verbs.ts';
+import type { ListForm, Verbs, WriteInput } from './verbs.ts';
 
 export const OBJECTS_SERVICE = 'berth.meta.v1.Objects';
 
@@ -85,12 +85,10 @@ function methods(registry: Registry, verbs: Verbs, now: () => Date) {
       const store = storeOf(registry, kind);
       return reply(store, await verbs.get(store, get), parseFormat(accept, 'protobuf'));
     },
-    List: async (request) => {
+    List: async (request, call) => {
       const { kind, accept, ...list } = read<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
-      return {
-        bytes: await listPage(store, parseFormat(accept, 'protobuf'), now(), (sizeOf) => verbs.list(store, list, sizeOf)),
-      };
+      return { bytes: await verbs.list(store, list, listForm(store, parseFormat(accept, 'protobuf'), now()), call) };
     },
     Patch: async (request, call) => {
       const { kind, patch = {}, accept } = read<ObjectPatchRequest>('ObjectPatchRequest', request);
@@ -125,31 +123,29 @@ function parseWriteFormat(text: string | undefined): 'protobuf' | 'json' {
   return format;
 }
 
-type ReadPage = (sizeOf?: (entry: Entry) => number) => Promise<ListPage>;
-
 /** JSON may be several times as large as what is stored, so it is made while the page is filled. */
-async function listPage(store: KindStore, format: Format, now: Date, read: ReadPage): Promise<Buffer> {
+function listForm(store: KindStore, format: Format, now: Date): ListForm {
   const { decoder } = store.cache;
-  if (format === 'json') {
-    const made = new Map<Entry, Buffer>();
-    const page = await read((entry) => {
+  if (format === 'protobuf') return { encode: encodePage };
+  if (format === 'table') return { encode: (page) => encodeTable(store, page, now) };
+  const made = new Map<Entry, Buffer>();
+  return {
+    sizeOf(entry) {
       const json = encodeJson(store.kind, decoder.decode(entry));
       made.set(entry, json);
       return json.length;
-    });
-    return encodeList(
-      page.metadata,
-      page.items.map((entry) => made.get(entry)!),
-    );
-  }
-  const page = await read();
-  if (format === 'protobuf')
-    return encodeList(
-      page.metadata,
-      page.items.map((entry) => entry.bytes),
-    );
-  const table = { columns: tableColumns(store.kind), rows: page.items.map((entry) => tableRow(decoder, entry, now)) };
-  return encodeMessage('berth.meta.v1.ObjectListResponse', { metadata: page.metadata, table });
+    },
+    encode: ({ metadata, items }) =>
+      encodeList(
+        metadata,
+        items.map((entry) => made.get(entry)!),
+      ),
+  };
+}
+
+function encodeTable(store: KindStore, { metadata, items }: ListPage, now: Date): Buffer {
+  const rows = items.map((entry) => tableRow(store.cache.decoder, entry, now));
+  return encodeMessage('berth.meta.v1.ObjectListResponse', { metadata, table: { columns: tableColumns(store.kind), rows } });
 }
 
 function encodeKinds(registry: Registry): Buffer {

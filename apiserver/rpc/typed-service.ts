@@ -13,7 +13,7 @@ import type { KindStore } from '../registry/kind-store.ts';
 import { protobufEvents } from '../watch/event-format.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door, StreamHandler, UnaryHandler } from './door.ts';
-import { encodeList } from './list-response.ts';
+import { encodePage } from './list-response.ts';
 import type { Verbs } from './verbs.ts';
 import { splitWriteRequest } from './write-request.ts';
 
@@ -35,11 +35,9 @@ function standardMethods(
       Update: (request, call) => verbs.update(store, write(request), call),
       UpdateStatus: (request, call) => verbs.updateStatus(store, write(request), call),
       Get: (request) => verbs.get(store, read<GetRequest>('GetRequest', request)),
-      List: async (request) => {
-        const page = await verbs.list(store, read<ListRequest>('ListRequest', request));
-        const items = page.items.map((entry) => entry.bytes);
-        return { bytes: encodeList(page.metadata, items) };
-      },
+      List: async (request, call) => ({
+        bytes: await verbs.list(store, read<ListRequest>('ListRequest', request), { encode: encodePage }, call),
+      }),
       Patch: (request, call) => verbs.patch(store, read<PatchRequest>('PatchRequest', request), call),
       Delete: (request, call) => verbs.delete(store, read<DeleteRequest>('DeleteRequest', request), call),
       DeleteCollection: async (request, call) => {

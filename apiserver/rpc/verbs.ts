@@ -17,14 +17,18 @@ import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { deleteCollection } from '../registry/delete-collection.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from '../registry/kind-store.ts';
-import { type ListPage, listObjects } from '../registry/list.ts';
+import { type ListPage, listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
 import { nameOf, updateObject, updateStatus } from '../registry/update.ts';
 import { watchObjects } from '../registry/watch-objects.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { EventFormat } from '../watch/event-format.ts';
+import type { KindCache } from '../watch/kind-cache.ts';
+import { Ticker } from '../watch/ticker.ts';
+import { systemWaveClock } from '../watch/wave.ts';
 import type { CallContext } from './door.ts';
+import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
 import { writeContext } from './write-request.ts';
 
@@ -40,15 +44,20 @@ export interface WriteInput {
 export interface VerbsOptions {
   readonly registry: Registry;
   readonly watchLimits: WatchLimits;
+  readonly listLimits: ListLimits;
   readonly random: () => number;
 }
 
 /** The standard verbs between the doors (typed services, Objects) and the registry: decode, authorize, call. */
 export class Verbs {
   private readonly options: VerbsOptions;
+  private readonly lists: ListGate;
+  private readonly ticker: Ticker;
 
   constructor(options: VerbsOptions) {
     this.options = options;
+    this.lists = new ListGate(options.listLimits, options.random);
+    this.ticker = new Ticker(systemWaveClock, tickMs(options.watchLimits));
   }
 
   async create(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
@@ -72,8 +81,23 @@ export class Verbs {
     return { bytes, warnings: [] };
   }
 
-  list(store: KindStore, request: ListRequest, sizeOf?: (entry: Entry) => number): Promise<ListPage> {
-    return listObjects(store, { namespace: request.namespace ?? '', options: request.options ?? {} }, sizeOf);
+  /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
+  async list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): Promise<Buffer> {
+    const { namespace = '', options = {} } = request;
+    const pass = await this.enterList(pageBytes(store.cache, options.limit), call);
+    try {
+      const bytes = form.encode(await listObjects(store, { namespace, options }, form.sizeOf));
+      pass.resize(bytes.length);
+      call.whenTaken(this.options.listLimits.takeMs, () => pass.leave());
+      return bytes;
+    } catch (error) {
+      pass.leave();
+      throw error;
+    }
+  }
+
+  private enterList(bytes: number, call: CallContext): Promise<ListPass> {
+    return this.lists.enter({ user: call.identity.user, bytes, signal: () => call.signal });
   }
 
   async patch(store: KindStore, request: PatchRequest, call: CallContext): Promise<StoreResult> {
@@ -110,15 +134,41 @@ export class Verbs {
     const options = request.options ?? {};
     const { watchLimits: limits, random } = this.options;
     const source = await watchObjects(store, request.namespace ?? '', options, format);
-    const bookmarks = options.allowWatchBookmarks === true;
-    await pumpWatch(call, store.cache, source, {
-      bookmarks,
+    const pass = source.hasInitial ? await this.enterList(INITIAL_BYTES, context) : undefined;
+    await pumpWatch(call, source, {
+      bookmarks: options.allowWatchBookmarks === true,
       timeoutSeconds: options.timeoutSeconds,
       limits,
       random,
       signal: context.signal,
+      wave: store.cache.wave,
+      ticker: this.ticker,
+      onStarted: () => pass?.leave(),
     });
   }
+}
+
+/** How a page is sent. */
+export interface ListForm {
+  readonly encode: (page: ListPage) => Buffer;
+  /** How large an object is in this form; absent: as it is stored. */
+  readonly sizeOf?: (entry: Entry) => number;
+}
+
+/** What a watch that begins with the present objects has on its way. */
+const INITIAL_BYTES = 256 * 1024;
+/** JSON and tables are larger than what is stored; what a page takes in fact is known when it is made. */
+const LARGEST_FORM = 3;
+
+/** What a page may take, before it is made. */
+function pageBytes({ bytes, size }: KindCache, limit: number | undefined): number {
+  const share = limit && limit < size ? limit / size : 1;
+  return Math.min(Math.ceil(bytes * share * LARGEST_FORM), MAX_PAGE_BYTES);
+}
+
+/** Often enough for the shortest of the limits, and seldom enough to cost nothing. */
+function tickMs({ bookmarkMs, maxAgeMs, stallMs }: WatchLimits): number {
+  return Math.max(10, Math.min(500, bookmarkMs / 4, maxAgeMs / 4, stallMs / 4));
 }
 
 function enterWrite(

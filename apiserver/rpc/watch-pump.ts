@@ -1,9 +1,11 @@
 import { constants } from 'node:http2';
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { exhausted } from '../../api/errors/index.ts';
-import type { KindCache } from '../watch/kind-cache.ts';
+import type { Ticker } from '../watch/ticker.ts';
 import type { WatchSource } from '../watch/watch-source.ts';
+import type { Wave } from '../watch/wave.ts';
 import { http2StreamOf } from './caller.ts';
+import { frameWriter } from './frame-writer.ts';
 
 export interface WatchLimits {
   /** Bookmarks come at least this often to those who want them, the first one as soon as they have what there is. */
@@ -24,6 +26,11 @@ export interface PumpOptions {
   readonly limits: WatchLimits;
   readonly random: () => number;
   readonly signal: AbortSignal;
+  /** Wakes the watchers of the kind. */
+  readonly wave: Wave;
+  readonly ticker: Ticker;
+  /** Called once, when the client has what there was at the beginning, or is gone. */
+  readonly onStarted: () => void;
 }
 
 /** After this, a cut-off stream that cannot even take its status is reset. */
@@ -33,14 +40,9 @@ const RESET_AFTER_MS = 1_000;
  * Carries a watch to its client until the client goes, its time is over (then it ends normally), or it is cut off: a client that does
  * not read, so that its place in the ring is lost or nothing leaves for `stallMs`, gets RESOURCE_EXHAUSTED and may resume.
  */
-export function pumpWatch(
-  call: ServerWritableStream<Buffer, Buffer>,
-  cache: KindCache,
-  source: WatchSource,
-  options: PumpOptions,
-): Promise<void> {
+export function pumpWatch(call: ServerWritableStream<Buffer, Buffer>, source: WatchSource, options: PumpOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    const pump = new Pump(call, cache, source, options, (error) => {
+    const pump = new Pump(call, source, options, (error) => {
       if (error === undefined) resolve();
       else reject(error);
     });
@@ -50,43 +52,47 @@ export function pumpWatch(
 
 class Pump {
   private readonly call: ServerWritableStream<Buffer, Buffer>;
-  private readonly cache: KindCache;
   private readonly source: WatchSource;
   private readonly options: PumpOptions;
   private readonly done: (error?: unknown) => void;
+  private readonly send: (frame: Buffer, written: () => void) => void;
   private inFlight = 0;
   private ended = false;
+  private started = false;
   private greeted = false;
   private leave: () => void = () => {};
-  private readonly timers: NodeJS.Timeout[] = [];
-  private stall: NodeJS.Timeout | undefined;
+  /** Instants of the ticker's clock. */
+  private endAt = 0;
+  private bookmarkAt = 0;
+  private progressAt = 0;
 
   constructor(
     call: ServerWritableStream<Buffer, Buffer>,
-    cache: KindCache,
     source: WatchSource,
     options: PumpOptions,
     done: (error?: unknown) => void,
   ) {
     this.call = call;
-    this.cache = cache;
     this.source = source;
     this.options = options;
     this.done = done;
+    this.send = frameWriter(call);
   }
 
   start(): void {
-    const { signal, limits, bookmarks, timeoutSeconds, random } = this.options;
+    const { signal, limits, timeoutSeconds, random, wave, ticker } = this.options;
     const abort = (): void => this.end();
     signal.addEventListener('abort', abort);
-    const leaveWave = this.cache.wave.add(() => this.wake());
+    const leaveWave = wave.add(() => this.wake());
+    const leaveTicker = ticker.add((now) => this.tick(now));
     this.leave = () => {
       signal.removeEventListener('abort', abort);
       leaveWave();
+      leaveTicker();
     };
     const age = limits.maxAgeMs * (0.75 + random() / 2);
-    this.timers.push(setTimeout(abort, timeoutSeconds ? Math.min(timeoutSeconds * 1000, age) : age));
-    if (bookmarks) this.timers.push(setInterval(() => this.bookmark(), limits.bookmarkMs * (0.75 + random() / 4)));
+    this.endAt = ticker.now() + (timeoutSeconds ? Math.min(timeoutSeconds * 1000, age) : age);
+    this.bookmarkAt = this.nextBookmarkAt();
     if (signal.aborted) this.end();
     else this.wake();
   }
@@ -95,9 +101,9 @@ class Pump {
   private wake(): void {
     try {
       while (!this.ended && this.inFlight < this.options.limits.inFlight) {
-        const chunk = this.source.next();
-        if (!chunk) break;
-        this.write(chunk);
+        const frame = this.source.next();
+        if (!frame) break;
+        this.write(frame);
       }
       this.greet();
       if (!this.ended && this.source.lost) this.cutOff();
@@ -106,16 +112,37 @@ class Pump {
     }
   }
 
-  private write(chunk: Buffer): void {
-    this.inFlight++;
-    this.stall ??= setTimeout(() => this.cutOff(), this.options.limits.stallMs);
-    this.call.write(chunk, () => {
-      this.inFlight--;
-      clearTimeout(this.stall);
-      this.stall = undefined;
-      if (this.inFlight > 0 && !this.ended) this.stall = setTimeout(() => this.cutOff(), this.options.limits.stallMs);
-      this.wake();
-    });
+  private tick(now: number): void {
+    const { limits, bookmarks } = this.options;
+    if (now >= this.endAt) this.end();
+    else if (this.inFlight > 0 && now - this.progressAt >= limits.stallMs) this.cutOff();
+    else if (bookmarks && now >= this.bookmarkAt) {
+      this.bookmarkAt = this.nextBookmarkAt();
+      this.bookmark();
+    }
+  }
+
+  private nextBookmarkAt(): number {
+    const { limits, random, ticker } = this.options;
+    return ticker.now() + limits.bookmarkMs * (0.75 + random() / 4);
+  }
+
+  private write(frame: Buffer): void {
+    if (this.inFlight++ === 0) this.progressAt = this.options.ticker.now();
+    this.send(frame, this.written);
+  }
+
+  private readonly written = (): void => {
+    this.inFlight--;
+    this.progressAt = this.options.ticker.now();
+    if (!this.source.hasInitial) this.reportStarted();
+    if (!this.ended) this.wake();
+  };
+
+  private reportStarted(): void {
+    if (this.started) return;
+    this.started = true;
+    this.options.onStarted();
   }
 
   /** A version from before restarts is fresh at once: each kill leaves a gap, and only so many fit into what a start replays. */
@@ -141,8 +168,7 @@ class Pump {
     if (this.ended) return;
     this.ended = true;
     this.leave();
-    for (const timer of this.timers) clearTimeout(timer);
-    clearTimeout(this.stall);
+    this.reportStarted();
     this.done(error);
   }
 }

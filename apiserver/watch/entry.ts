@@ -1,7 +1,7 @@
 import { decodeMessage } from '../../api/codec/message.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import { metadataBytes } from './stamp-resource-version.ts';
+import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
 
 /** One version of one object as it is served: encoded, with its resourceVersion. Never changed; a new version is a new entry. */
 export interface Entry {
@@ -11,6 +11,11 @@ export interface Entry {
   readonly revision: number;
   labels?: Readonly<Record<string, string>>;
   fields?: Readonly<Record<string, string>>;
+}
+
+/** A stored object as it is served. */
+export function makeEntry(key: string, bytes: Uint8Array, revision: number): Entry {
+  return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
 }
 
 const noLabels: Readonly<Record<string, string>> = {};

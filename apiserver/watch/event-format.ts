@@ -7,7 +7,9 @@ export interface EventFormat {
   /** Streams with the same id share what was encoded for one of them. */
   readonly id: string;
   readonly field: 2 | 3;
-  /** The object as it stands in an event. `first` marks the first event of a stream, which is never shared. */
+  /** Whether a stream's first event holds more than the same event of another stream would: then that one is not shared. */
+  readonly hasHeading: boolean;
+  /** The object as it stands in an event; `first` marks the first event of a stream. */
   encode(entry: Entry, first: boolean): Uint8Array;
   bookmark(metadata: BookmarkMetadata): Uint8Array;
 }
@@ -28,6 +30,7 @@ export function protobufEvents(message: string): EventFormat {
   return {
     id: 'protobuf',
     field: 2,
+    hasHeading: false,
     encode: (entry) => entry.bytes,
     bookmark: (metadata) => encodeMessage(message, { metadata }),
   };

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Storage, StorageEvent } from '../storage/storage.ts';
+import type { Storage, StorageEvent, StoredPage } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { KindCache } from './kind-cache.ts';
 
@@ -18,6 +18,8 @@ export interface FeedOptions {
  */
 const REPLAY_REVISIONS = 100_000;
 const RETRY_MS = 1_000;
+/** How many objects are read from the store at a time: a list of all would stand beside the cache that is made of it. */
+const PAGE_ITEMS = 500;
 /** The key of the record that marks every start in the log. */
 const START_KEY = 'server/start';
 
@@ -81,10 +83,19 @@ async function loadCaches({ storage, caches }: FeedOptions, revision: number | u
   const from = revision ?? (await storage.list('', { limit: 1 })).revision;
   for (const [plural, cache] of caches) {
     const at = revision !== undefined && cache.kind.durability === 'synced' ? { revision } : {};
-    const page = await storage.list(`${plural}/`, at);
-    cache.reset(page.items, page.revision);
+    await cache.load(pagesOf(storage, `${plural}/`, at));
   }
   return from;
+}
+
+/** All pages of a list at one revision (for relaxed kinds at the present, as they have no other). */
+async function* pagesOf(storage: Storage, prefix: string, at: { readonly revision?: number }): AsyncGenerator<StoredPage> {
+  let page = await storage.list(prefix, { ...at, limit: PAGE_ITEMS });
+  yield page;
+  while (page.more) {
+    page = await storage.list(prefix, { revision: page.revision, limit: PAGE_ITEMS, after: page.items.at(-1)!.key });
+    yield page;
+  }
 }
 
 /** A synced write whose event comes behind everything that the log replays; so the end of the replay is known. */

@@ -43,7 +43,7 @@ function watch(cache: KindCache, revision: number | undefined, request = {}): Wa
 function read(source: WatchSource): string[] {
   const seen: string[] = [];
   for (let chunk = source.next(); chunk; chunk = source.next()) {
-    const { events = [] } = decodeMessage<ConfigMapWatchResponse>('berth.core.v1.ConfigMapWatchResponse', chunk);
+    const { events = [] } = decodeMessage<ConfigMapWatchResponse>('berth.core.v1.ConfigMapWatchResponse', chunk.subarray(5));
     for (const { type, object } of events) seen.push(`${type} ${object?.metadata?.name}@${object?.metadata?.resourceVersion}`);
   }
   return seen;

@@ -1,9 +1,9 @@
 import type { Kind } from '../../api/kinds/kind.ts';
-import type { StorageEvent, StoredObject } from '../storage/storage.ts';
-import { type Entry, EntryDecoder } from './entry.ts';
+import type { StorageEvent, StoredObject, StoredPage } from '../storage/storage.ts';
+import { type Entry, EntryDecoder, makeEntry } from './entry.ts';
+import { EntryTable } from './entry-table.ts';
 import { type CacheEvent, defaultRingBounds, EventRing, type RingBounds } from './event-ring.ts';
-import { SortedKeys } from './sorted-keys.ts';
-import { stampResourceVersion } from './stamp-resource-version.ts';
+import { SharedFrames } from './shared-frames.ts';
 import { systemWaveClock, Wave, type WaveClock } from './wave.ts';
 
 export interface KindCacheOptions {
@@ -31,11 +31,11 @@ export class KindCache {
   readonly decoder: EntryDecoder;
   readonly ring: EventRing;
   readonly wave: Wave;
+  readonly frames = new SharedFrames();
   private readonly clock: WaveClock;
-  private readonly entries = new Map<string, Entry>();
-  private readonly keys = new SortedKeys();
   private readonly observers = new Set<CacheObserver>();
   private readonly waiters = new Set<Waiter>();
+  private table = new EntryTable();
   private at = 0;
 
   constructor(kind: Kind, options: KindCacheOptions = {}) {
@@ -51,7 +51,12 @@ export class KindCache {
   }
 
   get size(): number {
-    return this.entries.size;
+    return this.table.size;
+  }
+
+  /** Bytes of the present objects. */
+  get bytes(): number {
+    return this.table.bytes;
   }
 
   now(): number {
@@ -59,12 +64,12 @@ export class KindCache {
   }
 
   get(key: string): Entry | undefined {
-    return this.entries.get(key);
+    return this.table.get(key);
   }
 
   /** The objects with a key prefix, behind `after`, in key order: a snapshot that later changes do not touch. */
-  range(prefix: string, after?: string): Entry[] {
-    return this.keys.range(prefix, after).map((key) => this.entries.get(key)!);
+  range(prefix: string, after?: string): readonly Entry[] {
+    return this.table.range(prefix, after);
   }
 
   /** The last revision that changed this kind, as far as the ring reaches. */
@@ -74,11 +79,31 @@ export class KindCache {
 
   /** Starts afresh from a list; watches from before it are expired. */
   reset(items: readonly StoredObject[], revision: number): void {
-    this.entries.clear();
-    this.keys.clear();
-    for (const { key, bytes, revision: version } of items) this.set(key, bytes, version);
+    const next = new EntryTable();
+    next.fill(items);
+    this.replace(next, revision);
+  }
+
+  /**
+   * Starts afresh from the pages of a list, so that no more than one of them is held besides what is kept; readers see the old state until all
+   * are there. Gives the revision that the pages show.
+   */
+  async load(pages: AsyncIterable<StoredPage>): Promise<number> {
+    const next = new EntryTable();
+    let revision = 0;
+    for await (const page of pages) {
+      next.fill(page.items);
+      revision = page.revision;
+    }
+    this.replace(next, revision);
+    return revision;
+  }
+
+  private replace(next: EntryTable, revision: number): void {
+    this.table = next;
+    this.frames.clear();
     this.ring.reset(revision);
-    for (const observer of this.observers) observer.reset(this.entries.values());
+    for (const observer of this.observers) observer.reset(this.table.values());
     this.at = 0;
     this.advance(revision);
     this.wave.request();
@@ -87,15 +112,15 @@ export class KindCache {
   /** Applies one change. What the cache already shows is ignored. */
   apply(change: StorageEvent): void {
     if (change.revision <= this.at) return;
-    const previous = this.entries.get(change.key);
+    const previous = this.table.get(change.key);
     let event: CacheEvent;
     const atMs = this.clock.now();
     if (change.type === 'put') {
-      const entry = this.set(change.key, change.bytes, change.revision);
+      const entry = makeEntry(change.key, change.bytes, change.revision);
+      this.table.set(entry);
       event = { type: previous ? 'MODIFIED' : 'ADDED', revision: change.revision, entry, previous, atMs };
     } else {
-      this.entries.delete(change.key);
-      this.keys.delete(change.key);
+      this.table.delete(change.key);
       const entry = makeEntry(change.key, change.bytes, change.revision);
       event = { type: 'DELETED', revision: change.revision, entry, previous, atMs };
     }
@@ -113,7 +138,7 @@ export class KindCache {
 
   /** Observes from now on, after a `reset` with the present entries. */
   observe(observer: CacheObserver): () => void {
-    observer.reset(this.entries.values());
+    observer.reset(this.table.values());
     this.observers.add(observer);
     return () => this.observers.delete(observer);
   }
@@ -134,15 +159,4 @@ export class KindCache {
       this.waiters.add(waiter);
     });
   }
-
-  private set(key: string, bytes: Uint8Array, revision: number): Entry {
-    const entry = makeEntry(key, bytes, revision);
-    if (!this.entries.has(key)) this.keys.add(key);
-    this.entries.set(key, entry);
-    return entry;
-  }
-}
-
-function makeEntry(key: string, bytes: Uint8Array, revision: number): Entry {
-  return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
 }

@@ -1,10 +1,11 @@
 import { type ApiError, expired } from '../../api/errors/index.ts';
 import type { Entry } from './entry.ts';
-import { encodeChunk, type WireEvent } from './event-chunk.ts';
 import { bookmarkMetadata, type EventFormat } from './event-format.ts';
+import { encodeFrame, type WireEvent } from './event-frame.ts';
 import type { CacheEvent } from './event-ring.ts';
 import type { KindCache } from './kind-cache.ts';
 import { type Selection, visibleType } from './selection.ts';
+import type { Frame } from './shared-frames.ts';
 import { stampResourceVersion } from './stamp-resource-version.ts';
 
 export interface WatchStart {
@@ -16,19 +17,14 @@ export interface WatchStart {
   readonly initialBookmark: boolean;
 }
 
-/** Enough to amortise a message, small beside any receive limit (an object has at most 1 MiB). */
-const CHUNK_BYTES = 256 * 1024;
+/**
+ * Enough to amortise a message, and small beside any receive limit (an object has at most 1 MiB). It is also what a watcher that reads slowly can
+ * hold, as often as messages are on their way to it.
+ */
+const FRAME_BYTES = 64 * 1024;
 /** A bound on the work between two turns of the event loop when few events match. */
 const SCAN_EVENTS = 2_000;
-const SHARED_CHUNKS = 64;
 
-interface SharedChunk {
-  readonly bytes: Buffer | undefined;
-  readonly next: number;
-}
-
-/** Chunks that several watchers at the same place want; one of each cache. */
-const sharedChunks = new WeakMap<KindCache, Map<string, SharedChunk>>();
 /** The state that a watcher is told of when an object leaves its selection: the old one, with the new version. */
 const leaving = new WeakMap<CacheEvent, Entry>();
 
@@ -40,7 +36,8 @@ export class WatchSource {
   private readonly cache: KindCache;
   private readonly selection: Selection;
   private readonly format: EventFormat;
-  private initial: Entry[] | undefined;
+  private readonly id: string;
+  private initial: readonly Entry[] | undefined;
   private initialAt = 0;
   private endInitial: number | undefined;
   private sequence: number;
@@ -51,6 +48,7 @@ export class WatchSource {
     this.cache = cache;
     this.selection = selection;
     this.format = format;
+    this.id = `${format.id}\0${selection.id}`;
     const from = start.initialEvents || start.revision === undefined ? cache.revision : start.revision;
     const sequence = from > cache.revision ? undefined : cache.ring.sequenceAfter(from);
     if (sequence === undefined) throw tooOld(cache);
@@ -69,7 +67,12 @@ export class WatchSource {
     return this.sequence < this.cache.ring.firstSequence;
   }
 
-  /** The next response; undefined when nothing is left for this watcher at the moment. Throws OUT_OF_RANGE when it fell behind. */
+  /** Whether the objects that were there at the beginning are still to come. */
+  get hasInitial(): boolean {
+    return this.initial !== undefined;
+  }
+
+  /** The next response, framed; undefined when nothing is left for this watcher at the moment. Throws OUT_OF_RANGE when it fell behind. */
   next(): Buffer | undefined {
     while (this.pending) {
       const bytes = this.initial ? this.nextInitial() : this.endInitial !== undefined ? this.nextEnd() : this.nextEvents();
@@ -90,7 +93,7 @@ export class WatchSource {
     const events: WireEvent[] = [];
     let size = 0;
     const entries = this.initial ?? [];
-    while (this.initialAt < entries.length && size < CHUNK_BYTES) {
+    while (this.initialAt < entries.length && size < FRAME_BYTES) {
       const entry = entries[this.initialAt++]!;
       if (!this.selection.matches(entry)) continue;
       const bytes = this.format.encode(entry, this.first && events.length === 0);
@@ -98,7 +101,7 @@ export class WatchSource {
       size += bytes.length;
     }
     if (this.initialAt >= entries.length) this.initial = undefined;
-    return events.length > 0 ? encodeChunk(events) : undefined;
+    return events.length > 0 ? encodeFrame(events) : undefined;
   }
 
   private nextEnd(): Buffer {
@@ -109,30 +112,21 @@ export class WatchSource {
 
   private nextEvents(): Buffer | undefined {
     if (this.lost) throw tooOld(this.cache);
-    const chunk = this.first ? this.readRing() : this.shared();
-    this.sequence = chunk.next;
-    return chunk.bytes;
+    const frame =
+      this.first && this.format.hasHeading
+        ? this.readRing()
+        : this.cache.frames.get(this.id, this.sequence, this.cache.ring.endSequence, () => this.readRing());
+    this.sequence = frame.next;
+    return frame.bytes;
   }
 
-  private shared(): SharedChunk {
-    const chunks = sharedChunks.get(this.cache) ?? new Map<string, SharedChunk>();
-    sharedChunks.set(this.cache, chunks);
-    const id = `${this.sequence}\0${this.cache.ring.endSequence}\0${this.format.id}\0${this.selection.id}`;
-    const known = chunks.get(id);
-    if (known) return known;
-    const chunk = this.readRing();
-    chunks.set(id, chunk);
-    if (chunks.size > SHARED_CHUNKS) chunks.delete(chunks.keys().next().value!);
-    return chunk;
-  }
-
-  private readRing(): SharedChunk {
+  private readRing(): Frame {
     const { ring } = this.cache;
     const events: WireEvent[] = [];
     let size = 0;
     let next = this.sequence;
     const end = Math.min(ring.endSequence, next + SCAN_EVENTS);
-    for (; next < end && size < CHUNK_BYTES; next++) {
+    for (; next < end && size < FRAME_BYTES; next++) {
       const event = ring.at(next)!;
       const type = visibleType(this.selection, event);
       if (!type) continue;
@@ -141,12 +135,12 @@ export class WatchSource {
       events.push({ type, field: this.format.field, bytes });
       size += bytes.length;
     }
-    return { bytes: events.length > 0 ? encodeChunk(events) : undefined, next };
+    return { bytes: events.length > 0 ? encodeFrame(events) : undefined, next, full: next < ring.endSequence };
   }
 
   private encodeBookmark(revision: number, endsInitialEvents: boolean): Buffer {
     const bytes = this.format.bookmark(bookmarkMetadata(revision, endsInitialEvents));
-    return encodeChunk([{ type: 'BOOKMARK', field: this.format.field, bytes }]);
+    return encodeFrame([{ type: 'BOOKMARK', field: this.format.field, bytes }]);
   }
 }
 

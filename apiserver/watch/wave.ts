@@ -7,9 +7,16 @@ export interface WaveClock {
 
 export const systemWaveClock: WaveClock = { now: () => performance.now(), setTimeout, setImmediate };
 
-/** With few watchers an event leaves at once; with many, events gather for a moment, because a message costs more than an event. */
-const GAP_MS_PER_WATCHER = 0.05;
-const MAX_GAP_MS = 10;
+/**
+ * Waves take at most about a quarter of the time: a wave's writes leave, encrypted, after it, which costs as much again or more, and three times
+ * all that passes until the next. So a few watchers hear of an event at once; with many watchers events gather, because a message costs
+ * more than an event.
+ */
+const GAP_PER_COST = 6;
+/** A wave that gathers for longer is late and saves little more. */
+const MAX_GAP_MS = 12;
+/** How much the newest wave counts in the mean of the last ones: one that was held up must not slow the next. */
+const NEWEST_SHARE = 0.25;
 
 /**
  * Wakes the watchers of one kind together: all that happened since the last wave is one batch, encoded once and shared. A wave never
@@ -20,6 +27,7 @@ export class Wave {
   private readonly wakes = new Set<() => void>();
   private scheduled = false;
   private lastAt = Number.NEGATIVE_INFINITY;
+  private costMs = 0;
 
   constructor(clock: WaveClock) {
     this.clock = clock;
@@ -38,15 +46,16 @@ export class Wave {
   request(): void {
     if (this.scheduled || this.wakes.size === 0) return;
     this.scheduled = true;
-    const gap = Math.min(this.wakes.size * GAP_MS_PER_WATCHER, MAX_GAP_MS);
-    const wait = this.lastAt + gap - this.clock.now();
+    const wait = this.lastAt + Math.min(this.costMs * GAP_PER_COST, MAX_GAP_MS) - this.clock.now();
     if (wait >= 1) this.clock.setTimeout(() => this.run(), wait);
     else this.clock.setImmediate(() => this.run());
   }
 
   private run(): void {
     this.scheduled = false;
-    this.lastAt = this.clock.now();
+    const startedAt = this.clock.now();
     for (const wake of [...this.wakes]) wake();
+    this.lastAt = this.clock.now();
+    this.costMs += (this.lastAt - startedAt - this.costMs) * NEWEST_SHARE;
   }
 }

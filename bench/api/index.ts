@@ -1,4 +1,5 @@
 import type { Figure } from '../figure.ts';
+import { benchFanOut } from './fan-out.ts';
 import { benchThroughput } from './throughput.ts';
 
 type Bench = (say: (text: string) => void) => Promise<Figure[]>;
@@ -6,6 +7,7 @@ type Bench = (say: (text: string) => void) => Promise<Figure[]>;
 /** The parts in the order in which they run; each starts a server of its own and returns its figures with the bounds they must keep. */
 const parts: Readonly<Record<string, Bench>> = {
   throughput: benchThroughput,
+  'fan-out': benchFanOut,
 };
 
 /** `npm run bench -- api [PART...]`: what the API server carries, with server and load as processes of their own; all parts unless some are named. */

@@ -11,6 +11,9 @@ export interface WireEvent {
   readonly bytes: Uint8Array;
 }
 
+/** What gRPC puts in front of a message: whether it is compressed (never), and its length in four bytes. */
+export const FRAME_HEADER_BYTES = 5;
+
 const EVENTS = 1;
 const TYPE = 1;
 
@@ -25,12 +28,16 @@ function eventSize(event: WireEvent): number {
   return fieldSize(types[event.type].length) + fieldSize(event.bytes.length);
 }
 
-/** A whole watch response of any kind, assembled from encoded objects with one copy and no decoding. */
-export function encodeChunk(events: readonly WireEvent[]): Buffer {
+/**
+ * A whole watch response of any kind as it goes out: the gRPC frame with its header, assembled from encoded objects with one copy and no
+ * decoding, in a buffer of its own, so that any number of streams can send the same bytes.
+ */
+export function encodeFrame(events: readonly WireEvent[]): Buffer {
   let size = 0;
   for (const event of events) size += fieldSize(eventSize(event));
-  const out = Buffer.allocUnsafeSlow(size);
-  let at = 0;
+  const out = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES + size);
+  out[0] = 0;
+  let at = out.writeUInt32BE(size, 1);
   for (const event of events) {
     const type = types[event.type];
     at = writeFieldHeader(out, at, EVENTS, eventSize(event));

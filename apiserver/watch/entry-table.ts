@@ -1,0 +1,58 @@
+import type { StoredObject } from '../storage/storage.ts';
+import { type Entry, makeEntry } from './entry.ts';
+import { SortedKeys } from './sorted-keys.ts';
+
+/** The present objects of one kind by key and in the order of their keys, and how many bytes they are. */
+export class EntryTable {
+  private readonly entries = new Map<string, Entry>();
+  private readonly keys = new SortedKeys();
+  private held = 0;
+  /** The last range that began at its prefix: many who come at once ask for the same. */
+  private last: { readonly prefix: string; readonly entries: WeakRef<readonly Entry[]> } | undefined;
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  get bytes(): number {
+    return this.held;
+  }
+
+  get(key: string): Entry | undefined {
+    return this.entries.get(key);
+  }
+
+  values(): Iterable<Entry> {
+    return this.entries.values();
+  }
+
+  /** Those with a key prefix, behind `after`, in key order: a copy that later changes do not touch, shared by those who ask before the next. */
+  range(prefix: string, after?: string): readonly Entry[] {
+    const known = after === undefined && this.last?.prefix === prefix ? this.last.entries.deref() : undefined;
+    if (known) return known;
+    const entries = this.keys.range(prefix, after).map((key) => this.entries.get(key)!);
+    if (after === undefined) this.last = { prefix, entries: new WeakRef(entries) };
+    return entries;
+  }
+
+  set(entry: Entry): void {
+    const previous = this.entries.get(entry.key);
+    if (!previous) this.keys.add(entry.key);
+    this.held += entry.bytes.length - (previous?.bytes.length ?? 0);
+    this.entries.set(entry.key, entry);
+    this.last = undefined;
+  }
+
+  delete(key: string): void {
+    const previous = this.entries.get(key);
+    if (!previous) return;
+    this.held -= previous.bytes.length;
+    this.entries.delete(key);
+    this.last = undefined;
+    this.keys.delete(key);
+  }
+
+  fill(items: readonly StoredObject[]): void {
+    for (const { key, bytes, revision } of items) this.set(makeEntry(key, bytes, revision));
+  }
+}

@@ -1,0 +1,43 @@
+import type { WaveClock } from './wave.ts';
+
+/**
+ * One timer for all watchers, instead of some for each of them: calls each of them now and then, so that they look at the clock. Runs only while
+ * there is somebody to call.
+ */
+export class Ticker {
+  private readonly clock: WaveClock;
+  private readonly everyMs: number;
+  private readonly ticks = new Set<(now: number) => void>();
+  private running = false;
+
+  constructor(clock: WaveClock, everyMs: number) {
+    this.clock = clock;
+    this.everyMs = everyMs;
+  }
+
+  now(): number {
+    return this.clock.now();
+  }
+
+  /** Calls `tick` until the returned function is called. `tick` must not throw. */
+  add(tick: (now: number) => void): () => void {
+    this.ticks.add(tick);
+    this.schedule();
+    return () => this.ticks.delete(tick);
+  }
+
+  get size(): number {
+    return this.ticks.size;
+  }
+
+  private schedule(): void {
+    if (this.running || this.ticks.size === 0) return;
+    this.running = true;
+    this.clock.setTimeout(() => {
+      this.running = false;
+      const now = this.clock.now();
+      for (const tick of [...this.ticks]) tick(now);
+      this.schedule();
+    }, this.everyMs);
+  }
+}

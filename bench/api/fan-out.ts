@@ -1,0 +1,120 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BenchServer, startServer } from '../berth.ts';
+import { atLeast, atMost, type Figure, note } from '../figure.ts';
+import { cpuSeconds } from '../process-costs.ts';
+import type { LeanTarget } from './lean-connection.ts';
+import { PodWriter } from './pod-writer.ts';
+import { CountingWatchers, openStalled, TimingWatchers } from './watchers.ts';
+
+type Say = (text: string) => void;
+
+const RATE = 1_000;
+const MEASURED = 10_000;
+const WARM_UP = 3_000;
+const BURST_WARM_UP = 4_000;
+const BURST = 20_000;
+/** What is late arrives within this, or is missing. */
+const PATIENCE_MS = 20_000;
+
+/**
+ * How changes reach many watchers, each on a connection of its own with TLS: events in a second while pods are created as fast as they go, and
+ * how long after its acknowledgement a write reaches the watchers at 1,000 writes a second, on one clock, as writer and watchers are one process.
+ */
+export async function benchFanOut(say: Say): Promise<Figure[]> {
+  return [
+    ...(await eventsPerSecond(say)),
+    ...(await lateness(say, { watchers: 100, stalled: 0, boundMs: 25 })),
+    ...(await lateness(say, { watchers: 10, stalled: 0, boundMs: 5 })),
+    ...(await lateness(say, { watchers: 10, stalled: 5, boundMs: undefined })),
+  ];
+}
+
+async function withServer<T>(task: (server: BenchServer, target: LeanTarget, version: string) => Promise<T>): Promise<T> {
+  const server = await startServer('--no-scheduler', '--no-controllers');
+  try {
+    const { address, ca } = server.admin as { address: string; ca: string };
+    const { metadata } = await server.client.pods.list({ namespace: 'default' });
+    return await task(server, { address, ca, token: server.token }, metadata.resourceVersion ?? '');
+  } finally {
+    await server.stop();
+  }
+}
+
+function eventsPerSecond(say: Say): Promise<Figure[]> {
+  return withServer(async ({ server }, target, version) => {
+    const watchers = new CountingWatchers();
+    await watchers.open(target, 100, version);
+    const writer = await PodWriter.open(target, BURST + BURST_WARM_UP);
+    await writer.flatOut(64, BURST_WARM_UP);
+    await until(() => watchers.events === BURST_WARM_UP * 100, 'the first events');
+    const { events, bytes, messages } = watchers;
+    const [begin, cpu, own] = [performance.now(), cpuSeconds([server.pid!]), cpuSeconds([process.pid])];
+    await writer.flatOut(64, BURST);
+    await until(() => watchers.events === (BURST_WARM_UP + BURST) * 100, 'all events');
+    const seconds = (performance.now() - begin) / 1000;
+    const spent = cpuSeconds([server.pid!]) - cpu;
+    const delivered = watchers.events - events;
+    say(
+      `${delivered} events in ${(watchers.messages - messages).toFixed(0)} messages and ${seconds.toFixed(1)} s, ${((watchers.bytes - bytes) / 1e6 / seconds).toFixed(0)} MB/s; processor: server ${(spent / seconds).toFixed(2)}, load ${((cpuSeconds([process.pid]) - own) / seconds).toFixed(2)}`,
+    );
+    watchers.close();
+    writer.close();
+    return [
+      atLeast('events to 100 watchers', delivered / seconds, '1/s', 200_000),
+      note('events in a message', delivered / (watchers.messages - messages), 'events'),
+      note("server's processor for an event, its share of the write included", (spent / delivered) * 1e6, 'microseconds'),
+    ];
+  });
+}
+
+interface Lateness {
+  readonly watchers: number;
+  /** Watchers besides, that do not read. */
+  readonly stalled: number;
+  readonly boundMs: number | undefined;
+}
+
+function lateness(say: Say, { watchers, stalled, boundMs }: Lateness): Promise<Figure[]> {
+  return withServer(async ({ server }, target, version) => {
+    const count = WARM_UP + MEASURED;
+    const timing = new TimingWatchers(watchers, count);
+    await timing.open(target, version);
+    const closeStalled = await openStalled(target, stalled, version);
+    const writer = await PodWriter.open(target, count);
+    await writer.steadily(RATE, WARM_UP);
+    const cpu = cpuSeconds([server.pid!]);
+    await writer.steadily(RATE, MEASURED);
+    await until(() => timing.events === count * watchers, 'all events');
+    const load = (cpuSeconds([server.pid!]) - cpu) / (MEASURED / RATE);
+    const late = latenesses(timing, writer);
+    const at = (share: number): number => late[Math.floor(late.length * share)]!;
+    const name = `${watchers} watchers${stalled > 0 ? ` beside ${stalled} that do not read` : ''}`;
+    say(
+      `${name}: p50 ${at(0.5).toFixed(2)}, p90 ${at(0.9).toFixed(2)}, p99 ${at(0.99).toFixed(2)}, p99.9 ${at(0.999).toFixed(2)} ms; the server's processor ${load.toFixed(2)}`,
+    );
+    timing.close();
+    closeStalled();
+    writer.close();
+    const title = `${RATE} writes/s reach ${name}, 99 % within`;
+    return [boundMs === undefined ? note(title, at(0.99), 'ms') : atMost(title, at(0.99), 'ms', boundMs)];
+  });
+}
+
+/** Every measured pod at every watcher: how long after its acknowledgement it came (less than nothing: before it), in order. */
+function latenesses({ arrivals }: TimingWatchers, { acknowledgedAt }: PodWriter): Float64Array {
+  const late = new Float64Array(arrivals.length * MEASURED);
+  let next = 0;
+  for (const each of arrivals) {
+    for (let number = WARM_UP; number < WARM_UP + MEASURED; number++) late[next++] = each[number]! - acknowledgedAt[number]!;
+  }
+  return late.sort();
+}
+
+async function until(isDone: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!isDone()) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come within ${PATIENCE_MS / 1000} s`);
+    await delay(2);
+  }
+}

@@ -1,0 +1,87 @@
+import { performance } from 'node:perf_hooks';
+import { encodeMessage } from '../../api/codec/message.ts';
+import { LeanConnection, type LeanTarget } from './lean-connection.ts';
+import { typicalPod } from './typical-pod.ts';
+
+const CREATE = '/berth.core.v1.Pods/Create';
+const PREFIX = 'pod-';
+const DIGITS = 8;
+
+/** The number in the name of a pod that a writer made. */
+export function numberOf(name: string): number {
+  return Number(name.slice(PREFIX.length));
+}
+
+/** Creates typical pods, numbered from `first`, over one connection, and notes when each was acknowledged. */
+export class PodWriter {
+  /** By number: when the answer was there, on this process's clock. */
+  readonly acknowledgedAt: Float64Array;
+  private readonly connection: LeanConnection;
+  private readonly template: Buffer;
+  private readonly nameAt: number;
+  private next = 0;
+  private failed = 0;
+
+  private constructor(connection: LeanConnection, most: number) {
+    this.connection = connection;
+    this.acknowledgedAt = new Float64Array(most);
+    const name = `${PREFIX}${'0'.repeat(DIGITS)}`;
+    const pod = typicalPod();
+    const object = { ...pod, metadata: { ...pod.metadata, generateName: undefined, name } };
+    this.template = encodeMessage('berth.core.v1.PodWriteRequest', { object });
+    this.nameAt = this.template.indexOf(name) + PREFIX.length;
+  }
+
+  /** For at most so many pods. */
+  static async open(target: LeanTarget, most: number): Promise<PodWriter> {
+    return new PodWriter(await LeanConnection.open(target), most);
+  }
+
+  /** How many were written. */
+  get count(): number {
+    return this.next;
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+
+  /** `rate` in a second, evenly, whatever the answers take. Resolves when all are acknowledged. */
+  async steadily(rate: number, count: number): Promise<void> {
+    const begin = performance.now();
+    const answers: Promise<void>[] = [];
+    while (answers.length < count) {
+      const due = Math.min(count, Math.floor(((performance.now() - begin) / 1000) * rate));
+      while (answers.length < due) answers.push(this.write());
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(answers);
+    this.check();
+  }
+
+  /** As fast as they go, so many at once. */
+  async flatOut(atOnce: number, count: number): Promise<void> {
+    const end = this.next + count;
+    const worker = async (): Promise<void> => {
+      while (this.next < end) await this.write();
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    this.check();
+  }
+
+  private async write(): Promise<void> {
+    const number = this.next++;
+    const request = Buffer.from(this.template);
+    request.write(String(number).padStart(DIGITS, '0'), this.nameAt, 'latin1');
+    try {
+      await this.connection.unary(CREATE, request);
+      this.acknowledgedAt[number] = performance.now();
+    } catch {
+      this.failed++;
+    }
+  }
+
+  private check(): void {
+    if (this.failed > 0) throw new Error(`${this.failed} of ${this.next} pods were not created`);
+  }
+}
