@@ -92,6 +92,81 @@ test('watchers with the same selection share one encoded response', () => {
   expect(other.next()).not.toBe(chunk);
 });
 
+test('many that come back from the same version share one encoded response, from their first on', () => {
+  const { cache, put } = harness();
+  for (let revision = 1; revision < 50; revision++) put(`a${revision}`, revision);
+  cache.advance(49);
+  const frames = new Set(Array.from({ length: 100 }, () => watch(cache, 10).next()));
+  expect(frames.size).toBe(1);
+});
+
+test('those that begin with the present share what they have to read', () => {
+  const { cache, put } = harness();
+  put('a', 1);
+  const before = cache.range('configmaps/');
+  expect(cache.range('configmaps/')).toBe(before);
+  put('b', 2);
+  expect(before).toHaveLength(1);
+  expect(cache.range('configmaps/')).toHaveLength(2);
+});
+
+test('a watcher that is far behind gets frames of a bounded size, each shared with others at its place', () => {
+  const { cache, put } = harness();
+  for (let revision = 1; revision < 200; revision++) put('a', revision, { x: 'y'.repeat(3_000) });
+  cache.advance(199);
+  const [one, two] = [watch(cache, 0), watch(cache, 0)];
+  const sizes: number[] = [];
+  for (let frame = one.next(); frame; frame = one.next()) {
+    sizes.push(frame.length);
+    expect(two.next()).toBe(frame);
+  }
+  expect(Math.max(...sizes)).toBeLessThan(70_000);
+  expect(sizes.length).toBeGreaterThan(8);
+});
+
+test('a frame that ended where the ring ended is made anew once more has come', () => {
+  const { cache, put } = harness();
+  put('a', 1);
+  cache.advance(1);
+  const [early, late] = [watch(cache, 0), watch(cache, 0)];
+  expect(read(early)).toEqual(['ADDED a@1']);
+  put('a', 2);
+  cache.advance(2);
+  expect(read(late)).toEqual(['ADDED a@1', 'MODIFIED a@2']);
+  expect(read(early)).toEqual(['MODIFIED a@2']);
+});
+
+test('the ring counts what stands around objects, and what a deletion held, against its bytes', () => {
+  const { cache, put, remove } = harness({ maxBytes: 10_000 });
+  for (let revision = 1; revision <= 20; revision++) put('small', revision);
+  const puts = cache.ring.endSequence - cache.ring.firstSequence;
+  expect(puts).toBeGreaterThan(8);
+  expect(puts).toBeLessThan(13);
+  const big = { x: 'y'.repeat(4_500) };
+  put('big', 21, big);
+  remove('big', 22, big);
+  expect(cache.ring.endSequence - cache.ring.firstSequence).toBe(0);
+});
+
+test('a cache is filled from the pages of a list, and shows the old state until all are there', async () => {
+  const { cache, put } = harness();
+  put('old', 1);
+  cache.advance(1);
+  const item = (name: string, revision: number) => change('put', name, revision, {});
+  async function* pages() {
+    yield { items: [item('a', 3)], revision: 7, more: true };
+    expect(cache.get('configmaps/default/old')).toBeDefined();
+    yield { items: [item('b', 5)], revision: 7, more: false };
+  }
+  expect(await cache.load(pages())).toBe(7);
+  expect(cache.range('configmaps/').map(({ key, revision }) => `${key}@${revision}`)).toEqual([
+    'configmaps/default/a@3',
+    'configmaps/default/b@5',
+  ]);
+  expect(cache.revision).toBe(7);
+  expect(cache.bytes).toBe(cache.get('configmaps/default/a')!.bytes.length * 2);
+});
+
 test('the ring forgets by age and by count, and says from where it knows', () => {
   const { cache, put, tick } = harness({ maxAgeMs: 100, maxEvents: 3 });
   put('a', 1);

@@ -96,6 +96,23 @@ test('a watch ends normally after timeoutSeconds', async () => {
   for await (const _ of server.client.pods.watch(scope, { signal: new AbortController().signal }));
 });
 
+test('streams end normally at ages that differ, so that not all watchers come back together', async () => {
+  const aging = await startServer({ watchLimits: { maxAgeMs: 2_000 } });
+  const { metadata } = await aging.client.pods.list({ namespace: 'default' });
+  const begun = performance.now();
+  const ages = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const scope = { namespace: 'default', resourceVersion: metadata.resourceVersion };
+      for await (const _ of aging.client.pods.watch(scope, { signal: new AbortController().signal }));
+      return performance.now() - begun;
+    }),
+  );
+  expect(Math.min(...ages)).toBeGreaterThan(1_400);
+  expect(new Set(ages.map((age) => Math.round(age / 250))).size).toBeGreaterThan(1);
+  await aging.stop();
+  await aging.remove();
+});
+
 test('a version whose changes are no longer kept is expired, and so is one of another store', async () => {
   const small = await startServer({ ring: { maxEvents: 2 } });
   const first = await small.client.pods.create(pod('a'));

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { Ticker } from './ticker.ts';
+import { Wave } from './wave.ts';
+
+/** A clock that runs what is due when it is moved. */
+function fakeClock() {
+  let now = 0;
+  let due: { at: number; run: () => void }[] = [];
+  const later = (run: () => void, ms: number): { unref(): void } => {
+    due.push({ at: now + ms, run });
+    return { unref: () => {} };
+  };
+  const advance = (ms: number): void => {
+    const end = now + ms;
+    for (;;) {
+      const [next] = due.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+      if (!next) break;
+      due = due.filter((each) => each !== next);
+      now = Math.max(now, next.at);
+      next.run();
+    }
+    now = end;
+  };
+  const clock = { now: () => now, setTimeout: later, setImmediate: (run: () => void) => void later(run, 0) };
+  return { clock, advance, spend: (ms: number) => (now += ms), pending: () => due.length };
+}
+
+test('a first event wakes watchers in the next turn', () => {
+  const { clock, advance } = fakeClock();
+  const wave = new Wave(clock);
+  let woken = 0;
+  wave.add(() => woken++);
+  wave.request();
+  expect(woken).toBe(0);
+  advance(0);
+  expect(woken).toBe(1);
+});
+
+/** How long events gather between the end of a wave and the next, when each wave costs so much and an event comes in every millisecond. */
+function gapBetweenWaves(costMs: number): number {
+  const { clock, advance, spend } = fakeClock();
+  const wave = new Wave(clock);
+  const [begun, ended]: [number[], number[]] = [[], []];
+  wave.add(() => {
+    begun.push(clock.now());
+    spend(costMs);
+    ended.push(clock.now());
+  });
+  while (begun.length < 30) {
+    wave.request();
+    advance(1);
+  }
+  return begun.at(-1)! - ended.at(-2)!;
+}
+
+test('waves that cost little follow each other at once', () => {
+  expect(gapBetweenWaves(0.01)).toBeLessThanOrEqual(1);
+});
+
+test('the more a wave costs the longer events gather, up to a bound', () => {
+  expect(gapBetweenWaves(1)).toBeGreaterThan(5);
+  expect(gapBetweenWaves(1)).toBeLessThan(8);
+  expect(gapBetweenWaves(500)).toBeGreaterThan(11);
+  expect(gapBetweenWaves(500)).toBeLessThan(14);
+});
+
+test('nobody is woken without watchers, and who has left is not woken', () => {
+  const { clock, advance, pending } = fakeClock();
+  const wave = new Wave(clock);
+  wave.request();
+  expect(pending()).toBe(0);
+  let woken = 0;
+  const leave = wave.add(() => woken++);
+  wave.request();
+  leave();
+  advance(20);
+  expect(woken).toBe(0);
+});
+
+test('one timer serves all that look at the clock, and none runs when there is nobody', () => {
+  const { clock, advance, pending } = fakeClock();
+  const ticker = new Ticker(clock, 100);
+  const seen: string[] = [];
+  const leave = ['a', 'b'].map((name) => ticker.add((now) => seen.push(`${name}${now}`)));
+  expect(pending()).toBe(1);
+  advance(100);
+  leave[0]!();
+  advance(100);
+  expect(seen).toEqual(['a100', 'b100', 'b200']);
+  leave[1]!();
+  advance(1_000);
+  expect(seen).toHaveLength(3);
+  expect(pending()).toBe(0);
+  ticker.add((now) => seen.push(`c${now}`));
+  advance(100);
+  expect(seen.at(-1)).toBe('c1300');
+});
