@@ -142,7 +142,7 @@ test('the ring counts what stands around objects, and what a deletion held, agai
   const puts = cache.ring.endSequence - cache.ring.firstSequence;
   expect(puts).toBeGreaterThan(8);
   expect(puts).toBeLessThan(13);
-  const big = { x: 'y'.repeat(4_500) };
+  const big = { x: 'y'.repeat(4_700) };
   put('big', 21, big);
   remove('big', 22, big);
   expect(cache.ring.endSequence - cache.ring.firstSequence).toBe(0);
