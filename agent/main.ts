@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../api/generated/types.ts';
+import type { LogLevelControl } from '../api/meta/log-level.ts';
 import { linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
@@ -29,6 +30,8 @@ export interface AgentOptions {
   readonly sandboxImage?: string | undefined;
   readonly dockerSocket?: string | undefined;
   readonly logger: Logger;
+  /** Changes how much `logger` writes. */
+  readonly logLevel?: LogLevelControl | undefined;
   /** Instead of this machine. */
   readonly ports?: AgentPorts;
   readonly clock?: Clock;
@@ -97,7 +100,8 @@ async function serve(wiring: Wiring & { readonly dataDir: string }, signal: Abor
     clock,
     logger,
   });
-  const tunnel = { client: client.tunnel, access, dialer, get: workers.get, nodeName, clock, logger };
+  const { logLevel } = wiring;
+  const tunnel = { client: client.tunnel, access, dialer, get: workers.get, nodeName, logLevel, clock, logger };
   const loops = [
     lease.run(signal),
     reporter.register(signal).then(() => reporter.run(signal)),

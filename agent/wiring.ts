@@ -1,4 +1,5 @@
 import { resourceAmounts } from '../api/kinds/pod/resources.ts';
+import type { LogLevelControl } from '../api/meta/log-level.ts';
 import { createBackoff } from '../client/backoff.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, pause } from '../client/clock.ts';
@@ -23,6 +24,7 @@ export interface Wiring {
   readonly nodeName: string;
   readonly sandboxImage?: string | undefined;
   readonly logger: Logger;
+  readonly logLevel?: LogLevelControl | undefined;
   readonly ports: AgentPorts;
   readonly nodeDir: string;
   readonly clock: Clock;

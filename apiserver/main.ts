@@ -19,6 +19,7 @@ import { runFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
 export { type CredentialFiles, issueNodeCredentials, pkiDir } from './auth/pki.ts';
+export type { ClientLimits } from './limits/client-limits.ts';
 export type { ServerInfo, ServerOptions } from './options.ts';
 
 /** What running calls get when the server stops; streams end at once. */
@@ -94,6 +95,7 @@ async function listenUntil({ options, registry, sums, pki, signal }: ListenInput
     metrics,
     limits,
     listLimits,
+    logLevel: options.logLevel,
   });
   const port = await listen(api.server, options.listen, serverCredentials(pki));
   const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;

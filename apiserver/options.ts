@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Kind } from '../api/kinds/kind.ts';
+import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ClientLimits } from './limits/client-limits.ts';
 import type { ListLimits } from './rpc/list-gate.ts';
@@ -15,6 +16,8 @@ export interface ServerOptions {
   readonly advertise?: string | undefined;
   readonly backend: 'memory' | 'lmdb';
   readonly log: Logger;
+  /** Changes how much `log` and its children write. */
+  readonly logLevel?: LogLevelControl;
   /** Called once, when the server serves. */
   readonly ready?: (info: ServerInfo) => void;
   /** Where it puts what it measures. */

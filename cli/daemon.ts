@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import type { LogLevelControl } from '../api/meta/log-level.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ConnectOptions } from '../client/index.ts';
 import type { ProcessName } from './berth-processes.ts';
 import { runGuardian } from './guardian.ts';
 import { collectWhenIdle } from './idle-collection.ts';
-import { openLogFile } from './log-file.ts';
+import { openLog } from './log.ts';
 import { serveMetrics } from './metrics/serve.ts';
 import { installation } from './paths.ts';
 
@@ -28,28 +29,24 @@ export interface Daemon {
 /** What a long-running command works with. */
 export interface DaemonContext {
   readonly logger: Logger;
+  readonly logLevel: LogLevelControl;
   readonly metrics: MetricsRegistry;
   /** Aborts when the process shall end. */
   readonly signal: AbortSignal;
 }
 
-/** Logs as JSON lines, into the bounded file that --log-file names or to standard error. */
-async function createLogger(name: string, flags: DaemonFlags): Promise<Logger> {
-  const { pino } = await import('pino');
-  const options = { name, level: flags.logLevel };
-  return flags.logFile ? pino(options, openLogFile(flags.logFile)) : pino(options, process.stderr);
-}
-
 /**
  * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An error that nobody caught is logged and ends
- * the process, so that whoever supervises it starts a clean one.
+ * the process, so that whoever supervises it starts a clean one. SIGUSR2 lets it log everything, and as usual again: also when no
+ * server can be reached that would say so.
  */
 export async function runDaemon(
   { component, instance, flags }: Daemon,
   run: (context: DaemonContext) => Promise<void>,
 ): Promise<void> {
   const dataDir = resolve(flags.dataDir);
-  const logger = await createLogger(component, flags);
+  const { logger, logLevel } = await openLog(component, flags);
+  const usualLevel = logLevel.get() === 'debug' ? 'info' : logLevel.get();
   const controller = new AbortController();
   const { signal } = controller;
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
@@ -62,6 +59,10 @@ export async function runDaemon(
       controller.abort();
     });
   }
+  process.on('SIGUSR2', () => {
+    logLevel.set(logLevel.get() === 'debug' ? usualLevel : 'debug');
+    logger.error({ level: logLevel.get(), signal: 'SIGUSR2' }, 'the log level was changed');
+  });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       logger.fatal({ err: error }, event);
@@ -74,7 +75,7 @@ export async function runDaemon(
   const metrics = new MetricsRegistry();
   const endMetrics = await serveMetrics(metrics, { component, instance, address: flags.metricsAddress, dataDir, logger });
   try {
-    await run({ logger, metrics, signal });
+    await run({ logger, logLevel, metrics, signal });
   } finally {
     endMetrics();
   }

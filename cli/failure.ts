@@ -18,5 +18,7 @@ export function describeFailure(error: unknown): string {
     const head = api.message.split(': ')[0] ?? api.message;
     return [`${head}:`, ...api.violations.map((violation) => `  ${violation.field}: ${violation.description}`)].join('\n');
   }
-  return api.message;
+  // What went wrong stands in the log of the server, under this name.
+  const { code, requestId, message } = api;
+  return code === 'INTERNAL' && requestId && !message.includes(requestId) ? `${message} (request ${requestId})` : message;
 }

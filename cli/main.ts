@@ -19,6 +19,7 @@ import { registerExec } from './commands/exec.ts';
 import { registerExplain } from './commands/explain.ts';
 import { registerGet } from './commands/get.ts';
 import { registerLabel } from './commands/label.ts';
+import { registerLogLevel } from './commands/log-level.ts';
 import { registerLogs } from './commands/logs.ts';
 import { registerPatch } from './commands/patch.ts';
 import { registerPortForward } from './commands/port-forward.ts';
@@ -67,6 +68,7 @@ export function createProgram(): Command {
     registerApiResources,
     registerExplain,
     registerConfig,
+    registerLogLevel,
     registerProto,
     registerCompletion,
     registerComplete,

@@ -1,6 +1,7 @@
 import type { Open, Pod, ServeRequest, ServeResponse } from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import type { LogLevelsClient } from './log-levels-client.ts';
 import type { ObjectsClient } from './objects-client.ts';
 import type { PodStreams } from './pod-streams.ts';
 import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
@@ -36,8 +37,8 @@ export interface PodClient extends ResourceClient<Pod>, PodStreams {
 export interface TunnelClient {
   /** Keeps the control stream of a node open until `signal` aborts or the server ends it; the caller opens it again. */
   control(nodeName: string, signal: AbortSignal): TunnelControl;
-  /** Opens the stream that the server asked for with `Open.streamId`. */
-  serve(streamId: string, signal: AbortSignal): TunnelStream;
+  /** Opens the stream that the server asked for with `Open.streamId`, for the call of `Open.requestId`. */
+  serve(streamId: string, signal: AbortSignal, requestId?: string): TunnelStream;
 }
 
 export interface TunnelControl {
@@ -85,6 +86,8 @@ export interface Client {
   resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;
   /** The generic door: any kind, as JSON, protobuf or a table. */
   readonly objects: ObjectsClient;
+  /** How much the server's and the agents' logs say. */
+  readonly logLevels: LogLevelsClient;
   readonly tunnel: TunnelClient;
   /** Ends every call with CANCELLED and closes the connection. */
   close(): void;

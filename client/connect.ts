@@ -4,6 +4,7 @@ import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import { createConnection } from './connection.ts';
 import { createKindClient } from './kind-client.ts';
+import { createLogLevelsClient } from './log-levels-client.ts';
 import { createObjectsClient } from './objects-client.ts';
 import { createPodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
@@ -30,6 +31,7 @@ export function connect(options: ConnectOptions): Client {
     nodeMetrics: resource('NodeMetrics'),
     resource,
     objects: createObjectsClient(connection),
+    logLevels: createLogLevelsClient(connection),
     tunnel: createTunnelClient(connection),
     close: () => connection.close(),
   };

@@ -55,7 +55,9 @@ describe('connection', () => {
     ['how long to wait', exhausted('too many lists', 1_500)],
   ])('gives the error that the server made: %s', async (_title, error) => {
     const { client } = await setup({ unary: { 'berth.core.v1.Pods/Get': () => Promise.reject(reply(error)) } });
-    const { code, reason, message, violations, retryAfterMs, subject } = await failure(client.pods.get(key));
+    const { code, reason, message, violations, retryAfterMs, subject } = await failure(
+      client.pods.get(key, { timeoutMs: 1_400 }),
+    );
     expect({ code, reason, message, violations, retryAfterMs, subject }).toEqual({
       code: error.code,
       reason: error.reason,
@@ -64,6 +66,17 @@ describe('connection', () => {
       retryAfterMs: error.retryAfterMs,
       subject: error.subject,
     });
+  });
+
+  it('calls again by itself when the server asks for a little patience, and gives up with what the server said', async () => {
+    let calls = 0;
+    const get = () => (++calls < 3 ? Promise.reject(reply(exhausted('busy', 10))) : { metadata: { name: 'web' } });
+    const { client } = await setup({ unary: { 'berth.core.v1.Pods/Get': get } });
+    expect(await client.pods.get(key)).toEqual({ metadata: { name: 'web' } });
+    expect(calls).toBe(3);
+    calls = -1_000;
+    expect(await failure(client.pods.get(key))).toMatchObject({ code: 'RESOURCE_EXHAUSTED', message: 'busy' });
+    expect(calls).toBe(-992);
   });
 
   it('gives code and message of an error without details', async () => {

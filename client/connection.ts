@@ -1,9 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import * as grpc from '@grpc/grpc-js';
 import { decodeMessage, encodeMessage } from '../api/codec/message.ts';
-import { badRequest, internal } from '../api/errors/index.ts';
+import { ApiError, badRequest, internal } from '../api/errors/index.ts';
 import { onAbort } from './abort.ts';
 import { cancelled, type FailedCall, fromServiceError } from './call-errors.ts';
 import type { ConnectOptions } from './client.ts';
+import { pause } from './clock.ts';
 import { createCredentials, serverName } from './credentials.ts';
 import { createDuplex, type Duplex } from './duplex.ts';
 import type { CallOptions } from './resource-client.ts';
@@ -48,6 +50,9 @@ const channelOptions: grpc.ClientOptions = {
   'grpc.service_config_disable_resolution': 1,
 };
 
+/** A call that the server refuses at its door, since this client asks for too much, is tried so often. */
+const maxAttempts = 8;
+
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 /** A call that runs, as the library gives it. */
@@ -72,8 +77,23 @@ class GrpcConnection implements Connection {
     });
   }
 
-  unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {
+  async unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {
     const timeoutMs = call.timeoutMs ?? defaultTimeoutMs;
+    const endsAt = Date.now() + timeoutMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const leftMs = attempt === 1 ? timeoutMs : Math.max(1, endsAt - Date.now());
+        return await this.#once<Res>(method, request, { ...call, timeoutMs: leftMs });
+      } catch (error) {
+        const waitMs = retryDelay(error, attempt);
+        if (waitMs === undefined || Date.now() + waitMs >= endsAt) throw error;
+        await (call.signal ? pause(waitMs, call.signal) : delay(waitMs));
+      }
+    }
+  }
+
+  #once<Res extends object>(method: Method, request: object, call: CallOptions & { readonly timeoutMs: number }): Promise<Res> {
+    const { timeoutMs } = call;
     const failed = this.#failedCall(method, timeoutMs);
     return new Promise<Res>((resolve, reject) => {
       this.#checkOpen(method, call.signal);
@@ -88,7 +108,7 @@ class GrpcConnection implements Connection {
         asIs,
         asIs,
         encode(method, request),
-        new grpc.Metadata(),
+        metadataOf(call),
         deadline(timeoutMs),
         finish,
       );
@@ -104,7 +124,7 @@ class GrpcConnection implements Connection {
       asIs,
       asIs,
       bytes,
-      new grpc.Metadata(),
+      metadataOf(call),
       deadline(call.timeoutMs),
     );
     const unlink = this.#track(running, call.signal);
@@ -123,7 +143,7 @@ class GrpcConnection implements Connection {
 
   duplex<Req extends object, Res extends object>(method: Method, call: CallOptions = {}): Duplex<Req, Res> {
     this.#checkOpen(method, call.signal);
-    const running = this.#client.makeBidiStreamRequest(method.path, asIs, asIs, new grpc.Metadata(), deadline(call.timeoutMs));
+    const running = this.#client.makeBidiStreamRequest(method.path, asIs, asIs, metadataOf(call), deadline(call.timeoutMs));
     const unlink = this.#track(running, call.signal);
     return createDuplex<Req, Res>(running, {
       encode: (message) => encode(method, message),
@@ -167,6 +187,15 @@ class GrpcConnection implements Connection {
   }
 }
 
+/**
+ * How long to wait before the same call is made again; undefined: it is not. Only for calls that were refused before anything was done, by a
+ * server that says when to come back; the wait is partly random, so that those who were refused together do not come back together.
+ */
+function retryDelay(error: unknown, attempt: number): number | undefined {
+  if (!(error instanceof ApiError) || error.reason !== 'TooManyRequests' || error.retryAfterMs === undefined) return undefined;
+  return attempt < maxAttempts ? error.retryAfterMs * (1 + Math.random()) : undefined;
+}
+
 function settle<T>(resolve: (value: T) => void, reject: (error: unknown) => void, compute: () => T): void {
   try {
     resolve(compute());
@@ -193,6 +222,12 @@ function decode<T extends object>(method: Method, bytes: Buffer): T {
 
 function deadline(timeoutMs: number | undefined): grpc.CallOptions {
   return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+}
+
+function metadataOf({ requestId }: CallOptions): grpc.Metadata {
+  const metadata = new grpc.Metadata();
+  if (requestId) metadata.set('x-request-id', requestId);
+  return metadata;
 }
 
 /** The texts are percent-encoded, since metadata is ASCII and several values may arrive joined by commas. */

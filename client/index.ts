@@ -38,6 +38,7 @@ export { type FollowLogsOptions, followLogs } from './follow-logs.ts';
 export type { IndexFunction, Lister } from './indexer.ts';
 export { createInformer, type Informer, type InformerHandler, type InformerOptions } from './informer.ts';
 export { type Listing, listAll } from './list-all.ts';
+export type { LogLevelsClient } from './log-levels-client.ts';
 export { type Logger, stderrLogger } from './logger.ts';
 export type { ObjectChange, ObjectPage, ObjectsClient, ObjectWriteOptions, TableChange, TablePage } from './objects-client.ts';
 export type { AttachStream, ExecOutput, ExecStream, LogKey, PodStreams, PortForwardStream } from './pod-streams.ts';

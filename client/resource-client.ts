@@ -29,6 +29,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The call fails with DEADLINE_EXCEEDED after so many milliseconds (default 30,000; streams have none). */
   readonly timeoutMs?: number | undefined;
+  /** Names the call in the logs of all that work on it: letters, digits and ._:/+=-, at most 64. Without one the server makes one up. */
+  readonly requestId?: string | undefined;
 }
 
 /** RFC 7396; Kubernetes' merge of lists by key; RFC 6902, a list of operations. */

@@ -61,6 +61,7 @@ export function reasonOf(code: ErrorCode): ErrorReason {
 interface Details {
   readonly reason?: string | undefined;
   readonly subject?: ErrorSubject | undefined;
+  readonly requestId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly violations?: readonly FieldViolation[];
 }
@@ -70,9 +71,9 @@ function readDetail(typeUrl: string, value: Uint8Array): Details {
   switch (typeUrl.slice(typeUrl.lastIndexOf('/') + 1)) {
     case 'google.rpc.ErrorInfo': {
       const { reason, metadata = {} } = decodeMessage<ErrorInfo>('google.rpc.ErrorInfo', value);
-      const { kind, namespace, name } = metadata;
+      const { kind, namespace, name, requestId } = metadata;
       const subject = { ...(kind && { kind }), ...(namespace && { namespace }), ...(name && { name }) };
-      return { reason, subject };
+      return { reason, subject, requestId };
     }
     case 'google.rpc.RetryInfo': {
       const delay = decodeMessage<RetryInfo>('google.rpc.RetryInfo', value).retry_delay;
@@ -94,11 +95,12 @@ export function fromStatus(status: Status): ApiError {
     {},
     ...(status.details ?? []).map((any) => readDetail(any.type_url ?? '', any.value ?? new Uint8Array())),
   );
-  const { violations, retryAfterMs, subject } = details;
+  const { violations, retryAfterMs, subject, requestId } = details;
   return new ApiError(code, details.reason || reasonOf(code), status.message ?? '', {
     ...(violations && { violations }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(subject && { subject }),
+    requestId,
   });
 }
 

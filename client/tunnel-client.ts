@@ -1,6 +1,7 @@
 import type { ControlRequest, ControlResponse, ServeRequest, ServeResponse } from '../api/generated/types.ts';
 import type { TunnelClient, TunnelControl, TunnelStream } from './client.ts';
 import type { Connection, Method } from './connection.ts';
+import type { CallOptions } from './resource-client.ts';
 import { toStatus } from './status-details.ts';
 
 const methods = {
@@ -16,7 +17,7 @@ const methods = {
 export function createTunnelClient(connection: Connection): TunnelClient {
   return {
     control: (nodeName, signal) => openControl(connection, nodeName, signal),
-    serve: (streamId, signal) => openStream(connection, streamId, signal),
+    serve: (streamId, signal, requestId) => openStream(connection, streamId, { signal, requestId }),
   };
 }
 
@@ -36,8 +37,8 @@ function openControl(connection: Connection, nodeName: string, signal: AbortSign
   };
 }
 
-function openStream(connection: Connection, streamId: string, signal: AbortSignal): TunnelStream {
-  const duplex = connection.duplex<ServeRequest, ServeResponse>(methods.serve, { signal });
+function openStream(connection: Connection, streamId: string, call: CallOptions): TunnelStream {
+  const duplex = connection.duplex<ServeRequest, ServeResponse>(methods.serve, call);
   duplex.write({ streamId }).catch(() => {});
   return {
     closed: duplex.closed,

@@ -1,5 +1,6 @@
 import { badRequest, exhausted, unavailable } from '../../api/errors/index.ts';
-import type { Open } from '../../api/generated/types.ts';
+import type { LogLevel, Open } from '../../api/generated/types.ts';
+import { isLogLevel, type LogLevelControl } from '../../api/meta/log-level.ts';
 import { linkAbort, onAbort } from '../../client/abort.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import type { TunnelClient, TunnelStream } from '../../client/client.ts';
@@ -20,6 +21,7 @@ export interface TunnelOptions {
   readonly dialer: PodDialer;
   get(podUid: string): PodRecord | undefined;
   readonly nodeName: string;
+  readonly logLevel?: LogLevelControl | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -56,13 +58,15 @@ async function serve(options: TunnelOptions, open: Open, streams: Set<string>, s
   const streamId = open.streamId ?? '';
   streams.add(streamId);
   const abort = linkAbort(signal);
-  const stream = options.client.serve(streamId, abort.signal);
+  const { requestId } = open;
+  const stream = options.client.serve(streamId, abort.signal, requestId);
   const unlink = onAbort(stream.closed, abort.abort);
   try {
     await serveOpened(options, open, stream, abort.signal);
     // Who was stopped has not sent all.
     if (!abort.signal.aborted) stream.end();
   } catch (error) {
+    options.logger.debug({ requestId, streamId, err: error }, 'a stream failed');
     const told = stream.fail(toApiError(error)).then(
       () => true,
       () => true,
@@ -79,6 +83,7 @@ async function serve(options: TunnelOptions, open: Open, streams: Set<string>, s
 
 async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStream, signal: AbortSignal): Promise<void> {
   const { access, clock } = options;
+  if (open.logLevel) return await serveLogLevel(options, open, open.logLevel, stream);
   const record = options.get(open.podUid ?? '');
   if (record === undefined) throw unknownPod(open);
   const request = { access, record, signal };
@@ -89,6 +94,22 @@ async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStr
   else if (open.readFiles) await serveReadFiles(request, open.readFiles, stream, clock);
   else if (open.writeFiles) await serveWriteFiles(request, open.writeFiles, stream, clock);
   else throw badRequest('this agent does not know what the server asks for: update it');
+}
+
+async function serveLogLevel(
+  { logLevel, logger }: TunnelOptions,
+  { requestId }: Open,
+  { level = '' }: LogLevel,
+  stream: TunnelStream,
+): Promise<void> {
+  if (!logLevel) throw badRequest('this agent was started with a log whose level cannot be changed');
+  const before = logLevel.get();
+  if (isLogLevel(level) && level !== before) {
+    logLevel.set(level);
+    // At a level that is written whatever was asked for: a log that falls silent says why.
+    logger.error({ requestId, before, level }, 'the log level was changed');
+  }
+  await stream.write({ logLevel: { level: logLevel.get() } });
 }
 
 /** The server knows the pod and this agent does not: it has not heard of it yet, or has just seen it go. */

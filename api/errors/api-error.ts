@@ -51,6 +51,7 @@ export interface ApiErrorOptions {
   readonly retryAfterMs?: number;
   readonly subject?: ErrorSubject;
   readonly cause?: unknown;
+  readonly requestId?: string | undefined;
 }
 
 /**
@@ -64,6 +65,8 @@ export class ApiError extends Error {
   /** The least time to wait before the call is tried again; undefined where waiting does not help. */
   readonly retryAfterMs: number | undefined;
   readonly subject: ErrorSubject;
+  /** The call's id in the log of the server that refused it; undefined for errors that no server sent. */
+  readonly requestId: string | undefined;
 
   constructor(code: ErrorCode, reason: ErrorReason, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -73,5 +76,6 @@ export class ApiError extends Error {
     this.violations = options.violations ?? [];
     this.retryAfterMs = options.retryAfterMs;
     this.subject = options.subject ?? {};
+    this.requestId = options.requestId;
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
@@ -12,6 +13,7 @@ import { Door } from './door.ts';
 import { createGrpcServer } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultListLimits, type ListLimits } from './list-gate.ts';
+import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { addReflection } from './reflection.ts';
 import { bindMethod } from './special-methods.ts';
@@ -35,6 +37,7 @@ export interface ApiServerOptions {
   readonly metrics: MetricsRegistry;
   readonly limits?: Partial<ClientLimits>;
   readonly listLimits?: Partial<ListLimits>;
+  readonly logLevel?: LogLevelControl | undefined;
 }
 
 export interface ApiServer {
@@ -57,7 +60,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const tunnels = new Tunnels(randomUUID);
   const special: Record<string, SpecialMethods> = { Pod: podMethods(options, tunnels, door) };
-  const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE];
+  const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE, LOG_LEVELS_SERVICE];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
     server.addService(definition, implementation);
@@ -67,6 +70,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   server.addService(objects.definition, objects.implementation);
   const tunnel = tunnelService(tunnels, door);
   server.addService(tunnel.definition, tunnel.implementation);
+  const levels = logLevelsService({ tunnels, log, own: options.logLevel }, door);
+  server.addService(levels.definition, levels.implementation);
   const setServing = addHealth(server);
   addReflection(
     server,

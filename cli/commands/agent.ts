@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { logLevels } from '../../api/meta/log-level.ts';
 import type { ConnectOptions } from '../../client/index.ts';
 import { type DaemonFlags, runDaemon } from '../daemon.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
@@ -28,7 +29,7 @@ export function registerAgent(program: Command): void {
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.agent}, or a free port)`,
     )
     .option('--log-file <file>', 'log into this file, which is kept bounded')
-    .option('--log-level <level>', 'debug, info, warn or error', 'info')
+    .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
     .action(agent);
 }
 
@@ -39,8 +40,8 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const client = connect(await nodeConnection(flags));
   const { nodeName, dataDir, sandboxImage, dockerSocket } = flags;
   try {
-    await runDaemon({ component: 'agent', instance: nodeName, flags }, ({ logger, signal }) =>
-      runAgent({ client, nodeName, dataDir, sandboxImage, dockerSocket, logger }, signal),
+    await runDaemon({ component: 'agent', instance: nodeName, flags }, ({ logger, logLevel, signal }) =>
+      runAgent({ client, nodeName, dataDir, sandboxImage, dockerSocket, logger, logLevel }, signal),
     );
   } finally {
     client.close();

@@ -1,4 +1,6 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { logLevels } from '../../api/meta/log-level.ts';
+import type { ClientLimits } from '../../apiserver/main.ts';
 import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
@@ -9,6 +11,10 @@ interface ServerFlags extends DaemonFlags {
   readonly backend: 'lmdb' | 'memory';
   readonly scheduler: boolean;
   readonly controllers: boolean;
+  readonly maxInflight?: number;
+  readonly maxStreams?: number;
+  readonly clientRate?: number;
+  readonly clientBurst?: number;
 }
 
 export function registerServer(program: Command): void {
@@ -25,22 +31,46 @@ export function registerServer(program: Command): void {
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.server}, or a free port)`,
     )
+    .addOption(limitOption('--max-inflight <n>', 'unary calls at once from which on no client gets more than an equal share'))
+    .addOption(limitOption('--max-streams <n>', 'the same for open streams: watches, logs, commands'))
+    .addOption(limitOption('--client-rate <n>', 'calls in a second that each client may make; 0: as many as it likes'))
+    .addOption(limitOption('--client-burst <n>', 'so many calls at once after a pause; 0: two seconds worth'))
     .option('--log-file <file>', 'log into this file, which is kept bounded')
-    .option('--log-level <level>', 'debug, info, warn or error', 'info')
+    .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
     .action(server);
+}
+
+function limitOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('give a whole number');
+    return value;
+  });
+}
+
+/** What is not said is the server's to choose. */
+function limitsOf({ maxInflight, maxStreams, clientRate, clientBurst }: ServerFlags): Partial<ClientLimits> {
+  const given = Object.entries({ maxInflight, maxStreams, clientRate, clientBurst }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given);
 }
 
 async function server(flags: ServerFlags): Promise<void> {
   const { runServer } = await import('../../apiserver/main.ts');
   await runDaemon({ component: 'server', flags }, async (daemon) => {
-    const { logger: log, metrics, signal } = daemon;
+    const { logger: log, logLevel, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
-    const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
+    const options = {
+      dataDir: flags.dataDir,
+      listen: flags.listen,
+      advertise: flags.advertise,
+      backend: flags.backend,
+      limits: limitsOf(flags),
+    };
     const ready = ({ address }: { readonly address: string }): void => {
       if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon }));
       if (flags.controllers) running.push(runComponent('controllers', { flags, address, daemon }));
     };
-    await runServer({ ...options, log, metrics, ready }, signal);
+    await runServer({ ...options, log, logLevel, metrics, ready }, signal);
     await Promise.all(running);
   });
 }

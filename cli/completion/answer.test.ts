@@ -48,6 +48,7 @@ describe('an answer', () => {
   it('has containers, contexts, and fields with those below them', async () => {
     expect(await words({ type: 'container', pod: 'pod/web' }, 's')).toEqual(['side']);
     expect(await words({ type: 'container', pod: '' })).toEqual([]);
+    expect(await words({ type: 'component' })).toEqual(['server', 'agent/n1']);
     expect(await words({ type: 'context' })).toEqual(['local', 'far']);
     expect(await words({ type: 'field' }, 'pod.spec.cont')).toEqual(['pod.spec.containers']);
     expect(await words({ type: 'field' }, 'pod.spec.nothing.')).toEqual([]);

@@ -38,6 +38,8 @@ async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: stri
       return wanted;
     case 'context':
       return plain(await lookup.contexts());
+    case 'component':
+      return plain(['server', ...(await lookup.names(kindOf('Node')!)).map((name) => `agent/${name}`)]);
     case 'container':
       return plain(wanted.pod === '' ? [] : await lookup.containers(wanted.pod.replace(/^[^/]*\//, '')));
     case 'object':

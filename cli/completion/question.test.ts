@@ -38,6 +38,7 @@ describe('what may stand at the end of a line', () => {
     ['berth logs web ', { type: 'container', pod: 'web' }],
     ['berth logs web -c ', { type: 'container', pod: 'web' }],
     ['berth get pods -n ', { type: 'object', kind: 'Namespace', before: [] }],
+    ['berth log-level ', { type: 'component' }],
     ['berth get --context ', { type: 'context' }],
     ['berth config use-context ', { type: 'context' }],
     ['berth top nodes ', { type: 'object', kind: 'Node', before: [] }],
@@ -53,6 +54,7 @@ describe('what may stand at the end of a line', () => {
 
   it('is one of the values that a flag or an argument may have', () => {
     expect(words('berth top pods --sort-by ')).toEqual(['cpu', 'memory']);
+    expect(words('berth log-level server ')).toEqual(['debug', 'info', 'warn', 'error']);
     expect(words('berth completion ')).toEqual(['bash', 'zsh', 'fish']);
     expect(words('berth get pods -o ')).toEqual(expect.arrayContaining(['wide', 'json', 'yaml', 'name']));
   });

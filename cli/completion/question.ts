@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { logLevels } from '../../api/meta/log-level.ts';
 
 /** A word that may stand where the cursor is, with what it means. */
 export interface Candidate {
@@ -14,6 +15,8 @@ export type Wanted =
   | { readonly type: 'object'; readonly kind: string; readonly before: readonly string[] }
   | { readonly type: 'container'; readonly pod: string }
   | { readonly type: 'context' }
+  /** The server, or the agent of a node. */
+  | { readonly type: 'component' }
   /** TYPE.FIELD.FIELD, as `explain` takes it. */
   | { readonly type: 'field' }
   | { readonly type: 'file' }
@@ -131,6 +134,10 @@ function argumentOf({ command, path, positional }: Line): Wanted {
       return { type: 'object', kind: 'Pod', before: [] };
     case 'container':
       return { type: 'container', pod: positional[0] ?? '' };
+    case 'component':
+      return { type: 'component' };
+    case 'level':
+      return { type: 'words', words: logLevels.map((word) => ({ word })) };
     case 'path':
       return verb === 'explain' ? { type: 'field' } : { type: 'file' };
     case 'name':

@@ -7,6 +7,7 @@ import type { PodAttachStart__Input as _berth_core_v1_PodAttachStart__Input, Pod
 import type { PodPortForwardStart__Input as _berth_core_v1_PodPortForwardStart__Input, PodPortForwardStart as _berth_core_v1_PodPortForwardStart } from '../../../berth/core/v1/PodPortForwardStart.ts';
 import type { PodReadFilesRequest__Input as _berth_core_v1_PodReadFilesRequest__Input, PodReadFilesRequest as _berth_core_v1_PodReadFilesRequest } from '../../../berth/core/v1/PodReadFilesRequest.ts';
 import type { PodWriteFilesStart__Input as _berth_core_v1_PodWriteFilesStart__Input, PodWriteFilesStart as _berth_core_v1_PodWriteFilesStart } from '../../../berth/core/v1/PodWriteFilesStart.ts';
+import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
 
 /**
  * Asks for a stream.
@@ -44,7 +45,15 @@ export interface Open__Input {
    * Files to write.
    */
   'writeFiles'?: (_berth_core_v1_PodWriteFilesStart__Input | null);
-  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles";
+  /**
+   * The id of the call that the stream is for: the agent's log names it, and its call of Serve carries it on.
+   */
+  'requestId'?: (string);
+  /**
+   * The level of the agent's own log, to be changed or only to be told.
+   */
+  'logLevel'?: (_berth_ops_v1_LogLevel__Input | null);
+  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel";
 }
 
 /**
@@ -83,4 +92,12 @@ export interface Open {
    * Files to write.
    */
   'writeFiles'?: (_berth_core_v1_PodWriteFilesStart);
+  /**
+   * The id of the call that the stream is for: the agent's log names it, and its call of Serve carries it on.
+   */
+  'requestId'?: (string);
+  /**
+   * The level of the agent's own log, to be changed or only to be told.
+   */
+  'logLevel'?: (_berth_ops_v1_LogLevel);
 }

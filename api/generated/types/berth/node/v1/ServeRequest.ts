@@ -9,6 +9,7 @@ import type { PodPortForwardResponse__Input as _berth_core_v1_PodPortForwardResp
 import type { PodReadFilesResponse__Input as _berth_core_v1_PodReadFilesResponse__Input, PodReadFilesResponse as _berth_core_v1_PodReadFilesResponse } from '../../../berth/core/v1/PodReadFilesResponse.ts';
 import type { PodWriteFilesResponse__Input as _berth_core_v1_PodWriteFilesResponse__Input, PodWriteFilesResponse as _berth_core_v1_PodWriteFilesResponse } from '../../../berth/core/v1/PodWriteFilesResponse.ts';
 import type { StreamEnd__Input as _berth_node_v1_StreamEnd__Input, StreamEnd as _berth_node_v1_StreamEnd } from '../../../berth/node/v1/StreamEnd.ts';
+import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
 
 /**
  * What the agent sends.
@@ -50,7 +51,11 @@ export interface ServeRequest__Input {
    * All has been sent; the last frame of a stream that did not fail. A stream that ends without one has lost its agent.
    */
   'end'?: (_berth_node_v1_StreamEnd__Input | null);
-  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end";
+  /**
+   * The level of the agent's own log.
+   */
+  'logLevel'?: (_berth_ops_v1_LogLevel__Input | null);
+  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel";
 }
 
 /**
@@ -93,4 +98,8 @@ export interface ServeRequest {
    * All has been sent; the last frame of a stream that did not fail. A stream that ends without one has lost its agent.
    */
   'end'?: (_berth_node_v1_StreamEnd);
+  /**
+   * The level of the agent's own log.
+   */
+  'logLevel'?: (_berth_ops_v1_LogLevel);
 }

@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { badRequest, failedPrecondition, permissionDenied, unavailable } from '../../api/errors/index.ts';
+import type { GetLogLevelRequest, LogLevel, ServeRequest, SetLogLevelRequest } from '../../api/generated/types.ts';
+import { isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
+import { isMaster } from '../auth/identity.ts';
+import { decodeStrictly } from '../registry/decode.ts';
+import { serviceDefinition } from './definitions.ts';
+import type { CallContext, Door, Reply } from './door.ts';
+import { fromStatus } from './status.ts';
+import { abortable } from './tunnel/duplex.ts';
+import type { Tunnels } from './tunnel/tunnels.ts';
+
+export const LOG_LEVELS_SERVICE = 'berth.ops.v1.LogLevels';
+
+export interface LogLevelsDeps {
+  readonly tunnels: Tunnels;
+  readonly log: Logger;
+  /** This process' own level; absent where nobody can change it. */
+  readonly own: LogLevelControl | undefined;
+}
+
+/** Levels of this server's log and, through their agents, of the nodes'. */
+export function logLevelsService(deps: LogLevelsDeps, door: Door) {
+  return {
+    definition: serviceDefinition(LOG_LEVELS_SERVICE),
+    implementation: {
+      Get: door.unary((request, call) => {
+        const { nodeName = '' } = decodeStrictly<GetLogLevelRequest>('berth.ops.v1.GetLogLevelRequest', request, 'request');
+        return answer(deps, { nodeName, level: '' }, call);
+      }),
+      Set: door.unary((request, call) => {
+        const { nodeName = '', level = '' } = decodeStrictly<SetLogLevelRequest>(
+          'berth.ops.v1.SetLogLevelRequest',
+          request,
+          'request',
+        );
+        if (!isLogLevel(level)) throw badRequest(`"${level}" is no log level: use ${logLevels.join(', ')}`);
+        return answer(deps, { nodeName, level }, call);
+      }),
+    },
+  };
+}
+
+interface Wish {
+  readonly nodeName: string;
+  /** Empty: it is only asked for. */
+  readonly level: string;
+}
+
+async function answer(deps: LogLevelsDeps, wish: Wish, call: CallContext): Promise<Reply> {
+  const { user } = call.identity;
+  if (!isMaster(call.identity))
+    throw permissionDenied(`user "${user}" may not see or change log levels: that is for administrators`);
+  const level = wish.nodeName === '' ? own(deps, wish, call) : await ofNode(deps, wish, call);
+  return { bytes: encodeMessage('berth.ops.v1.LogLevel', { level }) };
+}
+
+function own({ own, log }: LogLevelsDeps, { level }: Wish, { identity: { user }, requestId }: CallContext): string {
+  if (!own) throw failedPrecondition('LogLevelFixed', 'this server was started with a log whose level cannot be changed');
+  const before = own.get();
+  if (!isLogLevel(level) || level === before) return before;
+  own.set(level);
+  // At a level that is written whatever was asked for: a log that falls silent says why.
+  log.error({ requestId, user, before, level }, 'the log level was changed');
+  return level;
+}
+
+async function ofNode({ tunnels }: LogLevelsDeps, { nodeName, level }: Wish, call: CallContext): Promise<string> {
+  const stream = await tunnels.open(nodeName, { logLevel: { level }, requestId: call.requestId }, call.signal);
+  try {
+    const frame = await abortable(stream.frames.next(), call.signal);
+    if (frame.done) throw unavailable('the connection to the node was lost: try again');
+    const { error, logLevel } = decodeMessage<ServeRequest & { logLevel?: LogLevel }>('berth.node.v1.ServeRequest', frame.value);
+    if (error) throw fromStatus(error);
+    return logLevel?.level ?? '';
+  } finally {
+    stream.close();
+  }
+}
