@@ -2,40 +2,24 @@ import { setMaxListeners } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../api/generated/types.ts';
-import type { LogLevelControl } from '../api/meta/log-level.ts';
 import { linkAbort } from '../client/abort.ts';
-import type { Client } from '../client/client.ts';
-import { type Clock, systemClock } from '../client/clock.ts';
+import { systemClock } from '../client/clock.ts';
 import { createInformer } from '../client/informer.ts';
-import type { Logger } from '../client/logger.ts';
 import { createObjectSource } from './config/objects.ts';
 import { createNodeLease, holderFacts, holderIdentity } from './node/node-lease.ts';
 import { withNodeLock } from './node/node-lock.ts';
 import { createNodeReporter } from './node/node-reporter.ts';
-import { type AgentPorts, openPorts } from './ports.ts';
+import type { AgentOptions } from './options.ts';
+import { openPorts } from './ports.ts';
 import { createStatusWriter } from './status/status-writer.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { packageVersion } from './version.ts';
 import { untilSandboxImage, type Wiring, wireWorkers } from './wiring.ts';
 
+export type { AgentOptions } from './options.ts';
 export { preflight } from './preflight/preflight.ts';
 export { lockUp } from './process-lock.ts';
 export { preparePurge, purge } from './purge.ts';
-
-export interface AgentOptions {
-  readonly client: Client;
-  readonly nodeName: string;
-  /** Berth's data directory; the agent's own is <dataDir>/node/<nodeName>. */
-  readonly dataDir: string;
-  readonly sandboxImage?: string | undefined;
-  readonly dockerSocket?: string | undefined;
-  readonly logger: Logger;
-  /** Changes how much `logger` writes. */
-  readonly logLevel?: LogLevelControl | undefined;
-  /** Instead of this machine. */
-  readonly ports?: AgentPorts;
-  readonly clock?: Clock;
-}
 
 const mostListeners = 1_000;
 
