@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Durability } from './storage.ts';
-import { StorageError } from './storage-error.ts';
+import { restoreAdvice, StorageError } from './storage-error.ts';
 
 /** The envelope around every stored object: what was written, when, by whom, and where it stands in the history. */
 export interface StorageRecord {
@@ -108,5 +108,5 @@ function cut(text: string, bytes: number): string {
 }
 
 function damaged(where: string, what: string): StorageError {
-  return new StorageError('corrupt', `read ${where}: the record is damaged, ${what}; restore the store from a backup`);
+  return new StorageError('corrupt', `read ${where}: the record is damaged, ${what}; ${restoreAdvice}`);
 }

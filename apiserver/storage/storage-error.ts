@@ -13,6 +13,9 @@ export type StorageErrorCode =
   | 'closed'
   | 'failed';
 
+/** What to do about a store that cannot be mended. */
+export const restoreAdvice = 'restore it from a backup: berth restore FILE --force';
+
 /** The one error that leaves a storage backend. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode;

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, open as openFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -133,16 +133,14 @@ describe('opening the lmdb storage', () => {
     expect(await refusal(open())).toMatchObject({ code: 'corrupt' });
   });
 
-  it('finds a damaged record when it is read after a clean stop', async () => {
-    const first = await open();
-    await first.create('pods/a', write('find-me-in-the-file'));
-    await first.close();
-    const path = join(directory, 'data.mdb');
-    const bytes = await readFile(path);
-    for (let at = bytes.indexOf('find-me-in-the-file'); at >= 0; at = bytes.indexOf('find-me-in-the-file', at))
-      bytes.write('F', at);
-    await writeFile(path, bytes);
-    expect(await refusal((await open()).get('pods/a'))).toMatchObject({ code: 'corrupt' });
+  it('finds a record that is damaged while it is open when it is read', async () => {
+    const storage = await open();
+    await storage.create('pods/a', write('find-me-in-the-file'));
+    const file = await openFile(join(directory, 'data.mdb'), 'r+');
+    const bytes = await file.readFile();
+    for (let at = bytes.indexOf('find-me'); at >= 0; at = bytes.indexOf('find-me', at + 1)) await file.write('F', at);
+    await file.close();
+    expect(await refusal(storage.get('pods/a'))).toMatchObject({ code: 'corrupt' });
   });
 });
 

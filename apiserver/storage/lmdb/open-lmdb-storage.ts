@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { type StorageClock, systemStorageClock } from '../clock.ts';
 import { decodeRecord } from '../record.ts';
 import type { Storage } from '../storage.ts';
-import { StorageError } from '../storage-error.ts';
+import { restoreAdvice, StorageError } from '../storage-error.ts';
 import { createWatcherHub, defaultWatcherLimits, type WatcherLimits } from '../watchers.ts';
 import { Journal } from './journal.ts';
 import { defaultLimits, type JournalLimits } from './limits.ts';
@@ -10,11 +10,12 @@ import { LmdbHistory } from './lmdb-history.ts';
 import { LmdbStorage } from './lmdb-storage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { LogTimes } from './log-times.ts';
-import { clearClean, ensureFormat, hasDatabase, markClean, wasStoppedCleanly } from './markers.ts';
+import { clearClean, ensureFormat, markClean } from './markers.ts';
 import { RelaxedKeys } from './relaxed-keys.ts';
 import { Reserve } from './reserve.ts';
-import { openTables, readHead, readNewestRevision, readState, type Tables } from './tables.ts';
-import { verifyInChild } from './verify.ts';
+import { openShrunk } from './shrink.ts';
+import { ensureSound, type Notice } from './soundness.ts';
+import { readHead, readNewestRevision, readState, type Tables } from './tables.ts';
 
 export interface LmdbStorageOptions {
   /** Made if it does not exist; belongs to the store alone. */
@@ -24,20 +25,22 @@ export interface LmdbStorageOptions {
   readonly clock?: StorageClock;
   /** Free bytes of the directory's disk, when not asked of the system. */
   readonly freeBytes?: (directory: string) => number;
+  /** Hears what was done to the store while it was opened. */
+  readonly notice?: Notice;
 }
 
 /**
- * Opens or makes the store in a directory: locks it, checks its format, verifies it in a child process unless the last process closed it,
- * and only then maps the file. Throws `locked`, `newer-format`, `corrupt` and `failed`.
+ * Opens or makes the store in a directory: locks it, checks its format, verifies it in a child process unless it is as the last process closed
+ * it, and only then maps the file; one that is mostly empty is shrunk. Throws `locked`, `newer-format`, `corrupt` and `failed`.
  */
 export async function openLmdbStorage(options: LmdbStorageOptions): Promise<Storage> {
-  const { directory } = options;
+  const { directory, notice = () => undefined } = options;
   const lock = await makeAndLock(directory);
   try {
     await ensureFormat(directory);
-    if ((await hasDatabase(directory)) && !(await wasStoppedCleanly(directory))) await verifyInChild(directory);
+    await ensureSound(directory, notice);
     await clearClean(directory);
-    const tables = openTables(directory, { readOnly: false });
+    const tables = await openShrunk(directory, notice);
     await new Reserve({ tables, directory, clock: options.clock ?? systemStorageClock, freeBytes: options.freeBytes }).prepare();
     return assembleLmdbStorage(options, lock, tables);
   } catch (error) {
@@ -69,7 +72,7 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
   if (newest > state.reserved)
     throw new StorageError(
       'corrupt',
-      `open the store ${directory}: its log reaches ${newest}, its state ${state.reserved}; restore it from a backup`,
+      `open the store ${directory}: its log reaches ${newest}, its state ${state.reserved}; ${restoreAdvice}`,
     );
   const limits = { ...defaultLimits, ...options.limits };
   const reserve = new Reserve({ tables, directory, clock, freeBytes: options.freeBytes });
@@ -78,8 +81,9 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
   const history = new LmdbHistory({ tables, journal, times });
   const release = async (clean: boolean): Promise<void> => {
     try {
+      const { commit } = readState(tables);
       await tables.root.close();
-      if (clean) await markClean(directory);
+      if (clean) await markClean(directory, commit);
     } finally {
       await lock.release();
     }

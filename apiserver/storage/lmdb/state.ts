@@ -1,5 +1,5 @@
 import { decodeRecord, encodeRecord } from '../record.ts';
-import { StorageError } from '../storage-error.ts';
+import { restoreAdvice, StorageError } from '../storage-error.ts';
 import type { LogTimesState } from './log-times.ts';
 
 /** What the store knows about itself; written in the same transaction as every change, so that it always fits the data. */
@@ -63,6 +63,6 @@ export function decodeState(buffer: Buffer): StoreState {
   const values = parsed as Partial<Record<string, unknown>>;
   const broken = Object.keys(emptyState).find((name) => !Number.isSafeInteger(values[name]));
   if (broken)
-    throw new StorageError('corrupt', `read the state of the store: ${broken} is missing; restore the store from a backup`);
+    throw new StorageError('corrupt', `read the state of the store: ${broken} is missing; ${restoreAdvice}`);
   return parsed as StoreState;
 }

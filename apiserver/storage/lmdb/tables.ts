@@ -1,7 +1,7 @@
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { prefixEnd } from '../checks.ts';
 import { decodeRecord, type StorageRecord } from '../record.ts';
-import { StorageError } from '../storage-error.ts';
+import { restoreAdvice, StorageError } from '../storage-error.ts';
 import { decodeHead, type Head } from './head.ts';
 import { decodeState, emptyState, type StoreState } from './state.ts';
 
@@ -77,7 +77,7 @@ export function readHeadRecord(tables: Tables, key: string, head: Head): Storage
   if (!record || record.key !== key)
     throw new StorageError(
       'corrupt',
-      `read ${key}: the log has no record of revision ${head.revision}; restore the store from a backup`,
+      `read ${key}: the log has no record of revision ${head.revision}; ${restoreAdvice}`,
     );
   return record;
 }

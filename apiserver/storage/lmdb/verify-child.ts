@@ -1,18 +1,25 @@
-import { StorageError } from '../storage-error.ts';
+import { join } from 'node:path';
+import { restoreAdvice, StorageError } from '../storage-error.ts';
+import { copyTables } from './copy-tables.ts';
+import { checkPages } from './page-check.ts';
 import { openTables } from './tables.ts';
-import type { Verdict } from './verify.ts';
+import type { ChildTask, Verdict } from './verify.ts';
 import { verifyTables } from './verify-tables.ts';
 
-/** The program that `verifyInChild` runs: node verify-child <directory>. Prints its verdict as the last line. */
-function verify(directory: string): Verdict {
+/** The program that verify.ts runs: node verify-child <directory> <task>. Prints its verdict as the last line. */
+async function run(directory: string, task: ChildTask): Promise<Verdict> {
   try {
-    return { code: 'sound', records: verifyTables(openTables(directory, { readOnly: true })) };
+    const { canWrite } = checkPages(join(directory, 'data.mdb'));
+    const tables = openTables(directory, { readOnly: true });
+    const { commit } = verifyTables(tables);
+    if (task === 'copy') await copyTables(tables, directory);
+    return { code: 'sound', commit, canWrite };
   } catch (error) {
     if (error instanceof StorageError) return { code: error.code, message: error.message };
-    return { code: 'corrupt', message: `${error instanceof Error ? error.message : String(error)}; restore it from a backup` };
+    return { code: 'corrupt', message: `${error instanceof Error ? error.message : String(error)}; ${restoreAdvice}` };
   }
 }
 
-const directory = process.argv[2];
-if (directory === undefined) throw new Error('name the directory of the store');
-process.stdout.write(`${JSON.stringify(verify(directory))}\n`);
+const [directory, task] = process.argv.slice(2);
+if (directory === undefined || (task !== 'verify' && task !== 'copy')) throw new Error('name the directory of the store and the task');
+run(directory, task).then((verdict) => process.stdout.write(`${JSON.stringify(verdict)}\n`));

@@ -1,24 +1,24 @@
 import { decodeRecord } from '../record.ts';
-import { StorageError } from '../storage-error.ts';
+import { restoreAdvice, StorageError } from '../storage-error.ts';
 import { decodeHead } from './head.ts';
 import { emptyState, type StoreState } from './state.ts';
-import { readHeadRecord, readState, type Tables } from './tables.ts';
+import { readHead, readHeadRecord, readState, type Tables } from './tables.ts';
 
 /**
  * Reads every record and compares the tables with each other and with the counts that were committed with them. A damaged tree can hide
- * entries without any error: only the counts show that. Returns the number of records; throws `corrupt` and `newer-format`.
+ * entries without any error: only the counts show that. Returns the state; throws `corrupt` and `newer-format`.
  */
-export function verifyTables(tables: Tables): number {
-  if (isFresh(tables)) return 0;
+export function verifyTables(tables: Tables): StoreState {
+  if (isFresh(tables)) return emptyState;
   const state = readState(tables);
   verifyLog(tables, state);
   verifyHeads(tables, state);
   verifyRelaxed(tables, state);
-  return state.records + state.relaxed;
+  return state;
 }
 
 /** A kill during the very first start can leave a file without any table. */
-function isFresh(tables: Tables): boolean {
+export function isFresh(tables: Tables): boolean {
   const opened: readonly unknown[] = [tables.log, tables.heads, tables.relaxed, tables.meta];
   return opened.includes(undefined);
 }
@@ -30,6 +30,9 @@ function verifyLog(tables: Tables, state: StoreState): void {
     const record = decodeRecord(value, `revision ${key}`);
     expect(record.revision === key, `the record of revision ${key} says it is ${record.revision}`);
     expect(key <= state.revision, `revision ${key} is newer than the last one, ${state.revision}`);
+    const head = readHead(tables, record.key);
+    // A deletion that was compacted away has no head any more, but neither has it a record.
+    expect(head !== undefined && head.revision >= key, `revision ${key} of ${record.key} is newer than the index knows`);
     records += 1;
     bytes += value.length;
   }
@@ -44,6 +47,7 @@ function verifyHeads(tables: Tables, state: StoreState): void {
     const head = decodeHead(value);
     const record = readHeadRecord(tables, key, head);
     expect((record.type === 'delete') === head.deleted, `the index and the log differ on whether ${key} is deleted`);
+    expect(tables.log.get(head.revision)?.length === head.size, `the index and the log differ on the size of ${key}`);
     if (head.deleted) continue;
     live += 1;
     bytes += head.size;
@@ -54,14 +58,17 @@ function verifyHeads(tables: Tables, state: StoreState): void {
 
 function verifyRelaxed(tables: Tables, state: StoreState): void {
   let count = 0;
+  let bytes = 0;
   for (const { key, value } of tables.relaxed.getRange()) {
     expect(decodeRecord(value, key).key === key, `the record of ${key} belongs to another key`);
     count += 1;
+    bytes += value.length;
   }
   expect(count === state.relaxed, `there are ${count} relaxed objects, not ${state.relaxed}`);
+  expect(bytes === state.relaxedBytes, `the relaxed objects have ${bytes} bytes, not ${state.relaxedBytes}`);
   expect(state !== emptyState || count === 0, 'its state is missing');
 }
 
 function expect(holds: boolean, otherwise: string): void {
-  if (!holds) throw new StorageError('corrupt', `${otherwise}; restore it from a backup`);
+  if (!holds) throw new StorageError('corrupt', `${otherwise}; ${restoreAdvice}`);
 }

@@ -1,27 +1,37 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { StorageError, type StorageErrorCode } from '../storage-error.ts';
+import { restoreAdvice, StorageError, type StorageErrorCode } from '../storage-error.ts';
+
+/** `copy` verifies, and then writes all that is stored into a new file beside the old one (copy-tables.ts). */
+export type ChildTask = 'verify' | 'copy';
+
+/** What the child found in a store that is as it should be. */
+export interface Soundness {
+  /** The last commit in it. */
+  readonly commit: number;
+  /** False: everything is there, but the next write would destroy something; it has to be copied first. */
+  readonly canWrite: boolean;
+}
 
 /** The last line that verify-child prints. */
-export type Verdict =
-  | { readonly code: 'sound'; readonly records: number }
-  | { readonly code: StorageErrorCode; readonly message: string };
+export type Verdict = ({ readonly code: 'sound' } & Soundness) | { readonly code: StorageErrorCode; readonly message: string };
 
 /** A store of a million records takes seconds; a child that hangs in a damaged tree must not hang the start for ever. */
 const timeoutMs = 600_000;
 
+
 /**
- * Reads the whole store in a child process, as a damaged file can kill the process that maps it. Throws `corrupt`, `newer-format`, or
- * `failed` when the child could not be started.
+ * Reads the whole store in a child process, as a damaged file can kill the process that maps it. Throws `corrupt`, `newer-format`,
+ * `no-space` (while it copies), or `failed` when the child could not be started.
  */
-export async function verifyInChild(directory: string): Promise<void> {
-  const { status, output } = await run([...programArguments(), directory]);
+export async function runInChild(directory: string, task: ChildTask): Promise<Soundness> {
+  const { status, output } = await run([...programArguments(), directory, task]);
   const verdict = parseVerdict(output);
-  if (verdict?.code === 'sound') return;
-  if (verdict) throw new StorageError(verdict.code, `verify the store ${directory} after an unclean stop: ${verdict.message}`);
+  if (verdict?.code === 'sound') return verdict;
+  if (verdict) throw new StorageError(verdict.code, `${task} the store ${directory}: ${verdict.message}`);
   throw new StorageError(
     'corrupt',
-    `verify the store ${directory} after an unclean stop: reading it ended with ${status}; the file is damaged, restore it from a backup`,
+    `${task} the store ${directory}: reading it ended with ${status}; the file is damaged; ${restoreAdvice}`,
   );
 }
 
