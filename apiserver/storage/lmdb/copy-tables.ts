@@ -26,7 +26,8 @@ export async function copyTables(from: Tables, directory: string): Promise<void>
 
 async function copyAll(from: Tables, to: Tables): Promise<void> {
   const writer = new BatchWriter(to);
-  for (const { key, value } of from.log.getRange()) await writer.add(value.length, () => to.log.put(key, value, { append: true }));
+  for (const { key, value } of from.log.getRange())
+    await writer.add(value.length, () => to.log.put(key, value, { append: true }));
   for (const name of ['heads', 'relaxed'] as const) {
     const table = to[name] as AppendTo;
     for (const { key, value } of from[name].getRange())

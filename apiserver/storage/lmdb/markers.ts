@@ -32,6 +32,16 @@ export function writeFormat(directory: string): Promise<void> {
   return writeSynced(directory, 'format', `berth-store ${storeFormat}\n`);
 }
 
+/** Whether there was a database here before. */
+export function wasMade(directory: string): Promise<boolean> {
+  return exists(join(directory, 'made'));
+}
+
+/** From now on a missing database is a loss, and no beginning. */
+export async function markMade(directory: string): Promise<void> {
+  if (!(await wasMade(directory))) await writeSynced(directory, 'made', '');
+}
+
 /** What the file was when it was closed: a later look tells whether it is still the same. */
 export interface CleanMark {
   readonly size: number;

@@ -9,8 +9,10 @@ import { defaultLimits, type JournalLimits } from './limits.ts';
 import { LmdbHistory } from './lmdb-history.ts';
 import { LmdbStorage } from './lmdb-storage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
+
 import { LogTimes } from './log-times.ts';
-import { clearClean, ensureFormat, markClean } from './markers.ts';
+import { clearClean, ensureFormat, markClean, markMade } from './markers.ts';
+
 import { RelaxedKeys } from './relaxed-keys.ts';
 import { Reserve } from './reserve.ts';
 import { openShrunk } from './shrink.ts';
@@ -39,6 +41,7 @@ export async function openLmdbStorage(options: LmdbStorageOptions): Promise<Stor
   try {
     await ensureFormat(directory);
     await ensureSound(directory, notice);
+    await unlessFull(markMade(directory));
     await clearClean(directory);
     const tables = await openShrunk(directory, notice);
     await new Reserve({ tables, directory, clock: options.clock ?? systemStorageClock, freeBytes: options.freeBytes }).prepare();
@@ -50,6 +53,16 @@ export async function openLmdbStorage(options: LmdbStorageOptions): Promise<Stor
       : new StorageError('failed', `open the store ${directory}: ${error instanceof Error ? error.message : String(error)}`, {
           cause: error,
         });
+  }
+}
+
+/** On a full disk a mark is missing, and the next start looks more closely. */
+async function unlessFull(writing: Promise<void>): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
   }
 }
 
@@ -83,7 +96,7 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
     try {
       const { commit } = readState(tables);
       await tables.root.close();
-      if (clean) await markClean(directory, commit);
+      if (clean) await unlessFull(markClean(directory, commit));
     } finally {
       await lock.release();
     }

@@ -148,16 +148,17 @@ class PageWalk {
   /** A list is its length, then pages; 0 is a gap, and a negative number says how many pages begin at the one behind it. */
   #markFree(list: Buffer): void {
     const end = Math.min(list.length, 8 * (1 + readNumber(list, 0)));
+    let count = 1;
     for (let at = 8; at < end; at += 8) {
       const entry = Number(list.readBigInt64LE(at));
-      if (entry === 0) continue;
-      if (entry > 0) this.#mark(entry, 1, listed);
-      else if (at + 8 < end) this.#mark(readNumber(list, (at += 8)), -entry, listed);
+      if (entry > 0) this.#mark(entry, count, listed);
+      count = entry < 0 ? -entry : 1;
     }
   }
 
   #mark(first: number, count: number, mark: number): void {
-    if (first < 2 || first + count > this.#marks.length) throw damaged(`something points to page ${first} of ${this.#marks.length}`);
+    if (first < 2 || first + count > this.#marks.length)
+      throw damaged(`something points to page ${first} of ${this.#marks.length}`);
     for (let page = first; page < first + count; page++) {
       if (this.#marks[page] !== unmarked) throw damaged(`page ${page} is used twice`);
       this.#marks[page] = mark;
@@ -209,7 +210,8 @@ class PageWalk {
 
   #key(walk: TreeWalk, page: Buffer, node: number): Buffer {
     const key = keyOf(page, node);
-    if (!key || key.length === 0 || (walk.order === byNumber && key.length !== 8)) throw damaged(`${walk.name} has a key that is none`);
+    if (!key || key.length === 0 || (walk.order === byNumber && key.length !== 8))
+      throw damaged(`${walk.name} has a key that is none`);
     return key;
   }
 

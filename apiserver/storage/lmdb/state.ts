@@ -62,7 +62,6 @@ export function decodeState(buffer: Buffer): StoreState {
   const parsed: unknown = JSON.parse(Buffer.from(decodeRecord(buffer, 'the state of the store').bytes).toString());
   const values = parsed as Partial<Record<string, unknown>>;
   const broken = Object.keys(emptyState).find((name) => !Number.isSafeInteger(values[name]));
-  if (broken)
-    throw new StorageError('corrupt', `read the state of the store: ${broken} is missing; ${restoreAdvice}`);
+  if (broken) throw new StorageError('corrupt', `read the state of the store: ${broken} is missing; ${restoreAdvice}`);
   return parsed as StoreState;
 }

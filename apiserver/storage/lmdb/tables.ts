@@ -75,10 +75,7 @@ export function readRecord(tables: Tables, revision: number): StorageRecord | un
 export function readHeadRecord(tables: Tables, key: string, head: Head): StorageRecord {
   const record = readRecord(tables, head.revision);
   if (!record || record.key !== key)
-    throw new StorageError(
-      'corrupt',
-      `read ${key}: the log has no record of revision ${head.revision}; ${restoreAdvice}`,
-    );
+    throw new StorageError('corrupt', `read ${key}: the log has no record of revision ${head.revision}; ${restoreAdvice}`);
   return record;
 }
 

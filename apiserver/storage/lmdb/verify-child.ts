@@ -21,5 +21,6 @@ async function run(directory: string, task: ChildTask): Promise<Verdict> {
 }
 
 const [directory, task] = process.argv.slice(2);
-if (directory === undefined || (task !== 'verify' && task !== 'copy')) throw new Error('name the directory of the store and the task');
+if (directory === undefined || (task !== 'verify' && task !== 'copy'))
+  throw new Error('name the directory of the store and the task');
 run(directory, task).then((verdict) => process.stdout.write(`${JSON.stringify(verdict)}\n`));

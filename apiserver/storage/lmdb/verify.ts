@@ -19,7 +19,6 @@ export type Verdict = ({ readonly code: 'sound' } & Soundness) | { readonly code
 /** A store of a million records takes seconds; a child that hangs in a damaged tree must not hang the start for ever. */
 const timeoutMs = 600_000;
 
-
 /**
  * Reads the whole store in a child process, as a damaged file can kill the process that maps it. Throws `corrupt`, `newer-format`,
  * `no-space` (while it copies), or `failed` when the child could not be started.
