@@ -1,3 +1,4 @@
+import type { BackupSource } from './backup/backup-source.ts';
 import type { StorageHistory } from './storage-history.ts';
 
 /** How a write reaches the disk. `relaxed` writes have no sync of their own, no history, and may be lost by a crash. */
@@ -60,6 +61,8 @@ export interface StorageEvent {
 export interface Storage {
   /** Who wrote what when, and which state the store had at a time. */
   readonly history: StorageHistory;
+  /** Absent where nothing is kept that outlives the process. */
+  readonly backup?: BackupSource;
   /** Stores a new key and returns its revision once the write is durable as asked. Throws `exists`. */
   create(key: string, write: Write): Promise<number>;
   /** Reads one key, as of the last acknowledged write or later. */

@@ -1,3 +1,4 @@
+import type { BackupSource } from '../backup/backup-source.ts';
 import {
   alreadyExists,
   checkKey,
@@ -25,6 +26,7 @@ const historyChunk = 500;
 /** Storage over an opened directory: reads are synchronous looks into the memory map, writes go through the journal. */
 export class LmdbStorage implements Storage {
   readonly history: StorageHistory;
+  readonly backup: BackupSource;
   readonly #tables: Tables;
   readonly #journal: Journal;
   readonly #relaxed: RelaxedKeys;
@@ -37,6 +39,7 @@ export class LmdbStorage implements Storage {
     readonly tables: Tables;
     readonly journal: Journal;
     readonly history: StorageHistory;
+    readonly backup: BackupSource;
     readonly relaxed: RelaxedKeys;
     readonly hub: WatcherHub;
     readonly clock: StorageClock;
@@ -46,6 +49,7 @@ export class LmdbStorage implements Storage {
     this.#tables = parts.tables;
     this.#journal = parts.journal;
     this.history = parts.history;
+    this.backup = parts.backup;
     this.#relaxed = parts.relaxed;
     this.#hub = parts.hub;
     this.#clock = parts.clock;

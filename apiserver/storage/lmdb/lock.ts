@@ -45,6 +45,6 @@ function refusal(directory: string, status: number | null, cause: Error | undefi
       cause,
     });
   return status === held
-    ? new StorageError('locked', `open the store ${directory}: a running server has it open; stop that one first`)
+    ? new StorageError('locked', `open the store ${directory}: a running server has it open; stop that one first (berth down)`)
     : new StorageError('failed', `lock the store ${directory}: flock ended with ${status}`);
 }

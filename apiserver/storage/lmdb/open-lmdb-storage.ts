@@ -6,13 +6,12 @@ import { restoreAdvice, StorageError } from '../storage-error.ts';
 import { createWatcherHub, defaultWatcherLimits, type WatcherLimits } from '../watchers.ts';
 import { Journal } from './journal.ts';
 import { defaultLimits, type JournalLimits } from './limits.ts';
+import { LmdbBackup } from './lmdb-backup.ts';
 import { LmdbHistory } from './lmdb-history.ts';
 import { LmdbStorage } from './lmdb-storage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-
 import { LogTimes } from './log-times.ts';
 import { clearClean, ensureFormat, markClean, markMade } from './markers.ts';
-
 import { RelaxedKeys } from './relaxed-keys.ts';
 import { Reserve } from './reserve.ts';
 import { openShrunk } from './shrink.ts';
@@ -101,7 +100,8 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
       await lock.release();
     }
   };
-  return new LmdbStorage({ tables, journal, history, relaxed, hub, clock, release });
+  const backup = new LmdbBackup({ tables, journal, relaxed, clock });
+  return new LmdbStorage({ tables, journal, history, backup, relaxed, hub, clock, release });
 }
 
 function loadRelaxed(tables: Tables): RelaxedKeys {

@@ -23,7 +23,7 @@ export interface Tables {
 /** lmdb's own types leave out that an asynchronous put takes these options too. */
 export interface AppendOnlyLog extends Omit<Database<Buffer, number>, 'put'> {
   /** `append` fills the pages of the tree to the last: a third less file. lmdb drops a revision that is not the highest so far, in silence. */
-  put(revision: number, record: Buffer, options: { readonly append: true }): Promise<boolean>;
+  put(revision: number, record: Buffer, options?: { readonly append: true }): Promise<boolean>;
 }
 
 /**

@@ -1,0 +1,152 @@
+import { copyFile, link, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type BackupHeader, readBackup } from '../backup/backup-format.ts';
+import { encodeRecord, type StorageRecord } from '../record.ts';
+import { StorageError } from '../storage-error.ts';
+import { encodeHead } from './head.ts';
+import { lockDirectory } from './lock.ts';
+import { clearClean, exists, hasDatabase, markClean, markMade, syncDirectory, writeFormat } from './markers.ts';
+import { adoptNewFile, BatchWriter, newFileIn, openNewFile, removeNewFile } from './new-file.ts';
+import { emptyState, encodeState, type StoreState } from './state.ts';
+import type { Tables } from './tables.ts';
+import { runInChild } from './verify.ts';
+import { translateWriteError } from './write-error.ts';
+
+export interface RestoreOptions {
+  /** Where the store is to be. */
+  readonly directory: string;
+  /** The bytes of the backup, and what it is called in messages. */
+  readonly backup: AsyncIterable<Buffer>;
+  readonly name: string;
+  /** A store that is there is moved aside. */
+  readonly force: boolean;
+  readonly now: Date;
+}
+
+export interface Restored {
+  readonly header: BackupHeader;
+  readonly objects: number;
+  /** Where the store that was there is now. */
+  readonly aside: string | undefined;
+}
+
+/**
+ * Makes a store of a backup. The whole backup is read, checked and written into a new file, which is verified and then takes its place by a
+ * rename: until then nothing is touched, and whenever the power fails there is the old store or the new one. Throws `locked`, `exists`
+ * (without `force`), `corrupt` and `newer-format` (the backup), `no-space` and `failed`.
+ */
+export async function restoreStore({ directory, backup, name, force, now }: RestoreOptions): Promise<Restored> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const lock = await lockDirectory(directory);
+  try {
+    const isTaken = await hasDatabase(directory);
+    if (isTaken && !force)
+      throw new StorageError(
+        'exists',
+        `restore into ${directory}: there is a store already; --force moves it aside and puts the backup in its place`,
+      );
+    const { header, state } = await writeNewFile(directory, await readBackup(backup, name), now);
+    await runInChild(newFileIn(directory), 'verify');
+    const aside = isTaken ? await keepAside(directory, now) : undefined;
+    if (!isTaken) await writeFormat(directory);
+    await markMade(directory);
+    await clearClean(directory);
+    await adoptNewFile(directory);
+    // Only now: a store of a newer version must not look like one of this.
+    if (isTaken) await writeFormat(directory);
+    await markClean(directory, state.commit);
+    await syncDirectory(dirname(directory));
+    return { header, objects: state.live + state.relaxed, aside };
+  } finally {
+    await removeNewFile(directory);
+    await lock.release();
+  }
+}
+
+/** Beginning of the count below. */
+const epoch = Date.UTC(2020, 0, 1);
+/** More than a store can write for hours on end. */
+const revisionsPerSecond = 10_000;
+const leastSkip = 1_000_000_000;
+
+/**
+ * Where the counter of a restored store goes on: above everything that any store made of this backup or before it can have reached, so that no
+ * revision is used twice and a version from before the restore is refused as forgotten. That is the time, at a pace that no store keeps
+ * up; and in case a clock was wrong, far above the backup's.
+ */
+export function computeRestoredRevision(backedUp: number, now: Date): number {
+  const byTime = Math.floor((now.getTime() - epoch) / 1000) * revisionsPerSecond;
+  return Math.max(byTime, backedUp + leastSkip);
+}
+
+interface Backup {
+  readonly header: BackupHeader;
+  readonly records: AsyncIterable<StorageRecord>;
+}
+
+async function writeNewFile(
+  directory: string,
+  { header, records }: Backup,
+  now: Date,
+): Promise<{ header: BackupHeader; state: StoreState }> {
+  const tables = await openNewFile(directory);
+  try {
+    const revision = computeRestoredRevision(header.revision, now);
+    const at = now.getTime();
+    const times = { compactedAt: at, steps: [], last: at, floor: 0 };
+    const start = { ...emptyState, commit: 1, revision, reserved: revision, compacted: revision, swept: revision, times };
+    const state = await writeRecords(tables, records, start);
+    return { header, state };
+  } catch (error) {
+    if (error instanceof StorageError) throw error;
+    const { code, message } = await translateWriteError(error, directory);
+    throw new StorageError(
+      code,
+      code === 'no-space' ? `the disk of ${directory} has no room for the backup; nothing was changed` : message,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    await tables.root.close();
+  }
+}
+
+async function writeRecords(tables: Tables, records: AsyncIterable<StorageRecord>, start: StoreState): Promise<StoreState> {
+  const writer = new BatchWriter(tables);
+  const counts = { live: 0, liveBytes: 0, records: 0, logBytes: 0, relaxed: 0, relaxedBytes: 0 };
+  for await (const record of records) {
+    const { key, revision, durability } = record;
+    // What came before it is forgotten.
+    const bytes = encodeRecord({ ...record, previous: 0 });
+    if (durability === 'relaxed') {
+      counts.relaxed += 1;
+      counts.relaxedBytes += bytes.length;
+      await writer.add(bytes.length, () => tables.relaxed.put(key, bytes));
+      continue;
+    }
+    counts.live += 1;
+    counts.liveBytes += bytes.length;
+    counts.records += 1;
+    counts.logBytes += bytes.length;
+    await writer.add(bytes.length, () => tables.log.put(revision, bytes));
+    await writer.add(0, () => tables.heads.put(key, encodeHead({ revision, size: bytes.length, deleted: false })));
+  }
+  const state = { ...start, ...counts };
+  await writer.add(0, () => tables.meta.put('state', encodeState(state)));
+  await writer.flush();
+  return state;
+}
+
+/** The old store in a folder of its own beside the store, as a second name of the same file: nothing is copied, and nothing is missing for a moment. */
+async function keepAside(directory: string, now: Date): Promise<string> {
+  const stamp = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '');
+  const aside = `${directory}.before-restore-${stamp}`;
+  await mkdir(aside, { mode: 0o700 });
+  await link(join(directory, 'data.mdb'), join(aside, 'data.mdb'));
+  for (const mark of ['format', 'made', 'clean'])
+    if (await exists(join(directory, mark))) await copyFile(join(directory, mark), join(aside, mark));
+  await syncDirectory(aside);
+  await syncDirectory(dirname(aside));
+  return aside;
+}
