@@ -1,5 +1,10 @@
 /** What Berth makes in a data directory. Anything else in there is somebody else's, and stays. */
 export const ownEntries: readonly string[] = ['installation.json', 'logs', 'node', 'pki', 'run', 'store'];
 
+/** A store that `berth restore --force` moved aside. */
+export function isStoreAside(name: string): boolean {
+  return name.startsWith('store.before-restore-');
+}
+
 /** In the folder of each node: that an agent made it. */
 export const nodeMarker = 'berth-node';

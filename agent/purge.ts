@@ -1,7 +1,7 @@
 import { readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readPulledImages } from './config/pulled-images.ts';
-import { nodeMarker, ownEntries } from './data-dir.ts';
+import { isStoreAside, nodeMarker, ownEntries } from './data-dir.ts';
 import { ownSandboxImage } from './pause/sandbox-image.ts';
 import { createDockerRuntime, type DockerRuntime } from './runtime/docker/docker-runtime.ts';
 import { RuntimeError } from './runtime/runtime-error.ts';
@@ -110,6 +110,7 @@ async function* purgeFiles(dataDir: string): AsyncIterable<PurgeStep> {
   for (const path of below.toReversed()) await mounts.unmount(path);
   if (below.length > 0) yield { kind: 'removed', what: `${below.length} mounts below ${dataDir}` };
   const madeFolder = await readMadeFolder(dataDir);
+  for (const name of await namesIn(dataDir)) if (isStoreAside(name)) await removeTree(join(dataDir, name));
   // The record last: with it, a purge that was cut off can be tried again.
   for (const name of ownEntries.toReversed()) await removeTree(join(dataDir, name));
   const left = await namesIn(dataDir);

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { join } from 'node:path';
 import { kinds as apiKinds } from '../api/kinds/index.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
@@ -15,12 +14,14 @@ import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
 import { openStorage } from './storage/open-storage.ts';
 import { runCompaction } from './storage/run-compaction.ts';
 import type { Storage } from './storage/storage.ts';
+import { storeDir } from './store-files.ts';
 import { runFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
 export { type CredentialFiles, issueNodeCredentials, pkiDir } from './auth/pki.ts';
 export type { ClientLimits } from './limits/client-limits.ts';
 export type { ServerInfo, ServerOptions } from './options.ts';
+export { compactFiles, restoreFiles } from './store-files.ts';
 
 /** What running calls get when the server stops; streams end at once. */
 const DRAIN_MS = 5_000;
@@ -33,7 +34,9 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
   const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   const pki = await ensurePki(options.dataDir, options.advertise ? [host, options.advertise] : [host], new Date());
   const storage = await openStorage(
-    options.backend === 'memory' ? { backend: 'memory' } : { backend: 'lmdb', directory: join(options.dataDir, 'store') },
+    options.backend === 'memory'
+      ? { backend: 'memory' }
+      : { backend: 'lmdb', directory: storeDir(options.dataDir), notice: (text) => options.log.info(text) },
   );
   try {
     await serve(options, storage, pki, signal);
@@ -63,7 +66,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
     loops.push(runNamespaceSweeper(registry, log, inner.signal));
     loops.push(runCompaction(storage, { onError: (err) => log.warn({ err }, 'cannot compact the store') }, inner.signal));
     await ensureNamespaces(registry);
-    await listenUntil({ options: { ...options, metrics }, registry, sums, pki, signal });
+    await listenUntil({ options: { ...options, metrics }, backup: storage.backup, registry, sums, pki, signal });
   } finally {
     inner.abort();
     await Promise.allSettled(loops);
@@ -72,13 +75,14 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
 
 interface ListenInput {
   readonly options: ServerOptions & { readonly metrics: MetricsRegistry };
+  readonly backup: Storage['backup'];
   readonly registry: Registry;
   readonly sums: NodeSums;
   readonly pki: ServerPki;
   readonly signal: AbortSignal;
 }
 
-async function listenUntil({ options, registry, sums, pki, signal }: ListenInput): Promise<void> {
+async function listenUntil({ options, backup, registry, sums, pki, signal }: ListenInput): Promise<void> {
   const { log, watchLimits = {}, listLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
   // Every open stream listens to it.
@@ -96,6 +100,7 @@ async function listenUntil({ options, registry, sums, pki, signal }: ListenInput
     limits,
     listLimits,
     logLevel: options.logLevel,
+    backup,
   });
   const port = await listen(api.server, options.listen, serverCredentials(pki));
   const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;

@@ -1,39 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { expandBooleanFlags } from './boolean-flags.ts';
-import { registerAgent } from './commands/agent.ts';
-import { registerAnnotate } from './commands/annotate.ts';
-import { registerApiResources } from './commands/api-resources.ts';
-import { registerApply } from './commands/apply.ts';
-import { registerAttach } from './commands/attach.ts';
-import { registerComplete } from './commands/complete.ts';
-import { registerCompletion } from './commands/completion.ts';
-import { registerConfig } from './commands/config.ts';
-import { registerCp } from './commands/cp.ts';
-import { registerCreate } from './commands/create.ts';
-import { registerDelete } from './commands/delete.ts';
-import { registerDescribe } from './commands/describe.ts';
-import { registerDown } from './commands/down.ts';
-import { registerEdit } from './commands/edit.ts';
-import { registerEvents } from './commands/events.ts';
-import { registerExec } from './commands/exec.ts';
-import { registerExplain } from './commands/explain.ts';
-import { registerGet } from './commands/get.ts';
-import { registerLabel } from './commands/label.ts';
-import { registerLogLevel } from './commands/log-level.ts';
-import { registerLogs } from './commands/logs.ts';
-import { registerPatch } from './commands/patch.ts';
-import { registerPortForward } from './commands/port-forward.ts';
-import { registerProto } from './commands/proto.ts';
-import { registerReplace } from './commands/replace.ts';
-import { registerRun } from './commands/run.ts';
-import { registerServer } from './commands/server.ts';
-import { registerTop } from './commands/top.ts';
-import { registerUp } from './commands/up.ts';
-import { packageVersion, registerVersion } from './commands/version.ts';
-import { registerWait } from './commands/wait.ts';
+import { commands } from './commands/index.ts';
+import { packageVersion } from './commands/version.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 
-/** The command line, complete; the order is the order of the help. */
+/** The command line, complete. */
 export function createProgram(): Command {
   const program = new Command('berth')
     .description('Runs containers on a set of Linux machines')
@@ -43,41 +14,7 @@ export function createProgram(): Command {
     .enablePositionalOptions(false)
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();
-  for (const register of [
-    registerUp,
-    registerDown,
-    registerApply,
-    registerCreate,
-    registerRun,
-    registerEdit,
-    registerPatch,
-    registerReplace,
-    registerLabel,
-    registerAnnotate,
-    registerGet,
-    registerDescribe,
-    registerEvents,
-    registerTop,
-    registerDelete,
-    registerLogs,
-    registerExec,
-    registerAttach,
-    registerPortForward,
-    registerCp,
-    registerWait,
-    registerApiResources,
-    registerExplain,
-    registerConfig,
-    registerLogLevel,
-    registerProto,
-    registerCompletion,
-    registerComplete,
-    registerServer,
-    registerAgent,
-    registerVersion,
-  ]) {
-    register(program);
-  }
+  for (const register of commands) register(program);
   throwErrors(program);
   return program;
 }

@@ -1,6 +1,7 @@
 import type { Open, Pod, ServeRequest, ServeResponse } from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import type { BackupClient } from './backup-client.ts';
 import type { LogLevelsClient } from './log-levels-client.ts';
 import type { ObjectsClient } from './objects-client.ts';
 import type { PodStreams } from './pod-streams.ts';
@@ -89,6 +90,7 @@ export interface Client {
   /** How much the server's and the agents' logs say. */
   readonly logLevels: LogLevelsClient;
   readonly tunnel: TunnelClient;
+  readonly backups: BackupClient;
   /** Ends every call with CANCELLED and closes the connection. */
   close(): void;
 }

@@ -1,6 +1,7 @@
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import { kindOf } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import { createBackupClient } from './backup-client.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import { createConnection } from './connection.ts';
 import { createKindClient } from './kind-client.ts';
@@ -33,6 +34,7 @@ export function connect(options: ConnectOptions): Client {
     objects: createObjectsClient(connection),
     logLevels: createLogLevelsClient(connection),
     tunnel: createTunnelClient(connection),
+    backups: createBackupClient(connection),
     close: () => connection.close(),
   };
 }

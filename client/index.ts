@@ -6,6 +6,7 @@ export type { ApiObject, Kind } from '../api/kinds/kind.ts';
 export { objectKey, splitKey } from '../api/meta/key.ts';
 export type { Json, JsonObject } from '../api/meta/merge-patch.ts';
 export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts';
+export type { BackupClient } from './backup-client.ts';
 export type {
   BindTarget,
   Client,

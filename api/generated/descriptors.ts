@@ -26,6 +26,10 @@ export const packages: Readonly<Record<string, { readonly imports: readonly stri
     imports: [],
     json: "{\"LogLevels\":{\"methods\":{\"Get\":{\"requestType\":\"GetLogLevelRequest\",\"responseType\":\"LogLevel\"},\"Set\":{\"requestType\":\"SetLogLevelRequest\",\"responseType\":\"LogLevel\"}}},\"GetLogLevelRequest\":{\"fields\":{\"nodeName\":{\"type\":\"string\",\"id\":1}}},\"SetLogLevelRequest\":{\"fields\":{\"nodeName\":{\"type\":\"string\",\"id\":1},\"level\":{\"type\":\"string\",\"id\":2}}},\"LogLevel\":{\"fields\":{\"level\":{\"type\":\"string\",\"id\":1}}}}",
   },
+  'berth.server.v1': {
+    imports: [],
+    json: "{\"Backups\":{\"methods\":{\"Backup\":{\"requestType\":\"BackupRequest\",\"responseType\":\"BackupResponse\",\"responseStream\":true}}},\"BackupRequest\":{\"fields\":{}},\"BackupResponse\":{\"fields\":{\"data\":{\"type\":\"bytes\",\"id\":1},\"totalBytes\":{\"type\":\"int64\",\"id\":2},\"resourceVersion\":{\"type\":\"string\",\"id\":3},\"objects\":{\"type\":\"int64\",\"id\":4}}}}",
+  },
   'google.protobuf': {
     imports: [],
     json: "{\"Timestamp\":{\"fields\":{\"seconds\":{\"type\":\"int64\",\"id\":1},\"nanos\":{\"type\":\"int32\",\"id\":2}}},\"Duration\":{\"fields\":{\"seconds\":{\"type\":\"int64\",\"id\":1},\"nanos\":{\"type\":\"int32\",\"id\":2}}},\"Any\":{\"fields\":{\"type_url\":{\"type\":\"string\",\"id\":1},\"value\":{\"type\":\"bytes\",\"id\":2}}}}",

@@ -5,6 +5,8 @@ export type { AppArmorProfile } from './types/berth/core/v1/AppArmorProfile.ts';
 export type { AttachedVolume } from './types/berth/core/v1/AttachedVolume.ts';
 export type { AzureDiskVolumeSource } from './types/berth/core/v1/AzureDiskVolumeSource.ts';
 export type { AzureFileVolumeSource } from './types/berth/core/v1/AzureFileVolumeSource.ts';
+export type { BackupRequest } from './types/berth/server/v1/BackupRequest.ts';
+export type { BackupResponse } from './types/berth/server/v1/BackupResponse.ts';
 export type { BadRequest } from './types/google/rpc/BadRequest.ts';
 export type { Binding } from './types/berth/core/v1/Binding.ts';
 export type { BindingWriteRequest } from './types/berth/core/v1/BindingWriteRequest.ts';

@@ -53,6 +53,11 @@ export function authorizeChange(identity: Identity, access: Access, previous: Ap
   if (node === undefined || (previous as Pod).spec?.nodeName !== node) throw denied(identity, access);
 }
 
+/** A backup holds every Secret: for administrators only. Throws PERMISSION_DENIED. */
+export function authorizeBackup(identity: Identity): void {
+  if (!isMaster(identity)) throw permissionDenied(`user "${identity.user}" may not back up the store: only administrators may`);
+}
+
 function denied(identity: Identity, access: Access): ApiError {
   return permissionDenied(`user "${identity.user}" may not ${access.verb} ${access.kind.toLowerCase()} "${access.name}"`);
 }

@@ -7,6 +7,8 @@ import type { TokenTable } from '../auth/tokens.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { BackupSource } from '../storage/backup/backup-source.ts';
+import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
 import { identify } from './caller.ts';
 import { Door } from './door.ts';
@@ -38,6 +40,8 @@ export interface ApiServerOptions {
   readonly limits?: Partial<ClientLimits>;
   readonly listLimits?: Partial<ListLimits>;
   readonly logLevel?: LogLevelControl | undefined;
+  /** What backups are made of; absent when there can be none. */
+  readonly backup?: BackupSource | undefined;
 }
 
 export interface ApiServer {
@@ -60,7 +64,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const tunnels = new Tunnels(randomUUID);
   const special: Record<string, SpecialMethods> = { Pod: podMethods(options, tunnels, door) };
-  const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE, LOG_LEVELS_SERVICE];
+  const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE, LOG_LEVELS_SERVICE, BACKUP_SERVICE];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
     server.addService(definition, implementation);
@@ -72,6 +76,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   server.addService(tunnel.definition, tunnel.implementation);
   const levels = logLevelsService({ tunnels, log, own: options.logLevel }, door);
   server.addService(levels.definition, levels.implementation);
+  const backups = backupService(options.backup, door, now);
+  server.addService(backups.definition, backups.implementation);
   const setServing = addHealth(server);
   addReflection(
     server,

@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { type Restored, restoreStore } from './storage/lmdb/restore.ts';
+import { type Shrunk, shrinkStore } from './storage/lmdb/shrink.ts';
+
+/** Where a server with this data directory keeps its store. */
+export function storeDir(dataDir: string): string {
+  return join(dataDir, 'store');
+}
+
+export interface RestoreInput {
+  readonly dataDir: string;
+  /** The bytes of a backup, and what they are called in messages. */
+  readonly backup: AsyncIterable<Buffer>;
+  readonly name: string;
+  /** Moves a store that is there aside. */
+  readonly force: boolean;
+}
+
+/** For `berth restore`, while no server runs. Throws StorageError; the message says what to do. */
+export function restoreFiles({ dataDir, ...input }: RestoreInput): Promise<Restored> {
+  return restoreStore({ ...input, directory: storeDir(dataDir), now: new Date() });
+}
+
+/** For `berth compact`, while no server runs. Throws StorageError; the message says what to do. */
+export function compactFiles(dataDir: string, notice: (text: string) => void): Promise<Shrunk> {
+  return shrinkStore(storeDir(dataDir), notice);
+}

@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import { withSession } from '../session.ts';
+
+export function registerBackup(program: Command): void {
+  program
+    .command('backup')
+    .description('Write all objects, as they are now, into a file (-: standard output); "berth restore" makes a store of it')
+    .argument('<file>', 'where to; what is there is replaced when the backup is whole')
+    .action(async (file: string, _flags: object, command: Command) => {
+      await withSession(command, async ({ client }) => {
+        const { saveBackup } = await import('../backup/save-backup.ts');
+        const { resourceVersion, objects, bytes } = await saveBackup(client.backups.backup(), file);
+        process.stderr.write(`backed up ${objects} objects as of version ${resourceVersion}: ${bytes} bytes\n`);
+      });
+    });
+}

@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import { registerAgent } from './agent.ts';
+import { registerAnnotate } from './annotate.ts';
+import { registerApiResources } from './api-resources.ts';
+import { registerApply } from './apply.ts';
+import { registerAttach } from './attach.ts';
+import { registerBackup } from './backup.ts';
+import { registerCompact } from './compact.ts';
+import { registerComplete } from './complete.ts';
+import { registerCompletion } from './completion.ts';
+import { registerConfig } from './config.ts';
+import { registerCp } from './cp.ts';
+import { registerCreate } from './create.ts';
+import { registerDelete } from './delete.ts';
+import { registerDescribe } from './describe.ts';
+import { registerDown } from './down.ts';
+import { registerEdit } from './edit.ts';
+import { registerEvents } from './events.ts';
+import { registerExec } from './exec.ts';
+import { registerExplain } from './explain.ts';
+import { registerGet } from './get.ts';
+import { registerLabel } from './label.ts';
+import { registerLogLevel } from './log-level.ts';
+import { registerLogs } from './logs.ts';
+import { registerPatch } from './patch.ts';
+import { registerPortForward } from './port-forward.ts';
+import { registerProto } from './proto.ts';
+import { registerReplace } from './replace.ts';
+import { registerRestore } from './restore.ts';
+import { registerRun } from './run.ts';
+import { registerServer } from './server.ts';
+import { registerTop } from './top.ts';
+import { registerUp } from './up.ts';
+import { registerVersion } from './version.ts';
+import { registerWait } from './wait.ts';
+
+/** Every command; the order is the order of the help. */
+export const commands: readonly ((program: Command) => void)[] = [
+  registerUp,
+  registerDown,
+  registerApply,
+  registerCreate,
+  registerRun,
+  registerEdit,
+  registerPatch,
+  registerReplace,
+  registerLabel,
+  registerAnnotate,
+  registerGet,
+  registerDescribe,
+  registerEvents,
+  registerTop,
+  registerDelete,
+  registerLogs,
+  registerExec,
+  registerAttach,
+  registerPortForward,
+  registerCp,
+  registerWait,
+  registerApiResources,
+  registerExplain,
+  registerBackup,
+  registerRestore,
+  registerCompact,
+  registerConfig,
+  registerLogLevel,
+  registerProto,
+  registerCompletion,
+  registerComplete,
+  registerServer,
+  registerAgent,
+  registerVersion,
+];
