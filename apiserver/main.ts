@@ -11,10 +11,9 @@ import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
-import { openStorage } from './storage/open-storage.ts';
 import { runCompaction } from './storage/run-compaction.ts';
 import type { Storage } from './storage/storage.ts';
-import { storeDir } from './store-files.ts';
+import { openStore } from './store-files.ts';
 import { runFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
@@ -33,11 +32,7 @@ const DRAIN_MS = 5_000;
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   const pki = await ensurePki(options.dataDir, options.advertise ? [host, options.advertise] : [host], new Date());
-  const storage = await openStorage(
-    options.backend === 'memory'
-      ? { backend: 'memory' }
-      : { backend: 'lmdb', directory: storeDir(options.dataDir), notice: (text) => options.log.info(text) },
-  );
+  const storage = await openStore(options);
   try {
     await serve(options, storage, pki, signal);
   } finally {

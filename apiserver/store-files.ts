@@ -1,9 +1,17 @@
 import { join } from 'node:path';
+import type { ServerOptions } from './options.ts';
 import { type Restored, restoreStore } from './storage/lmdb/restore.ts';
 import { type Shrunk, shrinkStore } from './storage/lmdb/shrink.ts';
+import { openStorage } from './storage/open-storage.ts';
+import type { Storage } from './storage/storage.ts';
 
-/** Where a server with this data directory keeps its store. */
-export function storeDir(dataDir: string): string {
+/** Opens what the server's configuration names. */
+export function openStore({ backend, dataDir, log }: ServerOptions): Promise<Storage> {
+  if (backend === 'memory') return openStorage({ backend });
+  return openStorage({ backend, directory: storeDir(dataDir), notice: (text) => log.info(text) });
+}
+
+function storeDir(dataDir: string): string {
   return join(dataDir, 'store');
 }
 
