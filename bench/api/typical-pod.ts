@@ -3,7 +3,6 @@ import type { Pod } from '../../client/index.ts';
 /** About 1 KB when encoded, as people write them; the server adds its defaults, which are 0.3 KB more. */
 export function typicalPod(): Pod {
   const quantity = (string: string) => ({ string });
-  const probe = (path: string) => ({ handler: { httpGet: { path, port: { type: 1, strVal: 'http' } } }, periodSeconds: 10 });
   return {
     metadata: {
       generateName: 'web-',
@@ -29,7 +28,8 @@ export function typicalPod(): Pod {
             { name: 'DATABASE_HOST', value: 'db.shop.svc.cluster.local' },
             { name: 'DATABASE_NAME', value: 'shop' },
             { name: 'CACHE_FOLDER', value: '/var/cache/web' },
-            { name: 'PAYMENT_URL', value: 'http://payments.shop.svc' },
+            { name: 'PAYMENT_URL', value: 'http://payments.shop.svc.cluster.local:8080/v1' },
+            { name: 'SESSION_SECONDS', value: '86400' },
             { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
           ],
           resources: { requests: { cpu: quantity('100m'), memory: quantity('128Mi') }, limits: { memory: quantity('256Mi') } },
@@ -37,8 +37,6 @@ export function typicalPod(): Pod {
             { name: 'cache', mountPath: '/var/cache/web' },
             { name: 'config', mountPath: '/etc/web', readOnly: true },
           ],
-          livenessProbe: probe('/healthz'),
-          readinessProbe: probe('/ready'),
           securityContext: { runAsUser: 1000, readOnlyRootFilesystem: true },
         },
         {
