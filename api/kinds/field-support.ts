@@ -113,11 +113,26 @@ export interface FieldSupportFindings {
   readonly violations: FieldViolation[];
 }
 
-/** Walks an object beside a compiled table. Costs nothing where the table says nothing. */
+/** Walks an object beside a compiled table. Costs nothing where the table says nothing, and little for an object of which it says nothing. */
 export function checkFieldSupport(support: CompiledFieldSupport, object: object): FieldSupportFindings {
   const findings: FieldSupportFindings = { warnings: [], violations: [] };
-  walk(support, object, '', findings);
+  if (isMentioned(support, object)) walk(support, object, '', findings);
   return findings;
+}
+
+/** Whether `walk` would find something; without paths and lists, because for most objects it finds nothing. */
+function isMentioned(step: CompiledFieldSupport, value: unknown): boolean {
+  if (Array.isArray(value)) return value.some((item) => isMentioned(step, item));
+  if (value === undefined || asksNothing(step).includes(value)) return false;
+  const speaks = step.support !== undefined && step.support.support !== 'works';
+  if (typeof value !== 'object' || value === null) return speaks;
+  let isEmpty = true;
+  for (const key in value) {
+    isEmpty = false;
+    const child = step.children.get(key);
+    if (child ? isMentioned(child, (value as Record<string, unknown>)[key]) : speaks) return true;
+  }
+  return isEmpty && speaks;
 }
 
 function walk(step: CompiledFieldSupport, value: unknown, path: string, findings: FieldSupportFindings): void {

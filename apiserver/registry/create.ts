@@ -1,49 +1,48 @@
 import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '../../api/errors/index.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
-import type { KindStore, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
 import { metadataForCreate, validateNewMetadata } from './metadata.ts';
 
 /** A generated name that is taken is drawn again so often; with 27^5 names for each prefix, more would not help. */
 const NAME_ATTEMPTS = 8;
 
-/** A new object as the client sent it. Each attempt to create it changes its own. */
-export interface SentObject {
-  readonly object: AnyObject;
-  /** The object once more. */
-  readonly again: () => AnyObject;
+/** Reads what the client sent: the object, which the attempt to create it changes, and who writes it. */
+export type EnterCreate = () => { readonly object: AnyObject; readonly context: WriteContext };
+
+/** A new object as it will be stored. */
+interface Prepared {
+  readonly at: ObjectName;
+  readonly bytes: Buffer;
+  readonly warnings: readonly string[];
+  readonly context: WriteContext;
+  /** The name was drawn, and another may be. */
+  readonly isGenerated: boolean;
 }
 
-/**
- * Creates an object. The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then
- * metadata, because all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation
- * last, because it judges what will be stored.
- */
-export async function createObject(
-  store: KindStore,
-  admission: Admission,
-  sent: SentObject,
-  context: WriteContext,
-): Promise<StoreResult> {
-  const { name, generateName } = sent.object.metadata ?? {};
+/** Creates an object; one with a generated name in several attempts if need be, each from what was sent. */
+export async function createObject(store: KindStore, admission: Admission, enter: EnterCreate): Promise<StoreResult> {
   for (let attempt = 1; ; attempt++) {
+    const { at, bytes, warnings, context, isGenerated } = await prepare(store, admission, enter);
     try {
-      return await createOnce(store, admission, attempt === 1 ? sent.object : sent.again(), context);
+      if (store.cache.get(store.key(at))) await refuseExisting(store, at);
+      return { bytes: await store.insert(at, bytes, context), warnings };
     } catch (error) {
-      if (name || !generateName || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
+      if (!isGenerated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
     }
   }
 }
 
-async function createOnce(
-  store: KindStore,
-  admission: Admission,
-  object: AnyObject,
-  context: WriteContext,
-): Promise<StoreResult> {
+/**
+ * The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then metadata, because all later steps may
+ * look at names; defaults before lifecycle and admission, which may rely on them; validation last, because it judges what will be stored.
+ */
+async function prepare(store: KindStore, admission: Admission, enter: EnterCreate): Promise<Prepared> {
   const { kind } = store;
+  const { object, context } = enter();
   const warnings = kind.warnings?.(object) ?? [];
+  const { name = '', generateName = '' } = object.metadata ?? {};
   object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
   if (kind.hasStatus) delete object.status;
   const at = { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' };
@@ -52,15 +51,13 @@ async function createOnce(
   const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata)];
   if (violations.length === 0) await admission.create(kind, object);
   violations.push(...kind.validate(object));
-  if (violations.length > 0)
-    throw invalid(store.subject({ ...at, name: at.name || (object.metadata.generateName ?? '') }), violations);
+  if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   if (recordsManagers(kind))
     object.metadata.managedFields = [creatorEntry(kind, context.manager, object.metadata.creationTimestamp!)];
-  if (store.cache.get(store.key(at))) await refuseExisting(store, at);
-  return { bytes: await store.insert(at, object, context), warnings };
+  return { at, bytes: store.encode(object), warnings, context, isGenerated: name === '' && generateName !== '' };
 }
 
 /** The cache may be behind; only what the newest state shows is an answer. */
-async function refuseExisting(store: KindStore, at: { namespace: string; name: string }): Promise<void> {
+async function refuseExisting(store: KindStore, at: ObjectName): Promise<void> {
   if (await store.read(at)) throw alreadyExists(store.subject(at));
 }

@@ -13,8 +13,7 @@ export async function ensureNamespaces(registry: Registry): Promise<void> {
   for (const name of Object.values(namespaces)) {
     if (await store.read({ namespace: '', name })) continue;
     try {
-      const again = () => ({ metadata: { name } });
-      await createObject(store, registry.admission, { object: again(), again }, serverContext);
+      await createObject(store, registry.admission, () => ({ object: { metadata: { name } }, context: serverContext }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }

@@ -128,16 +128,20 @@ export class KindStore {
     return encodeMessage(this.kind.message, object);
   }
 
-  /** Stores a new object. Throws ALREADY_EXISTS. */
-  async insert(at: ObjectName, object: AnyObject, context: WriteContext): Promise<Buffer> {
-    const write = this.write(this.encode(object), context, 'create');
+  /** Stores a new object, which is encoded: calls that wait for the disk should not keep what they have decoded. Throws ALREADY_EXISTS. */
+  async insert(at: ObjectName, bytes: Buffer, context: WriteContext): Promise<Buffer> {
+    const write = this.write(bytes, context, 'create');
     const key = this.key(at);
     if (context.dryRun) {
       this.checkStorable(at, write);
       if (await this.storage.get(key)) throw translateStorageError(new StorageError('exists', key), this.subject(at));
       return Buffer.from(write.bytes);
     }
-    return this.acknowledge(write, await translated(this.subject(at), this.storage.create(key, write)));
+    try {
+      return this.acknowledge(key, write, await this.storage.create(key, write));
+    } catch (error) {
+      throw translateStorageError(error, this.subject(at));
+    }
   }
 
   /**
@@ -205,7 +209,7 @@ export class KindStore {
   /** Undefined when somebody else was faster. */
   private async swap(at: ObjectName, store: () => Promise<number>, write: Write): Promise<Buffer | undefined> {
     try {
-      return this.acknowledge(write, await store());
+      return this.acknowledge(this.key(at), write, await store());
     } catch (error) {
       if (error instanceof StorageError && error.code === 'mismatch') {
         // The faster write may still be on its way to the disk, where a read does not see it: without a wait all attempts would be over by then.
@@ -216,8 +220,11 @@ export class KindStore {
     }
   }
 
-  private acknowledge(write: Write, revision: number): Buffer {
+  private acknowledge(key: string, write: Write, revision: number): Buffer {
     if (revision > this.acknowledged) this.acknowledged = revision;
+    // Mostly the feed was faster, and has stamped it already.
+    const shown = this.cache.get(key);
+    if (shown?.revision === revision) return shown.bytes;
     return stampResourceVersion(write.bytes, String(revision));
   }
 

@@ -45,7 +45,12 @@ export function metadataForUpdate(sent: ObjectMeta, previous: ObjectMeta, subjec
 }
 
 function withoutAbsent(metadata: { [K in keyof ObjectMeta]: ObjectMeta[K] | undefined }): ObjectMeta {
-  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined)) as ObjectMeta;
+  const present: Record<string, unknown> = {};
+  for (const name in metadata) {
+    const value = metadata[name as keyof ObjectMeta];
+    if (value !== undefined) present[name] = value;
+  }
+  return present as ObjectMeta;
 }
 
 /** Every rule that the metadata of a new object breaks. */

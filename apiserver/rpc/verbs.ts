@@ -61,8 +61,7 @@ export class Verbs {
   }
 
   async create(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
-    const { object, context } = enterWrite('create', store, input, call);
-    return createObject(store, this.options.registry.admission, { object, again: () => readObject(store, input) }, context);
+    return createObject(store, this.options.registry.admission, () => enterWrite('create', store, input, call));
   }
 
   async update(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
@@ -177,14 +176,11 @@ function enterWrite(
   input: WriteInput,
   call: CallContext,
 ): { object: AnyObject; context: WriteContext } {
-  const object = readObject(store, input);
-  return { object, context: admit(call, verb, store, nameOf(object), input.options) };
-}
-
-function readObject({ kind }: KindStore, { object: bytes, format, namespace }: WriteInput): AnyObject {
-  const object: AnyObject = decodeObject(kind, bytes, format);
+  const { kind } = store;
+  const object: AnyObject = decodeObject(kind, input.object, input.format);
+  const { namespace } = input;
   if (namespace && kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
-  return object;
+  return { object, context: admit(call, verb, store, nameOf(object), input.options) };
 }
 
 /** Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and INVALID_ARGUMENT. */

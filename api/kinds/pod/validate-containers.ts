@@ -157,7 +157,8 @@ function checkMountOptions(out: Violations, at: string, mount: VolumeMount, { se
   }
 }
 
-function checkDevices(out: Violations, at: string, { volumeDevices = [] }: Container, spec: PodSpec): void {
+function checkDevices(out: Violations, at: string, { volumeDevices }: Container, spec: PodSpec): void {
+  if (!volumeDevices) return;
   const paths = new Set<string>();
   volumeDevices.forEach(({ name = '', devicePath = '' }, i) => {
     const item = `${at}.volumeDevices[${i}]`;
@@ -170,7 +171,8 @@ function checkDevices(out: Violations, at: string, { volumeDevices = [] }: Conta
   });
 }
 
-function checkResizePolicy(out: Violations, at: string, { resizePolicy = [] }: Container): void {
+function checkResizePolicy(out: Violations, at: string, { resizePolicy }: Container): void {
+  if (!resizePolicy) return;
   const seen = new Set<string>();
   resizePolicy.forEach(({ resourceName = '', restartPolicy }, i) => {
     const item = `${at}.resizePolicy[${i}]`;

@@ -48,7 +48,6 @@ function wholeError(quantity: Quantity): string | undefined {
 }
 
 function checkAgainstLimit(out: Violations, at: string, name: string, request: Quantity, limit: Quantity | undefined): void {
-  const field = `${at}.requests[${name}]`;
   const mustBeEqual = isExtended(name) || isHugePages(name);
   if (limit === undefined) {
     if (mustBeEqual) out.push(required(`${at}.limits[${name}]`, 'what cannot be shared needs a limit'));
@@ -56,7 +55,8 @@ function checkAgainstLimit(out: Violations, at: string, name: string, request: Q
   }
   if (amountError(request) || amountError(limit) || request.string === limit.string) return;
   const difference = compareQuantity(request, limit);
-  const of = `the limit ${canonicalQuantity(limit)}`;
-  if (difference > 0) out.push(invalidValue(field, request.string, `must be less than or equal to ${of}`));
-  else if (mustBeEqual && difference < 0) out.push(invalidValue(field, request.string, `must be equal to ${of}`));
+  if (difference < 0 ? !mustBeEqual : difference === 0) return;
+  const field = `${at}.requests[${name}]`;
+  const relation = difference > 0 ? 'less than or equal to' : 'equal to';
+  out.push(invalidValue(field, request.string, `must be ${relation} the limit ${canonicalQuantity(limit)}`));
 }

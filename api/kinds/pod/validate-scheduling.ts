@@ -102,8 +102,9 @@ function checkTopologyKey(out: Violations, at: string, key = ''): void {
 }
 
 function checkSpreading(out: Violations, constraints: readonly TopologySpreadConstraint[] | undefined): void {
+  if (!constraints) return;
   const seen = new Set<string>();
-  constraints?.forEach((constraint, i) => {
+  constraints.forEach((constraint, i) => {
     const at = `spec.topologySpreadConstraints[${i}]`;
     const { topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint;
     checkRange(out, at, '.maxSkew', constraint.maxSkew ?? 0, 1);
@@ -122,7 +123,8 @@ function checkSpreading(out: Violations, constraints: readonly TopologySpreadCon
   });
 }
 
-function checkGates(out: Violations, { schedulingGates = [], nodeName }: PodSpec): void {
+function checkGates(out: Violations, { schedulingGates, nodeName }: PodSpec): void {
+  if (!schedulingGates) return;
   const seen = new Set<string>();
   schedulingGates.forEach(({ name = '' }, i) => {
     checkRule(out, 'spec.schedulingGates', `[${i}].name`, name, qualifiedNameError(name));

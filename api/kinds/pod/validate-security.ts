@@ -21,8 +21,9 @@ export function checkPodSecurity(out: Violations, at: string, context: PodSecuri
 }
 
 function checkSysctls(out: Violations, at: string, { sysctls }: PodSecurityContext): void {
+  if (!sysctls) return;
   const seen = new Set<string>();
-  sysctls?.forEach(({ name = '' }, i) => {
+  sysctls.forEach(({ name = '' }, i) => {
     const field = `${at}.sysctls[${i}].name`;
     if (name === '') out.push(required(field));
     else if (!SYSCTL.test(name))

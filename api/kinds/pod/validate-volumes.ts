@@ -21,8 +21,9 @@ const TOKEN_MIN_SECONDS = 600;
 
 /** Every volume: a name of its own and exactly one source, whose fields make sense. */
 export function checkVolumes(out: Violations, volumes: readonly Volume[] | undefined): void {
+  if (!volumes) return;
   const seen = new Set<string>();
-  volumes?.forEach(({ name = '', volumeSource = {} }, i) => {
+  volumes.forEach(({ name = '', volumeSource = {} }, i) => {
     const at = `spec.volumes[${i}]`;
     if (name === '') out.push(required(`${at}.name`));
     else checkRule(out, at, '.name', name, labelNameError(name));
