@@ -6,7 +6,6 @@ import { ensurePki, type ServerPki } from './auth/pki.ts';
 import { measureCaches } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { ensureNamespaces } from './registry/ensure-namespaces.ts';
-import { runNamespaceSweeper } from './registry/namespace-sweeper.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
@@ -58,7 +57,6 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
       feed.then(() => reject(new Error('the store ended while the server started')), reject);
     });
     sums.observe();
-    loops.push(runNamespaceSweeper(registry, log, inner.signal));
     loops.push(runCompaction(storage, { onError: (err) => log.warn({ err }, 'cannot compact the store') }, inner.signal));
     await ensureNamespaces(registry);
     await listenUntil({ options: { ...options, metrics }, backup: storage.backup, registry, sums, pki, signal });

@@ -1,4 +1,4 @@
-import type { Open, Pod, ServeRequest, ServeResponse } from '../api/generated/types.ts';
+import type { Namespace, Open, Pod, ServeRequest, ServeResponse, WriteOptions } from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { BackupClient } from './backup-client.ts';
@@ -32,6 +32,11 @@ export interface BindTarget extends ObjectKey {
 export interface PodClient extends ResourceClient<Pod>, PodStreams {
   /** Assigns the pod to the node, once. ABORTED: it is bound already, is another pod, or does not fit on the node any more. */
   bind(target: BindTarget, nodeName: string, call?: CallOptions): Promise<Pod>;
+}
+
+export interface NamespaceClient extends ResourceClient<Namespace> {
+  /** Replaces spec.finalizers and nothing else: for those who clean up in a namespace before it goes. */
+  finalize(object: Namespace, options?: WriteOptions, call?: CallOptions): Promise<Namespace>;
 }
 
 /** The agent's side of how the API server reaches a node. Used by agents only. */
@@ -76,7 +81,7 @@ export type TunnelFrame = Omit<ServeRequest, 'streamId' | 'error' | 'end'>;
 export interface Client {
   readonly pods: PodClient;
   readonly nodes: ResourceClient<KindMap['Node']>;
-  readonly namespaces: ResourceClient<KindMap['Namespace']>;
+  readonly namespaces: NamespaceClient;
   readonly events: ResourceClient<KindMap['Event']>;
   readonly configMaps: ResourceClient<KindMap['ConfigMap']>;
   readonly secrets: ResourceClient<KindMap['Secret']>;

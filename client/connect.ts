@@ -6,6 +6,7 @@ import type { Client, ConnectOptions } from './client.ts';
 import { createConnection } from './connection.ts';
 import { createKindClient } from './kind-client.ts';
 import { createLogLevelsClient } from './log-levels-client.ts';
+import { createNamespaceClient } from './namespace-client.ts';
 import { createObjectsClient } from './objects-client.ts';
 import { createPodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
@@ -24,7 +25,7 @@ export function connect(options: ConnectOptions): Client {
   return {
     pods: createPodClient(connection, known('Pod')),
     nodes: resource('Node'),
-    namespaces: resource('Namespace'),
+    namespaces: createNamespaceClient(connection, known('Namespace')),
     events: resource('Event'),
     configMaps: resource('ConfigMap'),
     secrets: resource('Secret'),

@@ -11,6 +11,7 @@ export type {
   BindTarget,
   Client,
   ConnectOptions,
+  NamespaceClient,
   PodClient,
   TunnelClient,
   TunnelControl,

@@ -15,6 +15,7 @@ import {
 import { type ControllerEnvironment, runController } from './controller.ts';
 import { createDependents } from './dependents/controller.ts';
 import { familyIndexers } from './dependents/family.ts';
+import { contentIndexers, createNamespaces } from './namespace/controller.ts';
 import { createNodeLifecycle } from './node-lifecycle/controller.ts';
 import { outlineOf, podOutline } from './outline.ts';
 import { createPodGarbage, podIndexers } from './pod-garbage/controller.ts';
@@ -48,13 +49,14 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
   const { client, clock = systemClock, logger = stderrLogger } = options;
   const base = { clock, logger };
   const informers = createInformers(client, base);
-  const { nodes, leases, pods, followed } = informers;
+  const { nodes, leases, pods, followed, namespaces, contents } = informers;
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
   const [nodeEvents, podEvents] = [recorder('node-controller'), recorder('pod-garbage-collector')];
   const controllers = [
     createNodeLifecycle({ client, nodes, leases, events: nodeEvents, graceMs: options.nodeGraceMs, ...base }),
     createPodGarbage({ client, pods, nodes, events: podEvents, maxFinished: options.maxFinishedPods, ...base }),
     createDependents({ kinds: followed, logger }),
+    createNamespaces({ client, namespaces, contents, ...base }),
   ];
   await Promise.all([
     ...informers.all.map((informer) => informer.run(signal)),
@@ -66,20 +68,27 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
 /** One informer for each kind, which the controllers share: whole nodes and leases, of everything else an outline. */
 function createInformers(client: Client, base: ControllerEnvironment) {
   const named = (plural: string) => ({ name: `controllers ${plural}`, ...base });
+  const everyIndex = { ...familyIndexers, ...contentIndexers };
   const nodes = createInformer({ client: client.nodes, indexers: familyIndexers, ...named('nodes') });
-  const leases = createInformer({ client: client.leases, indexers: familyIndexers, ...named('leases') });
-  const indexers = { ...podIndexers, ...familyIndexers };
-  const pods = createInformer({ client: client.pods, transform: podOutline, indexers, ...named('pods') });
+  const leases = createInformer({ client: client.leases, indexers: everyIndex, ...named('leases') });
+  const pods = createInformer({
+    client: client.pods,
+    transform: podOutline,
+    indexers: { ...podIndexers, ...everyIndex },
+    ...named('pods'),
+  });
   const known: Readonly<Record<string, Informer<ApiObject>>> = { Node: nodes, Lease: leases, Pod: pods };
   const outlined = (kind: Kind) =>
     createInformer<ApiObject>({
       client: client.resource(kind),
       transform: outlineOf,
-      indexers: familyIndexers,
+      indexers: everyIndex,
       ...named(kind.plural),
     });
   const followed = kinds
     .filter(({ unowned }) => !unowned)
     .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
-  return { nodes, leases, pods, followed, all: followed.map(({ informer }) => informer) };
+  const namespaces = followed.find(({ kind }) => kind.kind === 'Namespace')!.informer;
+  const contents = followed.filter(({ kind }) => kind.namespaced);
+  return { nodes, leases, pods, followed, namespaces, contents, all: followed.map(({ informer }) => informer) };
 }

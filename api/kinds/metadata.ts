@@ -37,7 +37,7 @@ function generateNameError(kind: Pick<Kind, 'nameRule'>, prefix: string): string
 }
 
 /** What those finalizers are called that Kubernetes itself knows; all others say whose they are by a domain. */
-const KNOWN_FINALIZERS: readonly string[] = ['kubernetes', ...Object.values(finalizers)];
+const KNOWN_FINALIZERS: readonly string[] = Object.values(finalizers);
 
 /** The rules of finalizers, in the metadata of any kind and in the spec of a namespace. */
 export function validateFinalizers(field: string, names: readonly string[]): FieldViolation[] {

@@ -44,8 +44,11 @@ export const annotations = {
   holderProcess: 'berth.io/holder-process',
 } as const;
 
-/** Finalizers that the API server adds on a delete, for what becomes of the dependents; the controller of dependents takes them off. */
-export const finalizers = { foregroundDeletion: 'foregroundDeletion', orphan: 'orphan' } as const;
+/**
+ * Finalizers that the API server adds: on a delete, for what becomes of the dependents (the controller of dependents takes them off), and to the
+ * spec of every namespace (the controller of namespaces takes it off when nothing is left inside).
+ */
+export const finalizers = { foregroundDeletion: 'foregroundDeletion', orphan: 'orphan', kubernetes: 'kubernetes' } as const;
 
 export const namespaces = { default: 'default', system: 'kube-system', nodeLease: 'kube-node-lease' } as const;
 

@@ -19,6 +19,7 @@ test.each([
   ['the end of a pod', access('delete', 'Pod', 'p'), true],
   ['the spec of a pod', access('patch', 'Pod', 'p'), false],
   ['a new pod', access('create', 'Pod', 'p'), false],
+  ['the end of a namespace', access('finalize', 'Namespace', 'x'), false],
   ['a secret', access('create', 'Secret', 's'), false],
 ])('a node writes %s: %o', (_, what, may) => {
   if (may) authorize(node, what);

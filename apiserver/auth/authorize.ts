@@ -14,6 +14,7 @@ export interface Access {
     | 'delete'
     | 'delete-collection'
     | 'bind'
+    | 'finalize'
     | 'logs'
     | 'exec'
     | 'attach'

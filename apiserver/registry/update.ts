@@ -79,7 +79,7 @@ export async function updateStatus(store: KindStore, sent: AnyObject, context: W
   return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings: [] };
 }
 
-function requireName(store: KindStore, sent: AnyObject): ObjectName {
+export function requireName(store: KindStore, sent: AnyObject): ObjectName {
   const at = nameOf(sent);
   const violations: FieldViolation[] = [];
   if (!at.name) violations.push(required('metadata.name'));

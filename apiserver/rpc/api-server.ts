@@ -18,7 +18,7 @@ import { defaultListLimits, type ListLimits } from './list-gate.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { addReflection } from './reflection.ts';
-import { bindMethod } from './special-methods.ts';
+import { bindMethod, finalizeMethod } from './special-methods.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
@@ -63,7 +63,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     listLimits: { ...defaultListLimits, ...options.listLimits },
   });
   const tunnels = new Tunnels(randomUUID);
-  const special: Record<string, SpecialMethods> = { Pod: podMethods(options, tunnels, door) };
+  const special: Record<string, SpecialMethods> = {
+    Pod: podMethods(options, tunnels, door),
+    Namespace: finalizeMethod(registry.store('Namespace'), door),
+  };
   const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE, LOG_LEVELS_SERVICE, BACKUP_SERVICE];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});

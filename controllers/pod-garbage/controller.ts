@@ -5,8 +5,8 @@ import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { attemptEach } from '../attempt-each.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import { createWaits } from '../waits.ts';
 import { type Cause, decideByNode, decideFinished } from './decide.ts';
-import { createWaits } from './waits.ts';
 
 export interface PodGarbageOptions {
   readonly client: Pick<Client, 'pods' | 'nodes'>;

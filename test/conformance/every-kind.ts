@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { fromJson } from '../../api/codec/json.ts';
-import { kinds } from '../../api/kinds/index.ts';
+import { kindNamed, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import type { Client, ObjectKey, ResourceClient } from '../../client/index.ts';
+import { type Client, createInformer, type ObjectKey, type ResourceClient, systemClock } from '../../client/index.ts';
+import { runController } from '../../controllers/controller.ts';
+import { createNamespaces } from '../../controllers/namespace/controller.ts';
+import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, startServer } from '../integration/apiserver-harness.ts';
 import { backends } from './storage-backends.ts';
 import { registerToy, toy } from './toy-kind.ts';
@@ -40,15 +43,32 @@ export interface Subject {
 export function forEveryKind(define: (kind: Kind, subject: () => Subject) => void): void {
   describe.each(backends)('on %s', (backend) => {
     let server: RunningServer;
+    const stop = new AbortController();
+    let emptying: Promise<unknown>;
     beforeAll(async () => {
       server = await startServer({ kinds: everyKind, backend });
+      emptying = emptyNamespaces(server.client, stop.signal);
     });
     afterAll(async () => {
+      stop.abort();
+      await emptying;
       await server.stop();
       await server.remove();
     });
     for (const kind of everyKind) describe(kind.kind, () => define(kind, () => subjectOf(kind, server)));
   });
+}
+
+/** Namespaces end only when somebody empties them; no other controller meddles with the objects of the tests. */
+function emptyNamespaces(client: Client, signal: AbortSignal): Promise<unknown> {
+  const base = { clock: systemClock, logger: createFakeLogger() };
+  const namespaces = createInformer<ApiObject>({
+    client: client.resource(kindNamed('Namespace') as Kind),
+    name: 'namespaces',
+    ...base,
+  });
+  const controller = createNamespaces({ client, namespaces, contents: [], ...base });
+  return Promise.all([namespaces.run(signal), runController(controller, base, signal)]);
 }
 
 function subjectOf(kind: Kind, server: RunningServer): Subject {

@@ -1,12 +1,13 @@
 import type { Namespace } from '../../generated/types.ts';
+import { finalizers } from '../../meta/well-known.ts';
 import type { Lifecycle } from '../kind.ts';
 
 export const namespaceLifecycle: Lifecycle<Namespace> = {
   prepareForCreate(namespace) {
-    const finalizers = namespace.spec?.finalizers ?? [];
+    const present = namespace.spec?.finalizers ?? [];
     namespace.spec = {
       ...namespace.spec,
-      finalizers: finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'],
+      finalizers: present.includes(finalizers.kubernetes) ? present : [...present, finalizers.kubernetes],
     };
     namespace.status = { phase: 'Active' };
   },

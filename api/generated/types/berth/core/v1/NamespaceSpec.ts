@@ -7,7 +7,9 @@
  */
 export interface NamespaceSpec__Input {
   /**
-   * Names of those who must clean up first; "kubernetes" is the API server's own. Written by the API server.
+   * Names of those who must clean up first, each taken off by its owner through Finalize. "kubernetes" is added to every
+   * namespace, and taken off by the namespace controller when nothing is left inside. Written by the client that creates it, and
+   * by Finalize.
    */
   'finalizers'?: (string)[];
 }
@@ -17,7 +19,9 @@ export interface NamespaceSpec__Input {
  */
 export interface NamespaceSpec {
   /**
-   * Names of those who must clean up first; "kubernetes" is the API server's own. Written by the API server.
+   * Names of those who must clean up first, each taken off by its owner through Finalize. "kubernetes" is added to every
+   * namespace, and taken off by the namespace controller when nothing is left inside. Written by the client that creates it, and
+   * by Finalize.
    */
   'finalizers'?: (string)[];
 }

@@ -1,5 +1,5 @@
-import type { Clock } from '../../client/index.ts';
-import type { Source, Wake } from '../controller.ts';
+import type { Clock } from '../client/index.ts';
+import type { Source, Wake } from './controller.ts';
 
 /** Keys that wait for a fixed time before something is done about them; each is woken when its wait is over. */
 export interface Waits extends Source {
