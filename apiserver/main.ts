@@ -94,6 +94,7 @@ async function listenUntil({ options, backup, registry, sums, pki, signal }: Lis
     listLimits,
     logLevel: options.logLevel,
     backup,
+    keepalive: options.keepalive,
   });
   const port = await listen(api.server, options.listen, serverCredentials(pki));
   const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;
@@ -104,7 +105,7 @@ async function listenUntil({ options, backup, registry, sums, pki, signal }: Lis
   log.info('the API server is stopping');
   api.setServing(false);
   stopping.abort();
-  await drain(api.server, DRAIN_MS);
+  await drain(api.server, options.drainMs ?? DRAIN_MS);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import type { Kind } from '../api/kinds/kind.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ClientLimits } from './limits/client-limits.ts';
+import type { Keepalive } from './rpc/grpc-server.ts';
 import type { ListLimits } from './rpc/list-gate.ts';
 import type { WatchLimits } from './rpc/watch-pump.ts';
 import type { RingBounds } from './watch/event-ring.ts';
@@ -28,6 +29,9 @@ export interface ServerOptions {
   readonly kinds?: readonly Kind[];
   readonly ring?: Partial<RingBounds>;
   readonly watchLimits?: Partial<WatchLimits>;
+  readonly keepalive?: Keepalive;
+  /** What running calls get when the server stops (5 s). */
+  readonly drainMs?: number;
   readonly listLimits?: Partial<ListLimits>;
 }
 

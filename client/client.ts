@@ -20,6 +20,8 @@ export interface ConnectOptions {
   readonly token?: string | undefined;
   /** Names the program in the server's log, e.g. "my-controller/1.2". */
   readonly userAgent?: string | undefined;
+  /** How soon a connection that went silent is given up: a ping after so long without a word, and so long for its answer (30 s, 10 s). */
+  readonly keepalive?: { readonly timeMs: number; readonly timeoutMs: number } | undefined;
   /** Called with every warning that the server sends with an answer, e.g. about a field that Berth does not act on. */
   readonly onWarning?: ((text: string) => void) | undefined;
 }

@@ -72,6 +72,7 @@ class GrpcConnection implements Connection {
     this.#options = options;
     this.#client = new grpc.Client(options.address, createCredentials(options), {
       ...channelOptions,
+      ...keepaliveOf(options),
       ...serverName(options.address),
       'grpc.primary_user_agent': options.userAgent ?? 'berth',
     });
@@ -222,6 +223,11 @@ function decode<T extends object>(method: Method, bytes: Buffer): T {
 
 function deadline(timeoutMs: number | undefined): grpc.CallOptions {
   return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+}
+
+function keepaliveOf({ keepalive }: ConnectOptions): grpc.ClientOptions {
+  if (!keepalive) return {};
+  return { 'grpc.keepalive_time_ms': keepalive.timeMs, 'grpc.keepalive_timeout_ms': keepalive.timeoutMs };
 }
 
 function metadataOf({ requestId }: CallOptions): grpc.Metadata {

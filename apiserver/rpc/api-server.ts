@@ -12,7 +12,7 @@ import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
 import { identify } from './caller.ts';
 import { Door } from './door.ts';
-import { createGrpcServer } from './grpc-server.ts';
+import { createGrpcServer, type Keepalive } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultListLimits, type ListLimits } from './list-gate.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
@@ -42,6 +42,7 @@ export interface ApiServerOptions {
   readonly logLevel?: LogLevelControl | undefined;
   /** What backups are made of; absent when there can be none. */
   readonly backup?: BackupSource | undefined;
+  readonly keepalive?: Keepalive | undefined;
 }
 
 export interface ApiServer {
@@ -53,7 +54,7 @@ export interface ApiServer {
 /** Every service on one server, made from the kinds of the registry; does not listen yet. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { registry, tokens, log, now, random, stopping, metrics } = options;
-  const server = createGrpcServer();
+  const server = createGrpcServer(options.keepalive);
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const door = new Door({ tokens, log, stopping, requestId: randomUUID, meters: new CallMeters(metrics), limits });
   const verbs = new Verbs({

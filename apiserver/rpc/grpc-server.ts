@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { experimental, Server, type ServerCredentials } from '@grpc/grpc-js';
 import type { ServerPki } from '../auth/pki.ts';
@@ -21,57 +22,81 @@ export function serverCredentials(pki: ServerPki): ServerCredentials {
 const MAX_RECEIVE_BYTES = 4 * 1024 * 1024;
 const MAX_SEND_BYTES = 8 * 1024 * 1024;
 
+/** How soon a connection that went silent is given up: a ping after so long without a word, and so long for its answer. */
+export interface Keepalive {
+  readonly timeMs: number;
+  readonly timeoutMs: number;
+}
+
+const defaultKeepalive: Keepalive = { timeMs: 30_000, timeoutMs: 15_000 };
+
 /** A server that notices dead peers and bounds what one connection may ask for. */
-export function createGrpcServer(): Server {
+export function createGrpcServer(keepalive: Keepalive = defaultKeepalive): Server {
   return new Server({
     'grpc.max_receive_message_length': MAX_RECEIVE_BYTES,
     'grpc.max_send_message_length': MAX_SEND_BYTES,
     'grpc.max_concurrent_streams': 1_000,
-    'grpc.keepalive_time_ms': 30_000,
-    'grpc.keepalive_timeout_ms': 15_000,
+    'grpc.keepalive_time_ms': keepalive.timeMs,
+    'grpc.keepalive_timeout_ms': keepalive.timeoutMs,
     'grpc.max_connection_idle_ms': 30 * 60_000,
     'grpc.enable_channelz': 0,
   });
 }
 
-/** Connections that have not finished their TLS handshake: no call can be on them, and grpc-js waits for them for ever. */
-const unfinished = new WeakMap<Server, Map<string, Socket>>();
+/** What of a server's connections a stop must know itself. */
+interface Connections {
+  /** Those that have not finished their TLS handshake: no call can be on them, and grpc-js waits for them for ever. */
+  readonly unfinished: Map<string, Socket>;
+  /** The others: without channelz, grpc-js does not remember those that `forceShutdown` is to cut. */
+  readonly sessions: Set<ServerHttp2Session>;
+}
+
+const connections = new WeakMap<Server, Connections>();
 
 /** Listens and answers the port, which matters when 0 was asked for. */
 export function listen(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, port) => {
       if (error) return reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error }));
-      followHandshakes(server);
+      followConnections(server);
       resolve(port);
     });
   });
 }
 
 /** grpc-js does not offer its HTTP/2 servers, so they may be missing in a later version; a stop may take longer then. */
-function followHandshakes(server: Server): void {
-  const sockets = new Map<string, Socket>();
-  unfinished.set(server, sockets);
+function followConnections(server: Server): void {
+  const unfinished = new Map<string, Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  connections.set(server, { unfinished, sessions });
   const peer = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`;
   const { http2Servers } = server as unknown as { http2Servers?: ReadonlyMap<EventEmitter, unknown> };
   for (const http2 of http2Servers?.keys() ?? []) {
     http2.on('connection', (socket: Socket) => {
       const key = peer(socket);
-      sockets.set(key, socket);
-      socket.once('close', () => sockets.delete(key));
+      unfinished.set(key, socket);
+      socket.once('close', () => unfinished.delete(key));
     });
-    http2.on('secureConnection', (socket: Socket) => sockets.delete(peer(socket)));
+    http2.on('secureConnection', (socket: Socket) => unfinished.delete(peer(socket)));
+    http2.on('session', (session: ServerHttp2Session) => {
+      sessions.add(session);
+      session.once('close', () => sessions.delete(session));
+    });
   }
 }
 
-/** Lets running calls end for so long, then cuts them. */
+/** Takes no new calls and tells the clients so, lets running ones end for so long, then cuts them. */
 export function drain(server: Server, graceMs: number): Promise<void> {
+  const { unfinished, sessions } = connections.get(server) ?? { unfinished: new Map<string, Socket>(), sessions: new Set() };
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.forceShutdown(), graceMs);
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      for (const session of sessions) session.destroy(undefined, constants.NGHTTP2_CANCEL);
+    }, graceMs);
     server.tryShutdown(() => {
       clearTimeout(timer);
       resolve();
     });
-    for (const socket of unfinished.get(server)?.values() ?? []) socket.destroy();
+    for (const socket of unfinished.values()) socket.destroy();
   });
 }

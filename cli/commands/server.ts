@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
 import type { ClientLimits } from '../../apiserver/main.ts';
@@ -16,6 +17,8 @@ interface ServerFlags extends DaemonFlags {
   readonly clientRate?: number;
   readonly clientBurst?: number;
 }
+
+const lastWordsMs = 3_000;
 
 export function registerServer(program: Command): void {
   program
@@ -59,20 +62,26 @@ async function server(flags: ServerFlags): Promise<void> {
   await runDaemon({ component: 'server', flags }, async (daemon) => {
     const { logger: log, logLevel, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
-    const options = {
-      dataDir: flags.dataDir,
-      listen: flags.listen,
-      advertise: flags.advertise,
-      backend: flags.backend,
-      limits: limitsOf(flags),
-    };
+    const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
     const ready = ({ address }: { readonly address: string }): void => {
       if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon }));
       if (flags.controllers) running.push(runComponent('controllers', { flags, address, daemon }));
     };
-    await runServer({ ...options, log, logLevel, metrics, ready }, signal);
+    const stopServer = new AbortController();
+    const stop = (): void => void lastWords(running).then(() => stopServer.abort());
+    signal.addEventListener('abort', stop, { once: true });
+    await runServer({ ...options, limits: limitsOf(flags), log, logLevel, metrics, ready }, stopServer.signal);
     await Promise.all(running);
   });
+}
+
+/** What scheduler and controllers have under way when they are to stop needs the server a moment longer: bindings, events. */
+async function lastWords(running: readonly Promise<void>[]): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([
+    Promise.allSettled(running).finally(() => late.abort()),
+    delay(lastWordsMs, undefined, { signal: late.signal }).catch(() => {}),
+  ]);
 }
 
 interface ComponentInput {
