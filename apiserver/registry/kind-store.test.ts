@@ -12,13 +12,14 @@ const key = 'configmaps/default/a';
 const bytes = encodeMessage(kind.message, { metadata: { namespace: 'default', name: 'a' } });
 const context = { user: 'u', manager: 'm', dryRun: false };
 
-/** A disk that takes its time: the store has decided for revision 2 already, but a read still gives revision 1. */
-function createSlowStore() {
+/** A disk that takes its time: the store has decided for revision 2 already, but a read still gives what was before. */
+function createSlowStore(before = 1) {
   const deleted: number[] = [];
-  let onDisk = 1;
+  let onDisk = before;
   let refusals = 0;
   const storage = {
-    get: async (): Promise<StoredObject> => ({ key, bytes, revision: onDisk }),
+    get: async (): Promise<StoredObject | undefined> => (onDisk > 0 ? { key, bytes, revision: onDisk } : undefined),
+    create: () => Promise.reject(new StorageError('exists', 'it exists', { revision: 2 })),
     async delete(_: string, expected: number) {
       if (expected !== 2) {
         refusals++;
@@ -29,7 +30,7 @@ function createSlowStore() {
     },
   } as unknown as Storage;
   const cache = new KindCache(kind);
-  cache.reset([{ key, bytes, revision: 1 }], 1);
+  cache.reset(before > 0 ? [{ key, bytes, revision: before }] : [], 1);
   const store = new KindStore(cache, { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
   return {
     store,
@@ -53,5 +54,19 @@ describe('a change that finds another write on its way to the disk', () => {
     slow.written();
     await done;
     expect(slow.deleted).toEqual([2]);
+  });
+
+  it('is refused only when the other write can be read, as nothing else could tell that it ever was', async () => {
+    const slow = createSlowStore(0);
+    let refused = false;
+    const created = slow.store.insert({ namespace: 'default', name: 'a' }, {}, context).catch((error: unknown) => {
+      refused = true;
+      throw error;
+    });
+    const refusal = expect(created).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(refused).toBe(false);
+    slow.written();
+    await refusal;
   });
 });

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { decodeMessage, encodeMessage, messageType } from '../../api/codec/message.ts';
-import { conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
+import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { checkWrite } from '../storage/checks.ts';
 import type { Storage, Write } from '../storage/storage.ts';
-import { StorageError } from '../storage/storage-error.ts';
+import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
@@ -49,6 +49,8 @@ export interface StoreEnvironment {
 
 /** How often a change is computed again because somebody else was faster. More means that something writes without end. */
 const MAX_ATTEMPTS = 20;
+/** A write is refused with these because of another one. */
+const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'not-found']);
 /** What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the key. */
 const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
 /** What goes on while the disk is full: only with it does space come back. */
@@ -134,14 +136,15 @@ export class KindStore {
     const key = this.key(at);
     if (context.dryRun) {
       this.checkStorable(at, write);
-      if (await this.storage.get(key)) throw translateStorageError(new StorageError('exists', key), this.subject(at));
+      if (await this.storage.get(key)) throw alreadyExists(this.subject(at));
       return Buffer.from(write.bytes);
     }
-    try {
-      return this.acknowledge(key, write, await this.storage.create(key, write));
-    } catch (error) {
-      throw translateStorageError(error, this.subject(at));
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const done = await this.attempt(at, () => this.storage.create(key, write), write);
+      if (done) return done;
+      if (await this.storage.get(key)) throw alreadyExists(this.subject(at));
     }
+    throw tooManyOthers(this.subject(at));
   }
 
   /**
@@ -153,7 +156,7 @@ export class KindStore {
       const done = await this.tryChange(at, options, attempt > 0);
       if (done) return done;
     }
-    throw conflict(this.subject(at), 'too many others change it at the same time: try again');
+    throw tooManyOthers(this.subject(at));
   }
 
   private async tryChange(at: ObjectName, options: ChangeOptions, fromStorage: boolean): Promise<Buffer | undefined> {
@@ -178,7 +181,7 @@ export class KindStore {
       this.checkStorable(at, write);
       return stampResourceVersion(write.bytes, String(current.revision));
     }
-    return this.swap(at, () => this.storage.update(this.key(at), current.revision, write), write);
+    return this.attempt(at, () => this.storage.update(this.key(at), current.revision, write), write);
   }
 
   /** What the server notes of a change: its generation, and who changed which fields. */
@@ -203,20 +206,21 @@ export class KindStore {
   private tryRemove(at: ObjectName, current: Current, bytes: Uint8Array, context: WriteContext): Promise<Buffer | undefined> {
     const write = this.write(stripVersion(this.kind, bytes), context, 'delete');
     if (context.dryRun) return Promise.resolve(stampResourceVersion(write.bytes, String(current.revision)));
-    return this.swap(at, () => this.storage.delete(this.key(at), current.revision, write), write);
+    return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
   }
 
-  /** Undefined when somebody else was faster. */
-  private async swap(at: ObjectName, store: () => Promise<number>, write: Write): Promise<Buffer | undefined> {
+  /**
+   * Undefined when somebody else was faster, and that can be read. The faster write may still be on its way to the disk: who is refused because
+   * of it must not be able to read that it never was, now or after a crash.
+   */
+  private async attempt(at: ObjectName, store: () => Promise<number>, write: Write): Promise<Buffer | undefined> {
     try {
       return this.acknowledge(this.key(at), write, await store());
     } catch (error) {
-      if (error instanceof StorageError && error.code === 'mismatch') {
-        // The faster write may still be on its way to the disk, where a read does not see it: without a wait all attempts would be over by then.
-        if (error.revision !== undefined) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);
-        return undefined;
-      }
-      throw translateStorageError(error, this.subject(at));
+      if (!(error instanceof StorageError) || !OUTRUN.has(error.code)) throw translateStorageError(error, this.subject(at));
+      const isReadable = error.code === 'exists' && (await this.storage.get(this.key(at))) !== undefined;
+      if (error.revision !== undefined && !isReadable) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);
+      return undefined;
     }
   }
 
@@ -242,6 +246,10 @@ export class KindStore {
     const urgent = URGENT_VERBS.has(verb);
     return { kind, bytes, user: context.user, manager: context.manager, verb, durability, urgent };
   }
+}
+
+function tooManyOthers(subject: ErrorSubject): ApiError {
+  return conflict(subject, 'too many others change it at the same time: try again');
 }
 
 export interface ChangeOptions {

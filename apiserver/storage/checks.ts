@@ -56,12 +56,13 @@ export function forgotten(key: string, before: number, compacted: number): Stora
   });
 }
 
-export function alreadyExists(key: string): StorageError {
-  return new StorageError('exists', `create ${key}: it exists already`);
+export function alreadyExists(key: string, revision: number): StorageError {
+  return new StorageError('exists', `create ${key}: it exists already`, { revision });
 }
 
-export function notFound(verb: string, key: string): StorageError {
-  return new StorageError('not-found', `${verb} ${key}: it does not exist`);
+/** `revision`: of the deletion, as far as it is known. */
+export function notFound(verb: string, key: string, revision?: number): StorageError {
+  return new StorageError('not-found', `${verb} ${key}: it does not exist`, revision === undefined ? {} : { revision });
 }
 
 export function mismatch(verb: string, key: string, expected: number, actual: number): StorageError {

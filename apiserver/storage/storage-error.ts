@@ -19,7 +19,10 @@ export const restoreAdvice = 'restore it from a backup: berth restore FILE --for
 /** The one error that leaves a storage backend. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode;
-  /** For `mismatch`: the key's current revision. For `compacted`: the oldest revision still kept. */
+  /**
+   * For `exists`, `mismatch` and `not-found`: the revision of the write of the key that the refusal rests on, which may still be on its way to the
+   * disk; absent when nothing was ever written. For `compacted`: the oldest revision still kept.
+   */
   readonly revision: number | undefined;
 
   constructor(code: StorageErrorCode, message: string, options: { revision?: number; cause?: unknown } = {}) {

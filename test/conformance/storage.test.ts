@@ -63,6 +63,13 @@ describe.each(backends)('the %s storage', (backend) => {
       expect(await refusal(storage[verb]('pods/a', 1, write('1')))).toMatchObject({ code: 'not-found' });
     });
 
+    it('refuses to create a key that exists and says its revision, also while that is still on its way to the disk', async () => {
+      const first = storage.create('pods/a', write('1'));
+      expect(await refusal(storage.create('pods/a', write('2')))).toEqual({ code: 'exists', revision: 1 });
+      expect(await first).toBe(1);
+      expect(await refusal(storage.create('pods/a', write('2')))).toEqual({ code: 'exists', revision: 1 });
+    });
+
     it.each(['update', 'delete'] as const)('refuses to %s from another revision and says the current one', async (verb) => {
       await storage.create('pods/a', write('1'));
       await storage.update('pods/a', 1, write('2'));

@@ -60,7 +60,7 @@ export class LmdbStorage implements Storage {
     return this.#guard(() => {
       checkWrite(key, write);
       const before = this.#journal.decidedHead(key);
-      if (before && !before.deleted) throw alreadyExists(key);
+      if (before && !before.deleted) throw alreadyExists(key, before.revision);
       if (before && before.durability !== write.durability) throw wrongDurability(key);
       return this.#append('put', key, write, before);
     });
@@ -149,7 +149,7 @@ export class LmdbStorage implements Storage {
 
   #checkCurrent(verb: string, key: string, expected: number, write: Write): DecidedHead {
     const current = this.#journal.decidedHead(key);
-    if (!current || current.deleted) throw notFound(verb, key);
+    if (!current || current.deleted) throw notFound(verb, key, current?.revision);
     if (current.revision !== expected) throw mismatch(verb, key, expected, current.revision);
     if (current.durability !== write.durability) throw wrongDurability(key);
     return current;

@@ -84,7 +84,8 @@ class MemoryStorage implements Storage {
   async create(key: string, write: Write): Promise<number> {
     this.#checkOpen();
     checkWrite(key, write);
-    if (this.#current(key)) throw alreadyExists(key);
+    const current = this.#current(key);
+    if (current) throw alreadyExists(key, current.revision);
     if (this.#versions.has(key) && write.durability === 'relaxed') throw wrongDurability(key);
     return this.#append('put', key, write);
   }
