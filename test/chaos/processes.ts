@@ -28,10 +28,21 @@ function start(args: readonly string[]): { process: ChildProcess; berth: BerthPr
 }
 
 /** Returns when it listens. */
-export async function startServer(dataDir: string, address: string): Promise<BerthProcess> {
-  const { process: child, berth } = start(['server', '--data-dir', dataDir, '--listen', address]);
+export async function startServer(dataDir: string, address: string, ...flags: string[]): Promise<BerthProcess> {
+  const { listening, ...berth } = beginServer(dataDir, address, ...flags);
+  await listening;
+  return berth;
+}
+
+/** Returns at once; `listening` is rejected when the server ends before it listens. */
+export function beginServer(
+  dataDir: string,
+  address: string,
+  ...flags: string[]
+): BerthProcess & { readonly listening: Promise<void> } {
+  const { process: child, berth } = start(['server', '--data-dir', dataDir, '--listen', address, ...flags]);
   let output = '';
-  await new Promise<void>((resolve, reject) => {
+  const listening = new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output = `${output}${chunk}`.slice(-4_000);
       if (output.includes('is listening')) resolve();
@@ -40,7 +51,7 @@ export async function startServer(dataDir: string, address: string): Promise<Ber
     child.stderr?.on('data', read);
     child.once('close', (code) => reject(new Error(`the server ended with ${code}: ${output}`)));
   });
-  return berth;
+  return { ...berth, listening };
 }
 
 /** Returns at once: an agent may be killed before it has done anything. */

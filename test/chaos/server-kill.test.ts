@@ -1,19 +1,33 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Client, type ConfigMap, isNotFound, listAll, type WatchEvent } from '../../client/index.ts';
+import { type Client, type ConnectOptions, connect, listAll } from '../../client/index.ts';
 import { freePort } from '../e2e/installation.ts';
-import { type BerthProcess, connectAdmin, startServer } from './processes.ts';
+import { printCounts } from './counts.ts';
+import { effort } from './effort.ts';
+import { Cast } from './history/cast.ts';
+import { checkHistory } from './history/check-history.ts';
+import { checkWatch, stateAt } from './history/check-watch.ts';
+import { createRawWatcher } from './history/raw-watcher.ts';
+import { readStored, type Stored } from './history/stored-log.ts';
+import { namespace, revisionOf } from './history/watcher.ts';
+import type { Outcome } from './history/write-record.ts';
+import { selectsOdd } from './history/writers.ts';
+import { type BerthProcess, beginServer, startServer } from './processes.ts';
 import { type Chance, createChance } from './random.ts';
 
-const rounds = 12;
-const writers = 12;
-/** Some rounds die before the first write, some in the middle of many. */
+const rounds = effort(24, 300);
+/** Some lives end before the first write, some in the middle of many. */
 const longestLifeMs = 1_500;
+/** Who is killed so soon has not listened yet. */
+const longestStartMs = 700;
+/** So many revisions are replayed at a start (docs/design/apiserver.md): a watch from before them may be expired, no other. */
+const replayed = 100_000;
 /** Fewer would mean that the server was hardly ever written to. */
-const fewestWrites = 200;
+const fewestWritesPerRound = 15;
+const flags = ['--no-scheduler', '--no-controllers'];
 
 let dataDir: string;
 let address: string;
@@ -28,130 +42,124 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-const version = (object: ConfigMap): number => Number(object.metadata?.resourceVersion);
-const nameOf = (object: ConfigMap): string => object.metadata?.name ?? '';
-const say = (type: string, object: ConfigMap): string => `${type} ${nameOf(object)} ${object.data?.step ?? ''}`;
-
-/** What the clients were told: writes that were acknowledged, and for each name the one that never got its answer. */
-class Account {
-  /** By version: "ADDED name step" and the like. */
-  readonly acknowledged = new Map<number, string>();
-  readonly last = new Map<string, string | undefined>();
-  readonly inFlight = new Map<string, string | undefined>();
-
-  /** Begins a write; the step that the object will have, undefined when it is deleted. Throws what the call throws. */
-  async write(type: string, name: string, step: string | undefined, call: () => Promise<ConfigMap>): Promise<void> {
-    this.inFlight.set(name, step);
-    const object = await call();
-    this.inFlight.delete(name);
-    expect(this.acknowledged.has(version(object)), `version ${version(object)} was given out once`).toBe(false);
-    this.acknowledged.set(version(object), say(type, object));
-    this.last.set(name, step);
-  }
+async function admin(): Promise<ConnectOptions> {
+  const read = (file: string): Promise<string> => readFile(join(dataDir, 'pki', file), 'utf8');
+  return { address, ca: await read('ca.crt'), cert: await read('admin.crt'), key: await read('admin.key') };
 }
 
-/** Creates, changes and deletes objects of its own until the server is gone. */
-async function writeUntilKilled({ configMaps }: Client, account: Account, writer: string, round: number): Promise<void> {
-  for (let i = 0; ; i++) {
-    const name = `${writer}-${i % 5}`;
-    const step = `${round}.${i}`;
-    const key = { namespace: 'default', name };
-    const object: ConfigMap = { metadata: key, data: { step, filling: 'x'.repeat((i * 97) % 3_000) } };
-    try {
-      if (account.last.get(name) === undefined) await account.write('ADDED', name, step, () => configMaps.create(object));
-      else if (i % 3 === 0) await account.write('DELETED', name, undefined, () => configMaps.delete(key));
-      else await account.write('MODIFIED', name, step, () => configMaps.patch(key, { data: { step } }));
-    } catch (error) {
-      expect(error).toMatchObject({ code: expect.stringMatching(/^(UNAVAILABLE|CANCELLED)$/) });
-      return;
-    }
-  }
+const newestVersion = async ({ configMaps }: Client): Promise<number> =>
+  Number((await configMaps.list({ namespace, limit: 1 })).metadata.resourceVersion);
+
+/** Every sixth life ends while the server still starts. */
+async function dieWhileStarting(chance: Chance): Promise<boolean> {
+  if (chance.below(6) > 0) return false;
+  const { kill, listening } = beginServer(dataDir, address, ...flags);
+  listening.catch(() => {});
+  await delay(chance.below(longestStartMs));
+  await kill();
+  return true;
 }
 
-/** One watcher that goes on from the last version that it saw, whatever became of the server meanwhile. */
-class Watcher {
-  readonly events: WatchEvent<ConfigMap>[] = [];
-  private from: string;
-
-  constructor(from: string) {
-    this.from = from;
-  }
-
-  /** Reads until the connection breaks or `enough`. */
-  async read(client: Client, enough: (event: WatchEvent<ConfigMap>) => boolean): Promise<void> {
-    const stop = new AbortController();
-    const scope = { namespace: 'default', resourceVersion: this.from };
-    try {
-      for await (const batch of client.configMaps.watch(scope, { signal: stop.signal })) {
-        this.events.push(...batch);
-        this.from = batch.at(-1)?.object.metadata?.resourceVersion ?? this.from;
-        if (batch.some(enough)) break;
-      }
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'UNAVAILABLE' });
-    } finally {
-      stop.abort();
-    }
-  }
-}
-
-/** Every acknowledged write is there; one that never got its answer happened or did not. */
-async function checkState(client: Client, account: Account): Promise<void> {
-  for (const name of new Set([...account.last.keys(), ...account.inFlight.keys()])) {
-    const found = await client.configMaps.get({ namespace: 'default', name }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      return undefined;
-    });
-    const step = found?.data?.step;
-    const possible = account.inFlight.has(name) ? [account.last.get(name), account.inFlight.get(name)] : [account.last.get(name)];
-    expect(possible, name).toContain(step);
-    account.last.set(name, step);
-  }
-  account.inFlight.clear();
-}
-
-async function liveAndDie(account: Account, watcher: Watcher, round: number, chance: Chance): Promise<void> {
-  server = await startServer(dataDir, address);
-  const [writing, watching] = await Promise.all([connectAdmin(dataDir, address), connectAdmin(dataDir, address)]);
-  await checkState(writing, account);
-  const reading = watcher.read(watching, () => false);
-  const loops = Array.from({ length: writers }, (_, i) => writeUntilKilled(writing, account, `w${i}`, round));
-  await delay(chance.below(longestLifeMs));
+/** One life of the server: everybody writes and watches, until it is killed. */
+async function liveAndDie(cast: Cast, target: ConnectOptions, round: number, chance: Chance): Promise<void> {
+  server = await startServer(dataDir, address, ...flags);
+  const client = connect(target);
+  cast.starts.push(await newestVersion(client));
+  const marker = await cast.mark(client, round);
+  const writing = cast.write(client, round);
+  if (chance.below(4) === 0) cast.openGate();
+  else cast.closeGate();
+  // Mostly all are back before the server goes again; sometimes it goes while they come.
+  const awake = cast.watchers.filter(({ name }) => name !== 'sleeper');
+  if (chance.below(3) > 0) await cast.unlessItFails(Promise.all(awake.map(({ sight }) => sight.reached(marker))));
+  await cast.unlessItFails(delay(chance.below(longestLifeMs)));
   await server.kill();
-  await Promise.all([...loops, reading]);
-  writing.close();
-  watching.close();
+  await writing;
+  client.close();
 }
 
-it('loses no acknowledged write to kill -9, and a watcher that resumes sees every change exactly once', async () => {
-  const chance = createChance('server killed under writers');
-  const account = new Account();
-  // Version 1 exists in every store: this watcher sees everything from the beginning.
-  const watcher = new Watcher('1');
-  for (let round = 0; round < rounds; round++) await liveAndDie(account, watcher, round, chance);
-
-  server = await startServer(dataDir, address);
-  const client = await connectAdmin(dataDir, address);
-  await checkState(client, account);
-  const end = await client.configMaps.create({ metadata: { namespace: 'default', name: 'end' } });
-  await watcher.read(client, (event) => nameOf(event.object) === 'end');
-  const seen = new Map(watcher.events.map(({ type, object }) => [version(object), say(type, object)]));
-  const versions = watcher.events.map(({ object }) => version(object));
-  expect(versions, 'in order and nothing twice').toEqual([...seen.keys()].sort((a, b) => a - b));
-  expect(account.acknowledged.size).toBeGreaterThan(fewestWrites);
-  for (const [at, what] of account.acknowledged) expect(seen.get(at), `the change at ${at}`).toBe(what);
-
-  // What happened without an acknowledgement was seen as well: the changes add up to the state.
-  const state = new Map<string, string | undefined>();
-  for (const { type, object } of watcher.events) {
-    if (type === 'DELETED') state.delete(nameOf(object));
-    else state.set(nameOf(object), object.metadata?.resourceVersion);
+/** What clients were told, what watchers saw, what a new list says, and what is stored, compared with each other. */
+function violationsOf(cast: Cast, stored: Stored, listed: ReadonlyMap<string, number>): string[] {
+  const found = checkHistory(cast.history.writes, stored.log, cast.starts);
+  for (const { name, sight } of cast.watchers) {
+    const selects = name === 'selecting watch' ? selectsOdd : undefined;
+    for (const stretch of sight.stretches) found.push(...checkWatch(name, stretch, stored.log, selects));
+    for (const { from, newest } of sight.expired)
+      if (newest - from < replayed) found.push(`${name}: version ${from} was refused as expired when the newest was ${newest}`);
   }
-  const { items } = await listAll(client.configMaps, { namespace: 'default' });
-  expect(items).toContainEqual(end);
-  expect(state).toEqual(new Map(items.map((object) => [nameOf(object), object.metadata?.resourceVersion])));
-  process.stdout.write(
-    `${account.acknowledged.size} writes acknowledged and ${watcher.events.length} changes seen over ${rounds} kills\n`,
-  );
-  client.close();
-});
+  for (const { revision, objects } of cast.reflector.lists)
+    if (!isEqual(objects, stateAt(stored.log, revision))) found.push(`a list at ${revision} shows another state than the log`);
+  if (!isEqual(listed, stored.state)) found.push('the last list shows another state than the store');
+  if (!isEqual(stored.state, stateAt(stored.log, Number.POSITIVE_INFINITY))) found.push('the log does not add up to the state');
+  const relaxed = new Set(cast.relaxed);
+  if (relaxed.size !== cast.relaxed.length) found.push('two relaxed writes got one revision');
+  for (const { revision } of stored.log)
+    if (relaxed.has(revision)) found.push(`revision ${revision} was given to a relaxed write too`);
+  return found;
+}
+
+const isEqual = (a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean =>
+  a.size === b.size && [...a].every(([name, revision]) => b.get(name) === revision);
+
+it(
+  'loses no acknowledged write to kill -9, uses no revision twice, and every watcher that resumes sees every change exactly once',
+  async () => {
+    const chance = createChance('server killed under writers');
+    server = await startServer(dataDir, address, ...flags);
+    const target = await admin();
+    const cast = new Cast(target, chance, 1);
+    cast.start();
+    await server.kill();
+    let killedWhileStarting = 0;
+    for (let round = 0; round < rounds; round++) {
+      if (await dieWhileStarting(chance)) killedWhileStarting++;
+      await liveAndDie(cast, target, round, chance);
+    }
+
+    server = await startServer(dataDir, address, ...flags);
+    const client = connect(target);
+    cast.starts.push(await newestVersion(client));
+    cast.openGate();
+    const end = await cast.mark(client, rounds);
+    await cast.unlessItFails(Promise.all(cast.watchers.map(({ sight }) => sight.reached(end))));
+    // Somebody new watches from as far back as the contract allows.
+    const late = createRawWatcher(target, { name: 'late watch', from: Math.max(1, end - replayed / 2), bookmarks: false });
+    const stop = new AbortController();
+    const watching = late.run(stop.signal);
+    await late.sight.reached(end);
+    stop.abort();
+    await watching;
+    await cast.end();
+    const { items } = await listAll(client.configMaps, { namespace });
+    client.close();
+    await server.kill();
+
+    const stored = await readStored(join(dataDir, 'store'));
+    const listed = new Map(items.map((object) => [object.metadata?.name ?? '', revisionOf(object)]));
+    const violations = [
+      ...violationsOf(cast, stored, listed),
+      ...late.sight.stretches.flatMap((stretch) => checkWatch(late.name, stretch, stored.log)),
+    ];
+    const count = (outcome: Outcome): number => cast.history.writes.filter((write) => write.outcome === outcome).length;
+    const watchers = [...cast.watchers, late];
+    printCounts('server kill', {
+      rounds,
+      'killed while starting': killedWhileStarting,
+      'writes acknowledged': count('acknowledged'),
+      'writes refused': count('refused'),
+      'writes indeterminate': count('indeterminate'),
+      'relaxed writes acknowledged': cast.relaxed.length,
+      'changes in the log': stored.log.length,
+      'watch events': watchers.reduce((sum, { sight }) => sum + sight.count, 0),
+      'watches resumed': watchers.reduce((sum, { sight }) => sum + sight.resumes, 0),
+      'versions expired': watchers.reduce((sum, { sight }) => sum + sight.expired.length, 0),
+      violations: violations.length,
+    });
+    expect(violations.slice(0, 20)).toEqual([]);
+    expect(late.sight.expired).toEqual([]);
+    expect(count('acknowledged')).toBeGreaterThan(rounds * fewestWritesPerRound);
+    for (const { name, sight } of cast.watchers)
+      expect(sight.resumes, name).toBeGreaterThan(name === 'sleeper' ? 0 : rounds / 10);
+  },
+  effort(600_000, 3_600_000),
+);
