@@ -59,7 +59,7 @@ describe('a change that finds another write on its way to the disk', () => {
   it('is refused only when the other write can be read, as nothing else could tell that it ever was', async () => {
     const slow = createSlowStore(0);
     let refused = false;
-    const created = slow.store.insert({ namespace: 'default', name: 'a' }, {}, context).catch((error: unknown) => {
+    const created = slow.store.insert({ namespace: 'default', name: 'a' }, bytes, context).catch((error: unknown) => {
       refused = true;
       throw error;
     });
