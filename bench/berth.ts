@@ -13,7 +13,10 @@ export interface BenchServer {
   readonly admin: ConnectOptions;
   /** The administrator's bearer token, for clients without certificates. */
   readonly token: string;
+  /** The process that runs now. */
   readonly server: ChildProcess;
+  /** Asks the server to stop, as a supervisor does, and starts it again on the same data and address; resolves when it answers. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -55,14 +58,18 @@ class Processes {
     }
   }
 
+  /** Ends one of them; it is not missed afterwards. */
+  async end(child: ChildProcess): Promise<void> {
+    this.#children.splice(this.#children.indexOf(child), 1);
+    if (child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await Promise.race([ended, delay(15_000).then(() => child.kill('SIGKILL'))]);
+  }
+
   /** The newest first. */
   async stop(): Promise<void> {
-    for (const child of this.#children.reverse()) {
-      if (child.exitCode !== null) continue;
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await Promise.race([ended, delay(15_000).then(() => child.kill('SIGKILL'))]);
-    }
+    for (const child of [...this.#children].reverse()) await this.end(child);
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 }
@@ -77,22 +84,31 @@ export async function startServer(...flags: string[]): Promise<BenchServer> {
 async function serve(processes: Processes, flags: readonly string[]): Promise<BenchServer> {
   const address = `127.0.0.1:${port}`;
   const file = (name: string): string => join(processes.dataDir, 'pki', name);
-  const server = processes.start('server', '--listen', address, ...flags);
+  let server = processes.start('server', '--listen', address, ...flags);
   await processes.until('the API server does not start', async () =>
     ['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(file(name))),
   );
   const read = (name: string): string => readFileSync(file(name), 'utf8');
   const admin = { address, ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') };
   const client = connect({ ...admin, userAgent: 'berth-bench' });
-  await processes.until(
-    'the API server does not answer',
-    async () => (await client.namespaces.get({ name: 'default' })) !== undefined,
-  );
+  const answers = (): Promise<void> =>
+    processes.until(
+      'the API server does not answer',
+      async () => (await client.namespaces.get({ name: 'default' })) !== undefined,
+    );
+  await answers();
   return {
     client,
     admin,
     token: read('admin.token').trim(),
-    server,
+    get server() {
+      return server;
+    },
+    async restart() {
+      await processes.end(server);
+      server = processes.start('server', '--listen', address, ...flags);
+      await answers();
+    },
     async stop() {
       client.close();
       await processes.stop();

@@ -26,6 +26,11 @@ export function readMemory(pids: readonly number[]): Memory {
   return { total: anonymous + mapped, anonymous, each };
 }
 
+/** The anonymous memory of one process, in megabytes (10^6 bytes). */
+export function anonymousMegabytes(pid: number): number {
+  return (Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^RssAnon:\s+(\d+)/m)?.[1]) * 1024) / 1e6;
+}
+
 /** Linux counts in hundredths of a second for every program (USER_HZ). */
 const ticks = 100;
 

@@ -20,12 +20,18 @@ export function eachEvent(response: Buffer, take: (metadata: Buffer, isBookmark:
 
 const BOOKMARK = Buffer.from('BOOKMARK');
 
-/** The text of a field of the metadata by its number; empty when it is not there. */
+/** The text of a field of encoded metadata by its number; empty when it is not there. */
 export function textOf(metadata: Buffer, number: number): string {
   for (let at = 0; at < metadata.length; at = skipField(metadata, at)) {
     if (metadata[at] === number * 8 + 2) return fieldAt(metadata, at).toString('latin1');
   }
   return '';
+}
+
+/** The fields of a message that has only length-delimited ones. */
+export function* fieldsOf(message: Buffer): Generator<{ readonly number: number; readonly content: Buffer }> {
+  for (let at = 0; at < message.length; at = skipField(message, at))
+    yield { number: message[at]! >> 3, content: fieldAt(message, at) };
 }
 
 export const NAME = 1;

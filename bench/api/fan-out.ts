@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BenchServer, startServer } from '../berth.ts';
 import { atLeast, atMost, type Figure, note } from '../figure.ts';
 import { cpuSeconds } from '../process-costs.ts';
-import type { LeanTarget } from './lean-connection.ts';
+import { withApiServer } from './lean-connection.ts';
+import { newestVersion } from './pod-lists.ts';
 import { PodWriter } from './pod-writer.ts';
 import { CountingWatchers, openStalled, TimingWatchers } from './watchers.ts';
 
@@ -30,19 +30,9 @@ export async function benchFanOut(say: Say): Promise<Figure[]> {
   ];
 }
 
-async function withServer<T>(task: (server: BenchServer, target: LeanTarget, version: string) => Promise<T>): Promise<T> {
-  const server = await startServer('--no-scheduler', '--no-controllers');
-  try {
-    const { address, ca } = server.admin as { address: string; ca: string };
-    const { metadata } = await server.client.pods.list({ namespace: 'default' });
-    return await task(server, { address, ca, token: server.token }, metadata.resourceVersion ?? '');
-  } finally {
-    await server.stop();
-  }
-}
-
 function eventsPerSecond(say: Say): Promise<Figure[]> {
-  return withServer(async ({ server }, target, version) => {
+  return withApiServer(async ({ server }, target) => {
+    const version = await newestVersion(target);
     const watchers = new CountingWatchers();
     await watchers.open(target, 100, version);
     const writer = await PodWriter.open(target, BURST + BURST_WARM_UP);
@@ -76,7 +66,8 @@ interface Lateness {
 }
 
 function lateness(say: Say, { watchers, stalled, boundMs }: Lateness): Promise<Figure[]> {
-  return withServer(async ({ server }, target, version) => {
+  return withApiServer(async ({ server }, target) => {
+    const version = await newestVersion(target);
     const count = WARM_UP + MEASURED;
     const timing = new TimingWatchers(watchers, count);
     await timing.open(target, version);

@@ -1,5 +1,8 @@
 import type { Figure } from '../figure.ts';
 import { benchFanOut } from './fan-out.ts';
+import { benchLists } from './lists.ts';
+import { benchMemory } from './memory.ts';
+import { benchRestart } from './restart.ts';
 import { benchThroughput } from './throughput.ts';
 
 type Bench = (say: (text: string) => void) => Promise<Figure[]>;
@@ -8,6 +11,9 @@ type Bench = (say: (text: string) => void) => Promise<Figure[]>;
 const parts: Readonly<Record<string, Bench>> = {
   throughput: benchThroughput,
   'fan-out': benchFanOut,
+  lists: benchLists,
+  memory: benchMemory,
+  restart: benchRestart,
 };
 
 /** `npm run bench -- api [PART...]`: what the API server carries, with server and load as processes of their own; all parts unless some are named. */

@@ -1,4 +1,5 @@
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { type BenchServer, startServer } from '../berth.ts';
 
 /** Where to connect and as whom. */
 export interface LeanTarget {
@@ -15,12 +16,21 @@ export interface LeanCall {
   end(): void;
 }
 
+/** Runs a task with an API server of its own, without the loops that would react to every pod with writes of their own. */
+export async function withApiServer<T>(task: (server: BenchServer, target: LeanTarget) => Promise<T>): Promise<T> {
+  const server = await startServer('--no-scheduler', '--no-controllers');
+  try {
+    return await task(server, { address: server.admin.address, ca: String(server.admin.ca), token: server.token });
+  } finally {
+    await server.stop();
+  }
+}
+
 const DATA = 0;
 const HEADERS = 1;
 const RST_STREAM = 3;
 const SETTINGS = 4;
 const PING = 6;
-const GOAWAY = 7;
 const WINDOW_UPDATE = 8;
 const END_STREAM = 1;
 const END_HEADERS = 4;
@@ -39,7 +49,14 @@ export class LeanConnection {
   private readonly authority: string;
   private readonly token: string;
   private readonly calls = new Map<number, CallState>();
-  private rest: Buffer | undefined;
+  private readonly head = Buffer.alloc(FRAME_HEADER);
+  private headHave = 0;
+  private left = 0;
+  /** The content of a frame that is not data. */
+  private small = Buffer.alloc(0);
+  /** What the server takes of requests on this connection; those that do not fit wait. */
+  private window = 65_535;
+  private readonly waiting: { readonly bytes: Buffer; readonly data: number }[] = [];
   private nextStream = 1;
   private taken = 0;
 
@@ -90,15 +107,23 @@ export class LeanConnection {
   call(path: string, request: Buffer, call: LeanCall): void {
     const id = this.nextStream;
     this.nextStream += 2;
-    this.calls.set(id, { call, parts: [], have: 0 });
+    this.calls.set(id, { call, room: Buffer.allocUnsafe(1_024), have: 0 });
     const head = Buffer.alloc(5);
     head.writeUInt32BE(request.length, 1);
-    this.socket.write(
-      Buffer.concat([
-        frame(HEADERS, END_HEADERS, id, this.headers(path)),
-        frame(DATA, END_STREAM, id, Buffer.concat([head, request])),
-      ]),
-    );
+    const headers = frame(HEADERS, END_HEADERS, id, this.headers(path));
+    const data = Buffer.concat([head, request]);
+    this.waiting.push({ bytes: Buffer.concat([headers, frame(DATA, END_STREAM, id, data)]), data: data.length });
+    this.send(0);
+  }
+
+  /** Sends what the window allows. */
+  private send(more: number): void {
+    this.window += more;
+    while (this.waiting.length > 0 && this.waiting[0]!.data <= this.window) {
+      const { bytes, data } = this.waiting.shift()!;
+      this.window -= data;
+      this.socket.write(bytes);
+    }
   }
 
   /** Resolves with the one message of the answer; rejects when there is none. */
@@ -129,25 +154,35 @@ export class LeanConnection {
     ]);
   }
 
+  /** Frames are read as they come, also in parts: nothing is put together but headers and what is not data. */
   private read(bytes: Buffer): void {
-    const all = this.rest ? Buffer.concat([this.rest, bytes]) : bytes;
     let at = 0;
-    while (all.length - at >= FRAME_HEADER) {
-      const length = all.readUIntBE(at, 3);
-      const end = at + FRAME_HEADER + length;
-      if (end > all.length) break;
-      this.frame(all[at + 3]!, all[at + 4]!, all.readUInt32BE(at + 5), all.subarray(at + FRAME_HEADER, end));
+    while (at < bytes.length || (this.headHave === FRAME_HEADER && this.left === 0)) {
+      if (this.headHave < FRAME_HEADER) {
+        const end = Math.min(bytes.length, at + FRAME_HEADER - this.headHave);
+        this.headHave += bytes.copy(this.head, this.headHave, at, end);
+        at = end;
+        if (this.headHave < FRAME_HEADER) return;
+        this.left = this.head.readUIntBE(0, 3);
+      }
+      const end = Math.min(bytes.length, at + this.left);
+      this.left -= end - at;
+      this.part(bytes.subarray(at, end), this.left === 0);
       at = end;
+      if (this.left === 0) this.headHave = 0;
     }
-    this.rest = at < all.length ? all.subarray(at) : undefined;
   }
 
-  private frame(type: number, flags: number, id: number, payload: Buffer): void {
+  private part(payload: Buffer, isLast: boolean): void {
+    const [type, flags, id] = [this.head[3]!, this.head[4]!, this.head.readUInt32BE(5)];
     const state = this.calls.get(id);
     if (type === DATA) this.data(state, payload);
-    else if (type === SETTINGS && !(flags & ACK)) this.socket.write(frame(SETTINGS, ACK, 0, Buffer.alloc(0)));
-    else if (type === PING && !(flags & ACK)) this.socket.write(frame(PING, ACK, 0, Buffer.from(payload)));
-    else if (type === GOAWAY && this.calls.size === 0) this.close();
+    if (type === PING || type === WINDOW_UPDATE) this.small = Buffer.concat([this.small, payload]);
+    if (!isLast) return;
+    if (type === SETTINGS && !(flags & ACK)) this.socket.write(frame(SETTINGS, ACK, 0, Buffer.alloc(0)));
+    if (type === PING && !(flags & ACK)) this.socket.write(frame(PING, ACK, 0, this.small));
+    if (type === WINDOW_UPDATE && id === 0) this.send(this.small.readUInt32BE(0));
+    this.small = Buffer.alloc(0);
     const ends = type === RST_STREAM || ((type === DATA || type === HEADERS) && flags & END_STREAM);
     if (!ends || !state) return;
     this.calls.delete(id);
@@ -172,31 +207,50 @@ export class LeanConnection {
   }
 }
 
+/** What has come of a message that is not whole yet; the room is used again for the next. */
 interface CallState {
   readonly call: LeanCall;
-  parts: Buffer[];
+  room: Buffer;
   have: number;
 }
 
-/** Gives the messages that are whole now; the rest waits for more. */
+const MESSAGE_HEADER = 5;
+
+/** Gives the messages that are whole now; what is whole within one part is not copied. */
 function cut(state: CallState, payload: Buffer): void {
-  state.parts.push(payload);
-  state.have += payload.length;
-  const first = state.parts[0]!;
-  // Mostly a message begins with a frame of HTTP/2, so its length is known from the first part.
-  if (first.length >= 5 && state.have < 5 + first.readUInt32BE(1)) {
-    // The bytes of a part belong to the socket's read, which is not used again: keeping a view is safe.
-    return;
+  let rest = payload;
+  while (rest.length > 0) {
+    if (state.have === 0 && rest.length >= MESSAGE_HEADER) {
+      const end = MESSAGE_HEADER + rest.readUInt32BE(1);
+      if (end <= rest.length) {
+        state.call.message(rest.subarray(MESSAGE_HEADER, end));
+        rest = rest.subarray(end);
+        continue;
+      }
+    }
+    rest = gather(state, rest);
   }
-  let bytes = state.parts.length === 1 ? first : Buffer.concat(state.parts);
-  while (bytes.length >= 5) {
-    const end = 5 + bytes.readUInt32BE(1);
-    if (bytes.length < end) break;
-    state.call.message(bytes.subarray(5, end));
-    bytes = bytes.subarray(end);
+}
+
+/** Takes what the message needs, and gives back what follows it. */
+function gather(state: CallState, bytes: Buffer): Buffer {
+  let rest = bytes;
+  if (state.have < MESSAGE_HEADER) {
+    const taken = rest.copy(state.room, state.have, 0, MESSAGE_HEADER - state.have);
+    state.have += taken;
+    rest = rest.subarray(taken);
+    if (state.have < MESSAGE_HEADER) return rest;
+    const whole = MESSAGE_HEADER + state.room.readUInt32BE(1);
+    if (whole > state.room.length) state.room = Buffer.concat([state.room.subarray(0, MESSAGE_HEADER)], whole * 2);
   }
-  state.parts = bytes.length > 0 ? [bytes] : [];
-  state.have = bytes.length;
+  const whole = MESSAGE_HEADER + state.room.readUInt32BE(1);
+  const taken = rest.copy(state.room, state.have, 0, whole - state.have);
+  state.have += taken;
+  if (state.have === whole) {
+    state.have = 0;
+    state.call.message(state.room.subarray(MESSAGE_HEADER, whole));
+  }
+  return rest.subarray(taken);
 }
 
 function frame(type: number, flags: number, id: number, payload: Buffer): Buffer {

@@ -12,19 +12,20 @@ export function numberOf(name: string): number {
   return Number(name.slice(PREFIX.length));
 }
 
-/** Creates typical pods, numbered from `first`, over one connection, and notes when each was acknowledged. */
+/** Creates typical pods, numbered one after the other, over one connection, and notes when each was acknowledged. */
 export class PodWriter {
   /** By number: when the answer was there, on this process's clock. */
   readonly acknowledgedAt: Float64Array;
   private readonly connection: LeanConnection;
   private readonly template: Buffer;
   private readonly nameAt: number;
-  private next = 0;
+  private next: number;
   private failed = 0;
 
-  private constructor(connection: LeanConnection, most: number) {
+  private constructor(connection: LeanConnection, most: number, first: number) {
     this.connection = connection;
-    this.acknowledgedAt = new Float64Array(most);
+    this.next = first;
+    this.acknowledgedAt = new Float64Array(first + most);
     const name = `${PREFIX}${'0'.repeat(DIGITS)}`;
     const pod = typicalPod();
     const object = { ...pod, metadata: { ...pod.metadata, generateName: undefined, name } };
@@ -32,12 +33,12 @@ export class PodWriter {
     this.nameAt = this.template.indexOf(name) + PREFIX.length;
   }
 
-  /** For at most so many pods. */
-  static async open(target: LeanTarget, most: number): Promise<PodWriter> {
-    return new PodWriter(await LeanConnection.open(target), most);
+  /** For at most so many pods, numbered from `first`. */
+  static async open(target: LeanTarget, most: number, first = 0): Promise<PodWriter> {
+    return new PodWriter(await LeanConnection.open(target), most, first);
   }
 
-  /** How many were written. */
+  /** The number of the next one. */
   get count(): number {
     return this.next;
   }

@@ -5,7 +5,7 @@ import { countEvents, eachEvent, NAME, textOf } from './event-reader.ts';
 import { LeanConnection, type LeanTarget } from './lean-connection.ts';
 import { numberOf } from './pod-writer.ts';
 
-const WATCH = '/berth.core.v1.Pods/Watch';
+export const WATCH = '/berth.core.v1.Pods/Watch';
 
 /** A request to watch the pods of the namespace "default" after a version. */
 export function watchRequest(resourceVersion: string, bookmarks = false): Buffer {
@@ -74,7 +74,7 @@ export class TimingWatchers {
   }
 }
 
-/** Opens watches on one connection that is then not read any more. */
+/** Opens watches on connections of their own that are then not read any more. */
 export async function openStalled(target: LeanTarget, count: number, resourceVersion: string): Promise<() => void> {
   const request = watchRequest(resourceVersion);
   const connections: LeanConnection[] = [];
