@@ -57,7 +57,8 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
       feed.then(() => reject(new Error('the store ended while the server started')), reject);
     });
     sums.observe();
-    loops.push(runCompaction(storage, { onError: (err) => log.warn({ err }, 'cannot compact the store') }, inner.signal));
+    const onError = (err: Error): void => log.warn({ err }, 'cannot compact the store');
+    loops.push(runCompaction(storage, { keepMs: options.historyMs, onError }, inner.signal));
     await ensureNamespaces(registry);
     await listenUntil({ options: { ...options, metrics }, backup: storage.backup, registry, sums, pki, signal });
   } finally {

@@ -16,6 +16,10 @@ export interface ServerOptions {
   /** A name or address under which clients reach the server, if it is not one of the machine's own. */
   readonly advertise?: string | undefined;
   readonly backend: 'memory' | 'lmdb';
+  /** How long versions are kept that are no longer the newest; an hour unless told otherwise. */
+  readonly historyMs?: number | undefined;
+  /** How many bytes they may take; then the older half is forgotten before its time. */
+  readonly historyBytes?: number | undefined;
   readonly log: Logger;
   /** Changes how much `log` and its children write. */
   readonly logLevel?: LogLevelControl;

@@ -6,9 +6,10 @@ import { openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 
 /** Opens what the server's configuration names. */
-export function openStore({ backend, dataDir, log }: ServerOptions): Promise<Storage> {
-  if (backend === 'memory') return openStorage({ backend });
-  return openStorage({ backend, directory: storeDir(dataDir), notice: (text) => log.info(text) });
+export function openStore({ backend, dataDir, log, historyBytes }: ServerOptions): Promise<Storage> {
+  const bound = historyBytes === undefined ? {} : { maxHistoryBytes: historyBytes };
+  if (backend === 'memory') return openStorage({ backend, ...bound });
+  return openStorage({ backend, directory: storeDir(dataDir), limits: bound, notice: (text) => log.info(text) });
 }
 
 function storeDir(dataDir: string): string {

@@ -1,7 +1,6 @@
 import { badRequest } from '../api/errors/index.ts';
 import { isJsonObject, type Json, type JsonObject } from '../api/meta/merge-patch.ts';
-
-export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+import { lastAppliedAnnotation } from '../api/meta/version-noise.ts';
 
 /**
  * The merge patch (RFC 7396) that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has differently are set,

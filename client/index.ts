@@ -42,7 +42,18 @@ export { createInformer, type Informer, type InformerHandler, type InformerOptio
 export { type Listing, listAll } from './list-all.ts';
 export type { LogLevelsClient } from './log-levels-client.ts';
 export { type Logger, stderrLogger } from './logger.ts';
-export type { ObjectChange, ObjectPage, ObjectsClient, ObjectWriteOptions, TableChange, TablePage } from './objects-client.ts';
+export type {
+  HistoryOptions,
+  ObjectChange,
+  ObjectHistory,
+  ObjectPage,
+  ObjectsClient,
+  ObjectWriteOptions,
+  TableChange,
+  TableKey,
+  TablePage,
+  TableScope,
+} from './objects-client.ts';
 export type { AttachStream, ExecOutput, ExecStream, LogKey, PodStreams, PortForwardStream } from './pod-streams.ts';
 export { referenceTo } from './reference.ts';
 export { createReflector, type Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
@@ -54,6 +65,7 @@ export type {
   PatchType,
   ResourceClient,
   Scope,
+  VersionedKey,
   WatchEvent,
   WatchEventType,
 } from './resource-client.ts';

@@ -9,6 +9,7 @@ import type {
   PatchType,
   ResourceClient,
   Scope,
+  VersionedKey,
   WatchEvent,
 } from './resource-client.ts';
 
@@ -43,8 +44,13 @@ export function listRequest({ namespace, ...options }: Scope): ListRequest {
   return { options, ...(namespace && { namespace }) };
 }
 
-export function getRequest({ namespace, name }: ObjectKey): GetRequest {
-  return { name, ...(namespace && { namespace }) };
+export function getRequest({ namespace, name, resourceVersion, resourceVersionMatch }: VersionedKey): GetRequest {
+  return {
+    name,
+    ...(namespace && { namespace }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(resourceVersionMatch && { resourceVersionMatch }),
+  };
 }
 
 export function patchRequest(target: PatchTarget, patch: object, options: WriteOptions): object {
@@ -52,8 +58,8 @@ export function patchRequest(target: PatchTarget, patch: object, options: WriteO
   return { namespace, name, subresource, type: patchTypes[type], patch: Buffer.from(JSON.stringify(patch)), options };
 }
 
-export function deleteRequest(key: ObjectKey, options: DeleteOptions): DeleteRequest {
-  return { ...getRequest(key), options };
+export function deleteRequest({ namespace, name }: ObjectKey, options: DeleteOptions): DeleteRequest {
+  return { name, ...(namespace && { namespace }), options };
 }
 
 /** The client of one kind, made from its descriptor. */

@@ -2,19 +2,24 @@ import { internal } from '../api/errors/index.ts';
 import type {
   DeleteCollectionResponse,
   DeleteOptions,
+  FindVersionRequest,
+  FindVersionResponse,
   KindInfo,
   KindsResponse,
   ListMeta,
+  ObjectHistoryResponse,
   ObjectListResponse,
   ObjectResponse,
   ObjectWatchResponse,
+  Revision,
   Table,
+  Timestamp,
   WriteOptions,
 } from '../api/generated/types.ts';
 import type { JsonObject } from '../api/meta/merge-patch.ts';
 import type { Connection, Method } from './connection.ts';
 import { deleteRequest, getRequest, listRequest, patchRequest } from './kind-client.ts';
-import type { CallOptions, ObjectKey, PatchTarget, Scope, WatchEventType } from './resource-client.ts';
+import type { CallOptions, ObjectKey, PatchTarget, Scope, VersionedKey, WatchEventType } from './resource-client.ts';
 
 /** How answers are encoded. */
 type Accept = 'json' | 'table';
@@ -49,10 +54,14 @@ export interface ObjectsClient {
   kinds(call?: CallOptions): Promise<KindInfo[]>;
   /** `namespace` is where the object goes when it names none itself. */
   create(kind: string, object: JsonObject, options?: ObjectWriteOptions, call?: CallOptions): Promise<JsonObject>;
-  get(kind: string, key: ObjectKey, call?: CallOptions): Promise<JsonObject>;
-  getTable(kind: string, key: ObjectKey, call?: CallOptions): Promise<Table>;
+  get(kind: string, key: VersionedKey, call?: CallOptions): Promise<JsonObject>;
+  getTable(kind: string, key: TableKey, call?: CallOptions): Promise<Table>;
   list(kind: string, scope?: Scope, call?: CallOptions): Promise<ObjectPage>;
-  listTable(kind: string, scope?: Scope, call?: CallOptions): Promise<TablePage>;
+  listTable(kind: string, scope?: TableScope, call?: CallOptions): Promise<TablePage>;
+  /** A page of the versions that an object has had, the newest first, also when it is deleted; `continue` asks for the next. */
+  history(kind: string, key: ObjectKey, options?: HistoryOptions, call?: CallOptions): Promise<ObjectHistory>;
+  /** The version that the store had at a time; lists and gets with it and "Exact" show that state. OUT_OF_RANGE: too long ago. */
+  findVersion(at: FindVersionRequest, call?: CallOptions): Promise<FindVersionResponse>;
   /** As ResourceClient.watch. */
   watch(kind: string, scope: Scope, call: CallOptions): AsyncIterable<ObjectChange[]>;
   watchTable(kind: string, scope: Scope, call: CallOptions): AsyncIterable<TableChange[]>;
@@ -63,6 +72,28 @@ export interface ObjectsClient {
   delete(kind: string, key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<JsonObject>;
   /** Deletes what the selectors choose; gives how many were deleted or marked for deletion. */
   deleteCollection(kind: string, scope: Scope, options?: DeleteOptions, call?: CallOptions): Promise<number>;
+}
+
+/** Ages in the table count up to this time instead of now. */
+export interface AsOf {
+  readonly asOf?: Timestamp | undefined;
+}
+
+export interface TableKey extends VersionedKey, AsOf {}
+export interface TableScope extends Scope, AsOf {}
+
+export interface HistoryOptions {
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
+  /** Values of up to 64 KiB, not only their beginnings. */
+  readonly wholeValues?: boolean | undefined;
+}
+
+export interface ObjectHistory {
+  readonly revisions: readonly Revision[];
+  readonly continue: string | undefined;
+  /** A watch from it hears of everything that is newer. */
+  readonly resourceVersion: string;
 }
 
 export interface ObjectWriteOptions extends WriteOptions {
@@ -79,6 +110,8 @@ const methods = {
   kinds: method('Kinds', 'KindsRequest', 'KindsResponse'),
   create: method('Create', 'ObjectWriteRequest'),
   get: method('Get', 'ObjectGetRequest'),
+  history: method('History', 'ObjectHistoryRequest', 'ObjectHistoryResponse'),
+  findVersion: method('FindVersion', 'FindVersionRequest', 'FindVersionResponse'),
   list: method('List', 'ObjectListRequest', 'ObjectListResponse'),
   watch: method('Watch', 'ObjectListRequest', 'ObjectWatchResponse'),
   update: method('Update', 'ObjectWriteRequest'),
@@ -111,10 +144,10 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
       };
       return readJson((await connection.unary<ObjectResponse>(to, request, call)).object);
     };
-  const get = (kind: string, key: ObjectKey, accept: Accept, call?: CallOptions) =>
-    connection.unary<ObjectResponse>(methods.get, { kind: { kind }, get: getRequest(key), accept }, call);
-  const list = (kind: string, scope: Scope, accept: Accept, call?: CallOptions) =>
-    connection.unary<ObjectListResponse>(methods.list, { kind: { kind }, ...listRequest(scope), accept }, call);
+  const get = (kind: string, { asOf, ...key }: TableKey, accept: Accept, call?: CallOptions) =>
+    connection.unary<ObjectResponse>(methods.get, { kind: { kind }, get: getRequest(key), accept, asOf }, call);
+  const list = (kind: string, { asOf, ...scope }: TableScope, accept: Accept, call?: CallOptions) =>
+    connection.unary<ObjectListResponse>(methods.list, { kind: { kind }, ...listRequest(scope), accept, asOf }, call);
   const watch = (kind: string, scope: Scope, accept: Accept, call: CallOptions) =>
     connection.stream<ObjectWatchResponse>(methods.watch, { kind: { kind }, ...listRequest(scope), accept }, call);
 
@@ -133,6 +166,16 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
       const { metadata = {}, table = {} } = await list(kind, scope, 'table', call);
       return { metadata, table };
     },
+    async history(kind, { namespace, name }, options = {}, call) {
+      const request = { kind: { kind }, namespace, name, ...options };
+      const page = await connection.unary<ObjectHistoryResponse>(methods.history, request, call);
+      return {
+        revisions: page.revisions ?? [],
+        continue: page.continue || undefined,
+        resourceVersion: page.resourceVersion ?? '',
+      };
+    },
+    findVersion: (at, call) => connection.unary<FindVersionResponse>(methods.findVersion, at, call),
     async *watch(kind, scope, call) {
       for await (const { events = [] } of watch(kind, scope, 'json', call))
         yield events.map(({ type, object }) => ({ type: type as WatchEventType, object: readJson(object) }));

@@ -7,6 +7,12 @@ export interface ObjectKey {
   readonly name: string;
 }
 
+/** An object, and as of which version: the newest, at least this one, or with "Exact" as it was at this one. */
+export interface VersionedKey extends ObjectKey {
+  readonly resourceVersion?: string | undefined;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined;
+}
+
 /** Which objects: absent `namespace` means all of them. */
 export interface Scope extends ListOptions {
   readonly namespace?: string | undefined;
@@ -48,7 +54,7 @@ export interface PatchTarget extends ObjectKey {
  */
 export interface ResourceClient<T extends ApiObject> {
   create(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
-  get(key: ObjectKey, call?: CallOptions): Promise<T>;
+  get(key: VersionedKey, call?: CallOptions): Promise<T>;
   /** One page, as large as `limit` and the server allow; `metadata.continue` asks for the next. */
   list(scope?: Scope, call?: CallOptions): Promise<Page<T>>;
   /** Batches of changes until aborted (then it throws CANCELLED) or until the server ends the stream (then it returns). */

@@ -50,8 +50,8 @@ function mergeField(type: Type | undefined, result: JsonObject, key: string, val
   } else setMember(result, key, value);
 }
 
-/** By which key the items are told apart: undefined when the list is replaced as a whole, "" for plain values. */
-function mergeKey(field: Field | undefined): string | undefined {
+/** By which key the items of a list are told apart: undefined when it is replaced as a whole, "" for plain values. */
+export function mergeKey(field: Field | undefined): string | undefined {
   const option: unknown = field?.options?.[PATCH];
   const [, key] = /^merge(?:,retainKeys)?(?::(.+))?$/.exec(typeof option === 'string' ? option : '') ?? [undefined, undefined];
   return typeof option === 'string' && option.startsWith('merge') ? (key ?? '') : undefined;

@@ -1,11 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { ApiError, badRequest, expired } from '../../api/errors/index.ts';
+import { ApiError, badRequest, expired, isExpired } from '../../api/errors/index.ts';
 import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
+import type { ListOptions as StoredListOptions, StoredObject, StoredPage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import { compileSelection, type Selection } from '../watch/selection.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
+import { versionGone } from './find-version.ts';
 import type { KindStore } from './kind-store.ts';
+import { parseMatch, requireHistory } from './resource-version.ts';
 import { translated } from './storage-errors.ts';
 
 export interface ListRequest {
@@ -74,25 +77,25 @@ async function chooseSource(store: KindStore, selection: Selection, question: st
     const { revision, after } = decodeContinue(options.continue, question);
     return atRevision(store, selection, revision, after);
   }
-  if (resourceVersionMatch && !['Exact', 'NotOlderThan'].includes(resourceVersionMatch)) {
-    throw badRequest(`cannot list: resourceVersionMatch "${resourceVersionMatch}" is neither "Exact" nor "NotOlderThan"`);
-  }
-  if (resourceVersionMatch && !resourceVersion) throw badRequest('cannot list: resourceVersionMatch needs a resourceVersion');
-  const asked = parseVersion(resourceVersion);
-  await awaitVersion(store, asked);
-  if (resourceVersionMatch === 'Exact' && asked === 0)
-    throw badRequest('cannot list: "Exact" needs a resourceVersion other than "0"');
-  return resourceVersionMatch === 'Exact'
-    ? atRevision(store, selection, asked, '')
-    : present(store, selection, '', store.cache.revision);
+  const { version, exact } = parseMatch('list', options);
+  await awaitVersion(store, version);
+  if (!exact) return present(store, selection, '', store.cache.revision);
+  if (!isPresent(store, version)) requireHistory(store.kind);
+  return atRevision(store, selection, version, '');
 }
 
-/** A resourceVersion as a number; 0 for none. Throws INVALID_ARGUMENT. */
-export function parseVersion(text: string): number {
-  const version = text === '' ? 0 : Number(text);
-  if (!/^\d*$/.test(text) || !Number.isSafeInteger(version))
-    throw badRequest(`"${text}" is not a resourceVersion that this server gave out`);
-  return version;
+/** One object as it was at a version; undefined when it did not exist then. */
+export async function entryAt(store: KindStore, key: string, revision: number): Promise<Entry | undefined> {
+  if (isPresent(store, revision)) return store.cache.get(key);
+  requireHistory(store.kind);
+  // Behind a prefix of its own the key itself comes first.
+  const [found] = (await readStored(store, key, { revision, limit: 1 })).items;
+  return found?.key === key ? stampedEntry(found) : undefined;
+}
+
+/** Whether nothing of the kind has changed since. */
+function isPresent({ cache }: KindStore, revision: number): boolean {
+  return cache.lastChange() <= revision && revision <= cache.revision;
 }
 
 /** Waits until the cache shows a version and every acknowledged write. */
@@ -106,8 +109,7 @@ export async function awaitVersion(store: KindStore, revision: number): Promise<
 async function atRevision(store: KindStore, selection: Selection, revision: number, after: string): Promise<Source> {
   const { cache } = store;
   await store.fresh();
-  const unchanged = cache.lastChange() <= revision && revision <= cache.revision;
-  if (unchanged || store.kind.durability === 'relaxed') return present(store, selection, after, revision);
+  if (isPresent(store, revision) || store.kind.durability === 'relaxed') return present(store, selection, after, revision);
   if (revision > cache.revision) throw expired(`version ${revision} is none that this server gave out: list again`);
   return { revision, length: undefined, entries: storedEntries(store, selection, revision, after) };
 }
@@ -128,13 +130,25 @@ async function* storedEntries(
 ): AsyncIterable<readonly Entry[]> {
   for (let after = start; ; ) {
     const from = after ? { after } : {};
-    const call = store.storage.list(selection.prefix, { revision, limit: STORED_BATCH, ...from });
-    const page = await translated({ kind: store.kind.kind }, call);
-    yield page.items.map((item) => ({ ...item, bytes: stampResourceVersion(item.bytes, String(item.revision)) }));
+    const page = await readStored(store, selection.prefix, { revision, limit: STORED_BATCH, ...from });
+    yield page.items.map(stampedEntry);
     const last = page.items.at(-1);
     if (!page.more || !last) return;
     after = last.key;
   }
+}
+
+/** Reads the past from the store. Throws OUT_OF_RANGE with a sentence that says how far back the history goes. */
+async function readStored(store: KindStore, prefix: string, options: StoredListOptions): Promise<StoredPage> {
+  try {
+    return await translated({ kind: store.kind.kind }, store.storage.list(prefix, options));
+  } catch (error) {
+    throw isExpired(error) ? await versionGone(store.storage, options.revision ?? 0, store.origin().now) : error;
+  }
+}
+
+function stampedEntry(item: StoredObject): Entry {
+  return { ...item, bytes: stampResourceVersion(item.bytes, String(item.revision)) };
 }
 
 interface PageBounds {

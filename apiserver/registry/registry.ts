@@ -1,15 +1,20 @@
 import { ApiError, notFound } from '../../api/errors/index.ts';
+import type { GetRequest } from '../../api/generated/types.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { KindStore, type ObjectName, type StoreEnvironment } from './kind-store.ts';
-import { awaitVersion, parseVersion } from './list.ts';
+import { awaitVersion, entryAt } from './list.ts';
+import { parseMatch } from './resource-version.ts';
 
 /** The stores of all kinds and the rules between them. */
 export interface Registry {
   readonly stores: ReadonlyMap<string, KindStore>;
   readonly admission: Admission;
+  /** For what concerns no single kind. */
+  readonly storage: Storage;
   /** Throws NOT_FOUND for a kind that this server does not have. */
   store(kind: string): KindStore;
 }
@@ -33,15 +38,16 @@ export function createRegistry(caches: Iterable<KindCache>, environment: StoreEn
     const entry = await namespaces.read({ namespace: '', name });
     return entry && namespaces.cache.decoder.decode(entry);
   };
-  return { stores, admission: composeAdmission([namespaceLifecycle(readNamespace)]), store };
+  const { storage } = environment;
+  return { stores, admission: composeAdmission([namespaceLifecycle(readNamespace)]), storage, store };
 }
 
-/** Reads one object. A resourceVersion means "at least as new as". */
-export async function getObject(store: KindStore, at: ObjectName, resourceVersion: string): Promise<Entry> {
-  const version = parseVersion(resourceVersion);
+/** Reads one object. A resourceVersion means "at least as new as", with "Exact" the object as it was at that version. */
+export async function getObject(store: KindStore, at: ObjectName, request: GetRequest): Promise<Entry> {
+  const { version, exact } = parseMatch('get', request);
   if (version > store.cache.revision) await awaitVersion(store, version);
   await store.fresh();
-  const entry = store.cache.get(store.key(at));
+  const entry = exact ? await entryAt(store, store.key(at), version) : store.cache.get(store.key(at));
   if (!entry) throw notFound(store.subject(at));
   return entry;
 }

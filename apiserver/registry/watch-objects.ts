@@ -4,7 +4,8 @@ import type { EventFormat } from '../watch/event-format.ts';
 import { compileSelection } from '../watch/selection.ts';
 import { WatchSource } from '../watch/watch-source.ts';
 import type { KindStore } from './kind-store.ts';
-import { awaitVersion, parseVersion } from './list.ts';
+import { awaitVersion } from './list.ts';
+import { parseVersion } from './resource-version.ts';
 
 /**
  * Begins a watch. From a version: what happened after it. Without one, or from "0": the present objects as ADDED, then the changes

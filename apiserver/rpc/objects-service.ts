@@ -2,14 +2,17 @@ import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type {
+  FindVersionRequest,
   KindReference,
   ObjectDeleteCollectionRequest,
   ObjectDeleteRequest,
   ObjectGetRequest,
+  ObjectHistoryRequest,
   ObjectListRequest,
   ObjectPatchRequest,
   ObjectWriteRequest,
 } from '../../api/generated/types.ts';
+import { toDate } from '../../api/meta/time.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore, StoreResult } from '../registry/kind-store.ts';
 import type { ListPage } from '../registry/list.ts';
@@ -56,8 +59,8 @@ function storeOf(registry: Registry, reference: KindReference | undefined): Kind
 }
 
 function methods(registry: Registry, verbs: Verbs, now: () => Date) {
-  const reply = (store: KindStore, result: StoreResult, format: Format): Reply => ({
-    bytes: encodeObjectResponse(store.kind, result.bytes, format, now()),
+  const reply = (store: KindStore, result: StoreResult, format: Format, asOf = now()): Reply => ({
+    bytes: encodeObjectResponse(store.kind, result.bytes, format, asOf),
     warnings: result.warnings,
   });
   const write =
@@ -81,14 +84,23 @@ function methods(registry: Registry, verbs: Verbs, now: () => Date) {
     Update: write('update'),
     UpdateStatus: write('updateStatus'),
     Get: async (request) => {
-      const { kind, get = {}, accept } = read<ObjectGetRequest>('ObjectGetRequest', request);
+      const { kind, get = {}, accept, asOf } = read<ObjectGetRequest>('ObjectGetRequest', request);
       const store = storeOf(registry, kind);
-      return reply(store, await verbs.get(store, get), parseFormat(accept, 'protobuf'));
+      return reply(store, await verbs.get(store, get), parseFormat(accept, 'protobuf'), asOf && toDate(asOf));
     },
     List: async (request, call) => {
-      const { kind, accept, ...list } = read<ObjectListRequest>('ObjectListRequest', request);
+      const { kind, accept, asOf, ...list } = read<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
-      return { bytes: await verbs.list(store, list, listForm(store, parseFormat(accept, 'protobuf'), now()), call) };
+      const form = listForm(store, parseFormat(accept, 'protobuf'), asOf ? toDate(asOf) : now());
+      return { bytes: await verbs.list(store, list, form, call) };
+    },
+    History: async (request, call) => {
+      const { kind, ...history } = read<ObjectHistoryRequest>('ObjectHistoryRequest', request);
+      return { bytes: await verbs.history(storeOf(registry, kind), history, call) };
+    },
+    FindVersion: async (request) => {
+      const found = await verbs.findVersion(read<FindVersionRequest>('FindVersionRequest', request), now());
+      return { bytes: encodeMessage('berth.meta.v1.FindVersionResponse', found) };
     },
     Patch: async (request, call) => {
       const { kind, patch = {}, accept } = read<ObjectPatchRequest>('ObjectPatchRequest', request);
@@ -108,7 +120,7 @@ function methods(registry: Registry, verbs: Verbs, now: () => Date) {
   };
   const stream: Record<string, StreamHandler> = {
     Watch: async (request, call, context) => {
-      const { kind, accept, ...watch } = read<ObjectListRequest>('ObjectListRequest', request);
+      const { kind, accept, asOf: _, ...watch } = read<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
       const format = eventFormat(parseFormat(accept, 'protobuf'), store.cache.decoder, now);
       await verbs.watch(store, watch, format, call, context);

@@ -1,11 +1,15 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
+import { encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, unimplemented } from '../../api/errors/index.ts';
 import type {
   DeleteCollectionRequest,
   DeleteOptions,
   DeleteRequest,
+  FindVersionRequest,
+  FindVersionResponse,
   GetRequest,
   ListRequest,
+  ObjectHistoryRequest,
   PatchRequest,
   WatchRequest,
   WriteOptions,
@@ -16,6 +20,8 @@ import { createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { deleteCollection } from '../registry/delete-collection.ts';
+import { findVersion } from '../registry/find-version.ts';
+import { objectHistory } from '../registry/history.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from '../registry/kind-store.ts';
 import { type ListPage, listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
@@ -76,16 +82,32 @@ export class Verbs {
   }
 
   async get(store: KindStore, request: GetRequest): Promise<StoreResult> {
-    const { bytes } = await getObject(store, checkName(store, request), request.resourceVersion ?? '');
+    const { bytes } = await getObject(store, checkName(store, request), request);
     return { bytes, warnings: [] };
   }
 
   /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
   async list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): Promise<Buffer> {
     const { namespace = '', options = {} } = request;
-    const pass = await this.enterList(pageBytes(store.cache, options.limit), call);
+    return this.inTurn(pageBytes(store.cache, options.limit), call, async () =>
+      form.encode(await listObjects(store, { namespace, options }, form.sizeOf)),
+    );
+  }
+
+  /** One page of an object's history, as a list. Whoever may read an object may read what it was; as with get, everybody known may. */
+  async history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): Promise<Buffer> {
+    const { limit = 0, continue: token = '', wholeValues = false } = request;
+    const at = checkName(store, request);
+    return this.inTurn(MAX_PAGE_BYTES, call, async () => {
+      const page = await objectHistory(store, at, { limit, continue: token, wholeValues });
+      return encodeMessage('berth.meta.v1.ObjectHistoryResponse', page);
+    });
+  }
+
+  private async inTurn(atMost: number, call: CallContext, read: () => Promise<Buffer>): Promise<Buffer> {
+    const pass = await this.enterList(atMost, call);
     try {
-      const bytes = form.encode(await listObjects(store, { namespace, options }, form.sizeOf));
+      const bytes = await read();
       pass.resize(bytes.length);
       call.whenTaken(this.options.listLimits.takeMs, () => pass.leave());
       return bytes;
@@ -97,6 +119,10 @@ export class Verbs {
 
   private enterList(bytes: number, call: CallContext): Promise<ListPass> {
     return this.lists.enter({ user: call.identity.user, bytes, signal: () => call.signal });
+  }
+
+  findVersion(request: FindVersionRequest, now: Date): Promise<FindVersionResponse> {
+    return findVersion(this.options.registry.storage, request, now);
   }
 
   async patch(store: KindStore, request: PatchRequest, call: CallContext): Promise<StoreResult> {

@@ -4,9 +4,9 @@ import { StorageError } from './storage-error.ts';
 
 export interface CompactionOptions {
   /** History younger than this is kept. */
-  readonly keepMs?: number;
-  /** How often the store's revision is noted; history is kept for up to this much longer. */
-  readonly everyMs?: number;
+  readonly keepMs?: number | undefined;
+  /** How often the store's revision is noted; history is kept for up to this much longer. Unless told otherwise a minute, less for short histories. */
+  readonly everyMs?: number | undefined;
   readonly clock?: StorageClock;
   /** Hears of a compaction that failed (a full disk, say); the next round tries again. */
   readonly onError?: (error: StorageError) => void;
@@ -19,6 +19,7 @@ interface Sample {
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
+const secondMs = 1_000;
 
 /**
  * Forgets history older than `keepMs`, on any backend, until the signal aborts or the store is closed: notes the revision every minute and compacts
@@ -26,7 +27,8 @@ const minuteMs = 60_000;
  * written there is nothing to compact, and the disk stays still.
  */
 export async function runCompaction(storage: Storage, options: CompactionOptions, signal: AbortSignal): Promise<void> {
-  const { keepMs = hourMs, everyMs = minuteMs, clock = systemStorageClock, onError } = options;
+  const { keepMs = hourMs, clock = systemStorageClock, onError } = options;
+  const everyMs = options.everyMs ?? Math.max(secondMs, Math.min(minuteMs, keepMs / 10));
   const samples: Sample[] = [];
   while (!signal.aborted) {
     try {

@@ -43,6 +43,8 @@ export interface StorageHistory {
    * a time happened twice: then it is the later state.
    */
   at(time: number): Promise<Moment | undefined>;
+  /** When the state of a revision came to be; undefined when it is older than what is kept. */
+  of(revision: number): Promise<Moment | undefined>;
   /** The oldest state that can be read; undefined while nothing is kept. */
   beginning(): Promise<Moment | undefined>;
 }

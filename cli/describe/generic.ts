@@ -1,4 +1,4 @@
-import { lastAppliedAnnotation } from '../apply-patch.ts';
+import { lastAppliedAnnotation } from '../../api/meta/version-noise.ts';
 import type { Describer } from './describer.ts';
 import { type Tree, tree } from './json.ts';
 import type { Lines } from './lines.ts';

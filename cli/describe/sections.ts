@@ -1,4 +1,4 @@
-import { lastAppliedAnnotation } from '../apply-patch.ts';
+import { lastAppliedAnnotation } from '../../api/meta/version-noise.ts';
 import { compareEvents, firstSeenText, lastSeenText } from '../events/event-times.ts';
 import { list, type Tree, text, tree } from './json.ts';
 import { age, type Lines, pairs, timeText } from './lines.ts';

@@ -142,6 +142,18 @@ describe.each(backends)('the history of the %s storage', (backend) => {
       expect(await storage.history.at(start + 90_000)).toEqual({ revision: 5, time: start + 5_000 });
     });
 
+    it('is told of a revision, unless that is older than what is kept', async () => {
+      await story();
+      await storage.create('leases/a', write('6', 'relaxed'));
+      const of = (revision: number) => storage.history.of(revision);
+      expect(await of(3)).toEqual({ revision: 3, time: start + 3_000 });
+      expect(await of(6)).toEqual({ revision: 5, time: start + 5_000 });
+      await storage.compact(3);
+      expect(await of(2)).toBeUndefined();
+      expect(await of(3)).toEqual({ revision: 3, time: start + 3_000 });
+      expect(await of(4)).toEqual({ revision: 4, time: start + 4_000 });
+    });
+
     it('does not count relaxed writes, which leave no trace', async () => {
       await storage.create('pods/a', write('1'));
       clock.skew(1_000);
@@ -215,6 +227,7 @@ describe.each(backends)('the history of the %s storage', (backend) => {
     await storage.close();
     expect(await refusal(storage.history.writes('pods/a', { limit: 1 }))).toMatchObject({ code: 'closed' });
     expect(await refusal(storage.history.at(0))).toMatchObject({ code: 'closed' });
+    expect(await refusal(storage.history.of(1))).toMatchObject({ code: 'closed' });
     expect(await refusal(storage.history.beginning())).toMatchObject({ code: 'closed' });
   });
 });

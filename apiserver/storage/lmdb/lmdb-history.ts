@@ -35,6 +35,10 @@ export class LmdbHistory implements StorageHistory {
     return this.#read(() => this.#times.at(time, this.#journal.compacted, this.#journal.published));
   }
 
+  async of(revision: number): Promise<Moment | undefined> {
+    return this.#read(() => this.#times.of(revision, this.#journal.compacted));
+  }
+
   async beginning(): Promise<Moment | undefined> {
     return this.#read(() => this.#times.beginning(this.#journal.compacted, this.#journal.published));
   }

@@ -63,14 +63,22 @@ export class LogTimes {
       if (found) return momentOf(found);
       end = start - 1;
     }
-    const known = compacted > 0 && this.#floor <= compacted && time >= this.#compactedAt;
-    return known ? { revision: compacted, time: this.#compactedAt } : undefined;
+    return this.#floor <= compacted && time >= this.#compactedAt ? this.#compactedMoment(compacted) : undefined;
+  }
+
+  of(revision: number, compacted: number): Moment | undefined {
+    if (revision < compacted) return undefined;
+    const newest = this.#newest(compacted, revision);
+    return newest ? momentOf(newest) : this.#compactedMoment(compacted);
   }
 
   beginning(compacted: number, newest: number): Moment | undefined {
-    if (compacted > 0) return { revision: compacted, time: this.#compactedAt };
-    const first = this.#first(1, newest);
-    return first && momentOf(first);
+    const first = compacted > 0 ? undefined : this.#first(1, newest);
+    return first ? momentOf(first) : this.#compactedMoment(compacted);
+  }
+
+  #compactedMoment(compacted: number): Moment | undefined {
+    return compacted > 0 ? { revision: compacted, time: this.#compactedAt } : undefined;
   }
 
   /** The last record at or before a time among those from `start` to `end`, whose times grow. */
@@ -97,13 +105,18 @@ export class LogTimes {
   /** When the newest write with after < revision <= upTo was accepted; what was known before when there is none. */
   #timeOfNewest(after: number, upTo: number): number {
     try {
-      for (const { key, value } of this.#tables.log.getRange({ start: upTo, end: after, reverse: true, limit: 1 }))
-        return decodeRecord(value, `revision ${key}`).time;
-      return this.#compactedAt;
+      return this.#newest(after, upTo)?.time ?? this.#compactedAt;
     } catch {
       // A damaged record is told to whoever reads it; until then the state counts as known from the newest write on.
       return this.#last;
     }
+  }
+
+  /** The newest record with after < revision <= upTo. */
+  #newest(after: number, upTo: number): StorageRecord | undefined {
+    for (const { key, value } of this.#tables.log.getRange({ start: upTo, end: after, reverse: true, limit: 1 }))
+      return decodeRecord(value, `revision ${key}`);
+    return undefined;
   }
 }
 

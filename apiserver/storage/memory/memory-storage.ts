@@ -63,11 +63,17 @@ class MemoryStorage implements Storage {
       this.#checkOpen();
       const found = this.#log.findLast((version) => version.time <= time);
       if (found) return momentOf(found);
-      return this.#compacted > 0 && time >= this.#compactedAt ? this.#compactedMoment() : undefined;
+      return time >= this.#compactedAt ? this.#compactedMoment() : undefined;
+    },
+    of: async (revision) => {
+      this.#checkOpen();
+      if (revision < this.#compacted) return undefined;
+      const found = this.#log.findLast((version) => version.revision <= revision);
+      return found ? momentOf(found) : this.#compactedMoment();
     },
     beginning: async () => {
       this.#checkOpen();
-      return this.#compacted > 0 ? this.#compactedMoment() : this.#log[0] && momentOf(this.#log[0]);
+      return this.#compactedMoment() ?? (this.#log[0] && momentOf(this.#log[0]));
     },
   };
 
@@ -231,8 +237,8 @@ class MemoryStorage implements Storage {
     return { writes: wanted.slice(0, limit), more: wanted.length > limit, compacted: this.#compacted };
   }
 
-  #compactedMoment(): Moment {
-    return { revision: this.#compacted, time: this.#compactedAt };
+  #compactedMoment(): Moment | undefined {
+    return this.#compacted > 0 ? { revision: this.#compacted, time: this.#compactedAt } : undefined;
   }
 
   #history(prefix: string, from: number, upTo: number): readonly StorageEvent[] {

@@ -15,9 +15,13 @@ export interface GetRequest__Input {
    */
   'name'?: (string);
   /**
-   * The object must be at least this new ("0" or empty: the newest).
+   * The object must be at least this new ("0" or empty: the newest), or with "Exact" it is read as it was at this version.
    */
   'resourceVersion'?: (string);
+  /**
+   * "Exact" or "NotOlderThan" (default): how resourceVersion is meant.
+   */
+  'resourceVersionMatch'?: (string);
 }
 
 /**
@@ -33,7 +37,11 @@ export interface GetRequest {
    */
   'name'?: (string);
   /**
-   * The object must be at least this new ("0" or empty: the newest).
+   * The object must be at least this new ("0" or empty: the newest), or with "Exact" it is read as it was at this version.
    */
   'resourceVersion'?: (string);
+  /**
+   * "Exact" or "NotOlderThan" (default): how resourceVersion is meant.
+   */
+  'resourceVersionMatch'?: (string);
 }

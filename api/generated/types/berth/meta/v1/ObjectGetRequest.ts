@@ -3,6 +3,7 @@
 
 import type { KindReference__Input as _berth_meta_v1_KindReference__Input, KindReference as _berth_meta_v1_KindReference } from '../../../berth/meta/v1/KindReference.ts';
 import type { GetRequest__Input as _berth_meta_v1_GetRequest__Input, GetRequest as _berth_meta_v1_GetRequest } from '../../../berth/meta/v1/GetRequest.ts';
+import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
 /**
  * Asks for one object.
@@ -20,6 +21,10 @@ export interface ObjectGetRequest__Input {
    * How the answer is encoded: "protobuf" (default), "json" or "table".
    */
   'accept'?: (string);
+  /**
+   * The time that the ages in a table count up to; absent: now.
+   */
+  'asOf'?: (_google_protobuf_Timestamp__Input | null);
 }
 
 /**
@@ -38,4 +43,8 @@ export interface ObjectGetRequest {
    * How the answer is encoded: "protobuf" (default), "json" or "table".
    */
   'accept'?: (string);
+  /**
+   * The time that the ages in a table count up to; absent: now.
+   */
+  'asOf'?: (_google_protobuf_Timestamp);
 }

@@ -3,6 +3,7 @@
 
 import type { KindReference__Input as _berth_meta_v1_KindReference__Input, KindReference as _berth_meta_v1_KindReference } from '../../../berth/meta/v1/KindReference.ts';
 import type { ListOptions__Input as _berth_meta_v1_ListOptions__Input, ListOptions as _berth_meta_v1_ListOptions } from '../../../berth/meta/v1/ListOptions.ts';
+import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
 /**
  * Asks for a page of objects, or for their changes.
@@ -24,6 +25,10 @@ export interface ObjectListRequest__Input {
    * How the answer is encoded: "protobuf" (default), "json" or "table".
    */
   'accept'?: (string);
+  /**
+   * The time that the ages in a table count up to; absent: now. Not for Watch.
+   */
+  'asOf'?: (_google_protobuf_Timestamp__Input | null);
 }
 
 /**
@@ -46,4 +51,8 @@ export interface ObjectListRequest {
    * How the answer is encoded: "protobuf" (default), "json" or "table".
    */
   'accept'?: (string);
+  /**
+   * The time that the ages in a table count up to; absent: now. Not for Watch.
+   */
+  'asOf'?: (_google_protobuf_Timestamp);
 }

@@ -3,11 +3,15 @@
 
 import type { MethodDefinition } from '@grpc/proto-loader'
 import type { DeleteCollectionResponse__Input as _berth_meta_v1_DeleteCollectionResponse__Input, DeleteCollectionResponse as _berth_meta_v1_DeleteCollectionResponse } from '../../../berth/meta/v1/DeleteCollectionResponse.ts';
+import type { FindVersionRequest__Input as _berth_meta_v1_FindVersionRequest__Input, FindVersionRequest as _berth_meta_v1_FindVersionRequest } from '../../../berth/meta/v1/FindVersionRequest.ts';
+import type { FindVersionResponse__Input as _berth_meta_v1_FindVersionResponse__Input, FindVersionResponse as _berth_meta_v1_FindVersionResponse } from '../../../berth/meta/v1/FindVersionResponse.ts';
 import type { KindsRequest__Input as _berth_meta_v1_KindsRequest__Input, KindsRequest as _berth_meta_v1_KindsRequest } from '../../../berth/meta/v1/KindsRequest.ts';
 import type { KindsResponse__Input as _berth_meta_v1_KindsResponse__Input, KindsResponse as _berth_meta_v1_KindsResponse } from '../../../berth/meta/v1/KindsResponse.ts';
 import type { ObjectDeleteCollectionRequest__Input as _berth_meta_v1_ObjectDeleteCollectionRequest__Input, ObjectDeleteCollectionRequest as _berth_meta_v1_ObjectDeleteCollectionRequest } from '../../../berth/meta/v1/ObjectDeleteCollectionRequest.ts';
 import type { ObjectDeleteRequest__Input as _berth_meta_v1_ObjectDeleteRequest__Input, ObjectDeleteRequest as _berth_meta_v1_ObjectDeleteRequest } from '../../../berth/meta/v1/ObjectDeleteRequest.ts';
 import type { ObjectGetRequest__Input as _berth_meta_v1_ObjectGetRequest__Input, ObjectGetRequest as _berth_meta_v1_ObjectGetRequest } from '../../../berth/meta/v1/ObjectGetRequest.ts';
+import type { ObjectHistoryRequest__Input as _berth_meta_v1_ObjectHistoryRequest__Input, ObjectHistoryRequest as _berth_meta_v1_ObjectHistoryRequest } from '../../../berth/meta/v1/ObjectHistoryRequest.ts';
+import type { ObjectHistoryResponse__Input as _berth_meta_v1_ObjectHistoryResponse__Input, ObjectHistoryResponse as _berth_meta_v1_ObjectHistoryResponse } from '../../../berth/meta/v1/ObjectHistoryResponse.ts';
 import type { ObjectListRequest__Input as _berth_meta_v1_ObjectListRequest__Input, ObjectListRequest as _berth_meta_v1_ObjectListRequest } from '../../../berth/meta/v1/ObjectListRequest.ts';
 import type { ObjectListResponse__Input as _berth_meta_v1_ObjectListResponse__Input, ObjectListResponse as _berth_meta_v1_ObjectListResponse } from '../../../berth/meta/v1/ObjectListResponse.ts';
 import type { ObjectPatchRequest__Input as _berth_meta_v1_ObjectPatchRequest__Input, ObjectPatchRequest as _berth_meta_v1_ObjectPatchRequest } from '../../../berth/meta/v1/ObjectPatchRequest.ts';
@@ -19,7 +23,9 @@ export interface ObjectsDefinition {
   Create: MethodDefinition<_berth_meta_v1_ObjectWriteRequest__Input, _berth_meta_v1_ObjectResponse__Input, _berth_meta_v1_ObjectWriteRequest, _berth_meta_v1_ObjectResponse>
   Delete: MethodDefinition<_berth_meta_v1_ObjectDeleteRequest__Input, _berth_meta_v1_ObjectResponse__Input, _berth_meta_v1_ObjectDeleteRequest, _berth_meta_v1_ObjectResponse>
   DeleteCollection: MethodDefinition<_berth_meta_v1_ObjectDeleteCollectionRequest__Input, _berth_meta_v1_DeleteCollectionResponse__Input, _berth_meta_v1_ObjectDeleteCollectionRequest, _berth_meta_v1_DeleteCollectionResponse>
+  FindVersion: MethodDefinition<_berth_meta_v1_FindVersionRequest__Input, _berth_meta_v1_FindVersionResponse__Input, _berth_meta_v1_FindVersionRequest, _berth_meta_v1_FindVersionResponse>
   Get: MethodDefinition<_berth_meta_v1_ObjectGetRequest__Input, _berth_meta_v1_ObjectResponse__Input, _berth_meta_v1_ObjectGetRequest, _berth_meta_v1_ObjectResponse>
+  History: MethodDefinition<_berth_meta_v1_ObjectHistoryRequest__Input, _berth_meta_v1_ObjectHistoryResponse__Input, _berth_meta_v1_ObjectHistoryRequest, _berth_meta_v1_ObjectHistoryResponse>
   Kinds: MethodDefinition<_berth_meta_v1_KindsRequest__Input, _berth_meta_v1_KindsResponse__Input, _berth_meta_v1_KindsRequest, _berth_meta_v1_KindsResponse>
   List: MethodDefinition<_berth_meta_v1_ObjectListRequest__Input, _berth_meta_v1_ObjectListResponse__Input, _berth_meta_v1_ObjectListRequest, _berth_meta_v1_ObjectListResponse>
   Patch: MethodDefinition<_berth_meta_v1_ObjectPatchRequest__Input, _berth_meta_v1_ObjectResponse__Input, _berth_meta_v1_ObjectPatchRequest, _berth_meta_v1_ObjectResponse>
