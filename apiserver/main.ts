@@ -6,6 +6,7 @@ import { ensurePki, type ServerPki } from './auth/pki.ts';
 import { measureCaches } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { ensureNamespaces } from './registry/ensure-namespaces.ts';
+import { runExpiries } from './registry/expiry.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
@@ -59,6 +60,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
     sums.observe();
     const onError = (err: Error): void => log.warn({ err }, 'cannot compact the store');
     loops.push(runCompaction(storage, { keepMs: options.historyMs, onError }, inner.signal));
+    loops.push(...runExpiries(registry.stores.values(), { ttlMs: options.eventTtlMs, log }, inner.signal));
     await ensureNamespaces(registry);
     await listenUntil({ options: { ...options, metrics }, backup: storage.backup, registry, sums, pki, signal });
   } finally {

@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly metrics?: MetricsRegistry;
   /** How much clients may ask for at once; what is left out is as by default. */
   readonly limits?: Partial<ClientLimits>;
+  /** How long an event stays after it was last written (default 1 h). */
+  readonly eventTtlMs?: number | undefined;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
   readonly ring?: Partial<RingBounds>;

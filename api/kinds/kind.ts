@@ -1,5 +1,5 @@
 import type { FieldViolation } from '../errors/api-error.ts';
-import type { ObjectMeta } from '../generated/types.ts';
+import type { ObjectMeta, Timestamp } from '../generated/types.ts';
 import type { FieldSupportTable } from './field-support.ts';
 
 /** What every object has. In memory an object is its message as proto-loader reads it: absent is absent, nothing is a class. */
@@ -54,6 +54,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The typed service, e.g. "berth.core.v1.Pods". */
   readonly service: string;
   readonly durability: Durability;
+  /** When an object was last of interest, as far as it says. Objects of such a kind expire; those of all others stay until they are deleted. */
+  readonly expiresAfter?: { lastSeen(object: T): Timestamp | undefined }['lastSeen'];
   /** Stands outside ownership: nobody follows its ownerReferences, and a delete of it waits for no dependents. */
   readonly unowned?: true;
   /** What is in it never appears in messages about mistakes, which end up in logs. */

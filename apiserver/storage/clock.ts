@@ -14,3 +14,17 @@ export const systemStorageClock: StorageClock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Resolves after `ms`, or when the signal aborts. */
+export function pause(ms: number, clock: StorageClock, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      cancel();
+      signal.removeEventListener('abort', finish);
+      resolve();
+    };
+    const cancel = clock.after(ms, finish);
+    signal.addEventListener('abort', finish);
+  });
+}

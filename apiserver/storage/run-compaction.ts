@@ -1,4 +1,4 @@
-import { type StorageClock, systemStorageClock } from './clock.ts';
+import { pause, type StorageClock, systemStorageClock } from './clock.ts';
 import type { Storage } from './storage.ts';
 import { StorageError } from './storage-error.ts';
 
@@ -49,17 +49,4 @@ async function compactOnce(storage: Storage, samples: Sample[], now: number, kee
   if (due < 0) return;
   await storage.compact(samples[due]!.revision);
   samples.splice(0, due + 1);
-}
-
-function pause(ms: number, clock: StorageClock, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      cancel();
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const cancel = clock.after(ms, finish);
-    signal.addEventListener('abort', finish);
-  });
 }

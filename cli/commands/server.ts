@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
 import type { ClientLimits } from '../../apiserver/main.ts';
 import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
+import { parseDuration } from '../duration.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
@@ -16,6 +17,7 @@ interface ServerFlags extends DaemonFlags {
   readonly maxStreams?: number;
   readonly clientRate?: number;
   readonly clientBurst?: number;
+  readonly eventTtl?: number;
 }
 
 const lastWordsMs = 3_000;
@@ -38,6 +40,7 @@ export function registerServer(program: Command): void {
     .addOption(limitOption('--max-streams <n>', 'the same for open streams: watches, logs, commands'))
     .addOption(limitOption('--client-rate <n>', 'calls in a second that each client may make; 0: as many as it likes'))
     .addOption(limitOption('--client-burst <n>', 'so many calls at once after a pause; 0: two seconds worth'))
+    .addOption(new Option('--event-ttl <time>', 'how long events are kept, e.g. 1h').argParser(parseEventTtl))
     .option('--log-file <file>', 'log into this file, which is kept bounded')
     .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
     .action(server);
@@ -49,6 +52,12 @@ function limitOption(flags: string, description: string): Option {
     if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('give a whole number');
     return value;
   });
+}
+
+function parseEventTtl(text: string): number {
+  const ms = parseDuration(text);
+  if (ms >= 1_000) return ms;
+  throw new InvalidArgumentError('give at least 1s');
 }
 
 /** What is not said is the server's to choose. */
@@ -70,7 +79,10 @@ async function server(flags: ServerFlags): Promise<void> {
     const stopServer = new AbortController();
     const stop = (): void => void lastWords(running).then(() => stopServer.abort());
     signal.addEventListener('abort', stop, { once: true });
-    await runServer({ ...options, limits: limitsOf(flags), log, logLevel, metrics, ready }, stopServer.signal);
+    await runServer(
+      { ...options, limits: limitsOf(flags), eventTtlMs: flags.eventTtl, log, logLevel, metrics, ready },
+      stopServer.signal,
+    );
     await Promise.all(running);
   });
 }

@@ -32,6 +32,16 @@ describe('-o', () => {
     expect(print('yaml', [{ kind: 'X', a: 'b: c' }], true)).toBe('kind: X\na: "b: c"\n');
   });
 
+  it('shows who wrote which fields as JSON and YAML only when asked to, and to templates always', () => {
+    const owned = [{ kind: 'X', metadata: { name: 'a', managedFields: [{ manager: 'm' }] } }];
+    expect(print('yaml', owned, true)).toBe('kind: X\nmetadata:\n  name: a\n');
+    expect(JSON.parse(print('json', owned))).toMatchObject({ items: [{ metadata: { name: 'a' } }] });
+    expect(print('json', owned)).not.toContain('managedFields');
+    expect(print('jsonpath={.metadata.managedFields[0].manager}', owned, true)).toBe('m');
+    const shown = printObjects(owned, parseObjectOutput('json'), { single: true, showManagedFields: true });
+    expect(JSON.parse(shown)).toEqual(owned[0]);
+  });
+
   it.each([
     ['yml', 'did you mean "yaml"?'],
     ['go-template={{.x}}', 'it takes wide, json'],

@@ -245,3 +245,18 @@ test('a condition has a type, of which there is one, and a status', async () => 
     violations: [{ field: 'status.conditions[1].type', reason: 'FieldValueDuplicate' }],
   });
 });
+
+test('events expire, and nothing else does', async () => {
+  const shortly = await startServer({ eventTtlMs: 200, backend: 'lmdb' });
+  const { events, configMaps } = shortly.client;
+  await configMaps.create(text('stays'));
+  await events.create({
+    metadata: { name: 'goes', namespace: 'default' },
+    involvedObject: { kind: 'Pod', namespace: 'default' },
+  });
+  const names = async () => (await events.list({ namespace: 'default' })).items.map(({ metadata }) => metadata?.name);
+  await expect.poll(names, { timeout: 10_000 }).toEqual([]);
+  expect((await configMaps.get(at('stays'))).metadata?.name).toBe('stays');
+  await shortly.stop();
+  await shortly.remove();
+});

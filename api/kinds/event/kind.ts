@@ -1,7 +1,7 @@
 import type { Event } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
-import { eventColumns } from './columns.ts';
+import { eventColumns, lastSeen } from './columns.ts';
 import { defaultEvent } from './defaults.ts';
 import { eventFields } from './fields.ts';
 import { validateEvent } from './validate.ts';
@@ -16,6 +16,7 @@ export const event = defineKind<Event>()({
   message: 'berth.core.v1.Event',
   service: 'berth.core.v1.Events',
   durability: 'relaxed',
+  expiresAfter: lastSeen,
   unowned: true,
   hasStatus: false,
   nameRule: 'subdomain',
