@@ -79,7 +79,7 @@ interface ListenInput {
 }
 
 async function listenUntil({ options, backup, registry, sums, pki, signal }: ListenInput): Promise<void> {
-  const { log, watchLimits = {}, listLimits = {}, metrics, limits = {} } = options;
+  const { log, watchLimits = {}, listLimits = {}, itemStreamLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
   // Every open stream listens to it.
   setMaxListeners(0, stopping.signal);
@@ -98,6 +98,7 @@ async function listenUntil({ options, backup, registry, sums, pki, signal }: Lis
     logLevel: options.logLevel,
     backup,
     keepalive: options.keepalive,
+    itemStreamLimits,
   });
   const port = await listen(api.server, options.listen, serverCredentials(pki));
   const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;

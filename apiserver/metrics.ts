@@ -28,6 +28,12 @@ export const apiserverMetrics = {
     help: 'Streams that are open: watches, logs, commands, control streams of agents.',
     labels: ['service', 'method'],
   },
+  items: {
+    name: 'berth_apiserver_stream_items_total',
+    type: 'counter',
+    help: 'Items of streams of writes (Bulk, BindStream) that have their result, by service, method and gRPC code.',
+    labels: ['service', 'method', 'code'],
+  },
   rejected: {
     name: 'apiserver_flowcontrol_rejected_requests_total',
     type: 'counter',

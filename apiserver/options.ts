@@ -4,6 +4,7 @@ import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ClientLimits } from './limits/client-limits.ts';
 import type { Keepalive } from './rpc/grpc-server.ts';
+import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { ListLimits } from './rpc/list-gate.ts';
 import type { WatchLimits } from './rpc/watch-pump.ts';
 import type { RingBounds } from './watch/event-ring.ts';
@@ -39,6 +40,7 @@ export interface ServerOptions {
   /** What running calls get when the server stops (5 s). */
   readonly drainMs?: number;
   readonly listLimits?: Partial<ListLimits>;
+  readonly itemStreamLimits?: Partial<ItemStreamLimits>;
 }
 
 export interface ServerInfo {

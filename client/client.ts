@@ -2,10 +2,12 @@ import type { Namespace, Open, Pod, ServeRequest, ServeResponse, WriteOptions } 
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { BackupClient } from './backup-client.ts';
+import type { BindStream, BindTarget } from './bind-stream.ts';
+import type { BulkWriter, BulkWriterOptions } from './bulk-writer.ts';
 import type { LogLevelsClient } from './log-levels-client.ts';
 import type { ObjectsClient } from './objects-client.ts';
 import type { PodStreams } from './pod-streams.ts';
-import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
+import type { CallOptions, ResourceClient } from './resource-client.ts';
 
 /** Where the API server is and who is calling. */
 export interface ConnectOptions {
@@ -26,14 +28,11 @@ export interface ConnectOptions {
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 
-/** The subresource `binding` needs the pod's name; with `uid` it binds this very pod and no later one of the same name. */
-export interface BindTarget extends ObjectKey {
-  readonly uid?: string | undefined;
-}
-
 export interface PodClient extends ResourceClient<Pod>, PodStreams {
   /** Assigns the pod to the node, once. ABORTED: it is bound already, is another pod, or does not fit on the node any more. */
   bind(target: BindTarget, nodeName: string, call?: CallOptions): Promise<Pod>;
+  /** Many bindings over one stream. `timeoutMs` is for each of them. */
+  bindStream(call?: CallOptions): BindStream;
 }
 
 export interface NamespaceClient extends ResourceClient<Namespace> {
@@ -96,6 +95,8 @@ export interface Client {
   readonly objects: ObjectsClient;
   /** How much the server's and the agents' logs say. */
   readonly logLevels: LogLevelsClient;
+  /** Writes of any kinds that share one stream; `timeoutMs` is for each of them. */
+  bulkWriter(options?: BulkWriterOptions): BulkWriter;
   readonly tunnel: TunnelClient;
   readonly backups: BackupClient;
   /** Ends every call with CANCELLED and closes the connection. */

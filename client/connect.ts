@@ -2,6 +2,7 @@ import type { KindMap, KindName } from '../api/kinds/index.ts';
 import { kindOf } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { createBackupClient } from './backup-client.ts';
+import { createBulkWriter } from './bulk-writer.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import { createConnection } from './connection.ts';
 import { createKindClient } from './kind-client.ts';
@@ -34,6 +35,8 @@ export function connect(options: ConnectOptions): Client {
     resource,
     objects: createObjectsClient(connection),
     logLevels: createLogLevelsClient(connection),
+    bulkWriter: (writerOptions = {}) =>
+      createBulkWriter({ connection, kindNamed: known, onWarning: options.onWarning }, writerOptions),
     tunnel: createTunnelClient(connection),
     backups: createBackupClient(connection),
     close: () => connection.close(),

@@ -26,6 +26,7 @@ export interface Connection {
   unary<Res extends object>(method: Method, request: object, call?: CallOptions): Promise<Res>;
   /** Reads no faster than the caller. Leaving the loop ends the call. */
   stream<Res extends object>(method: Method, request: object, call?: CallOptions): AsyncIterable<Res>;
+  /** Messages that are Buffers go out as they are. */
   duplex<Req extends object, Res extends object>(method: Method, call?: CallOptions): Duplex<Req, Res>;
   /** Ends every call with CANCELLED; calls made afterwards fail. */
   close(): void;
@@ -206,6 +207,7 @@ function settle<T>(resolve: (value: T) => void, reject: (error: unknown) => void
 }
 
 function encode(method: Method, request: object): Buffer {
+  if (Buffer.isBuffer(request)) return request;
   try {
     return encodeMessage(method.request, request);
   } catch (cause) {

@@ -7,8 +7,10 @@ export { objectKey, splitKey } from '../api/meta/key.ts';
 export type { Json, JsonObject } from '../api/meta/merge-patch.ts';
 export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts';
 export type { BackupClient } from './backup-client.ts';
+export type { BindStream, BindTarget, Bound } from './bind-stream.ts';
+export type { BulkResult, BulkWrite } from './bulk.ts';
+export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './bulk-writer.ts';
 export type {
-  BindTarget,
   Client,
   ConnectOptions,
   NamespaceClient,
@@ -48,7 +50,6 @@ export type {
   ObjectHistory,
   ObjectPage,
   ObjectsClient,
-  ObjectWriteOptions,
   TableChange,
   TableKey,
   TablePage,
@@ -60,6 +61,7 @@ export { createReflector, type Reflector, type ReflectorOptions, type ReflectorS
 export type {
   CallOptions,
   ObjectKey,
+  ObjectWriteOptions,
   Page,
   PatchTarget,
   PatchType,

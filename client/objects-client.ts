@@ -11,15 +11,25 @@ import type {
   ObjectListResponse,
   ObjectResponse,
   ObjectWatchResponse,
+  ObjectWriteRequest,
   Revision,
   Table,
   Timestamp,
   WriteOptions,
 } from '../api/generated/types.ts';
 import type { JsonObject } from '../api/meta/merge-patch.ts';
+import { type BulkCodec, type BulkResult, type BulkWrite, openBulk, runBulk } from './bulk.ts';
 import type { Connection, Method } from './connection.ts';
 import { deleteRequest, getRequest, listRequest, patchRequest } from './kind-client.ts';
-import type { CallOptions, ObjectKey, PatchTarget, Scope, VersionedKey, WatchEventType } from './resource-client.ts';
+import type {
+  CallOptions,
+  ObjectKey,
+  ObjectWriteOptions,
+  PatchTarget,
+  Scope,
+  VersionedKey,
+  WatchEventType,
+} from './resource-client.ts';
 
 /** How answers are encoded. */
 type Accept = 'json' | 'table';
@@ -70,6 +80,13 @@ export interface ObjectsClient {
   /** A JSON merge patch, or what the target says. */
   patch(kind: string, target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<JsonObject>;
   delete(kind: string, key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<JsonObject>;
+  /**
+   * Carries out many writes over one stream; yields a result for each, as they come. Takes the writes as it goes, at most 1,000 ahead of
+   * the results. Writes of one object are carried out in their order, and those in a namespace behind that of the namespace itself;
+   * everything else side by side. Never throws for a write, also not when the connection breaks: its result says so. `timeoutMs` is for
+   * each write.
+   */
+  bulk<W extends BulkWrite>(writes: Iterable<W> | AsyncIterable<W>, call?: CallOptions): AsyncIterable<BulkResult<W>>;
   /** Deletes what the selectors choose; gives how many were deleted or marked for deletion. */
   deleteCollection(kind: string, scope: Scope, options?: DeleteOptions, call?: CallOptions): Promise<number>;
 }
@@ -94,10 +111,6 @@ export interface ObjectHistory {
   readonly continue: string | undefined;
   /** A watch from it hears of everything that is newer. */
   readonly resourceVersion: string;
-}
-
-export interface ObjectWriteOptions extends WriteOptions {
-  readonly namespace?: string | undefined;
 }
 
 const service = 'berth.meta.v1.Objects';
@@ -129,21 +142,33 @@ function readJson(bytes: Uint8Array | undefined): JsonObject {
   }
 }
 
+function writeRequest(kind: string, object: JsonObject, options: ObjectWriteOptions = {}): ObjectWriteRequest {
+  const { namespace, ...rest } = options;
+  return {
+    kind: { kind },
+    ...(namespace && { namespace }),
+    format: 'json',
+    object: Buffer.from(JSON.stringify(object)),
+    options: rest,
+    accept: 'json',
+  };
+}
+
+/** Writes in JSON form, as the requests that carry them. */
+const json: BulkCodec = {
+  request(write) {
+    const { kind, options } = write;
+    if (write.verb === 'patch')
+      return { kind: { kind }, patch: patchRequest(write.target, write.patch, options ?? {}), accept: 'json' };
+    if (write.verb === 'delete') return { kind: { kind }, delete: deleteRequest(write.key, write.options ?? {}), accept: 'json' };
+    return writeRequest(kind, write.object, write.options);
+  },
+  read: (response) => readJson(response.object),
+};
+
 export function createObjectsClient(connection: Connection): ObjectsClient {
-  const write =
-    (to: Method) =>
-    async (kind: string, object: JsonObject, options: ObjectWriteOptions = {}, call?: CallOptions) => {
-      const { namespace, ...rest } = options;
-      const request = {
-        kind: { kind },
-        namespace,
-        format: 'json',
-        object: Buffer.from(JSON.stringify(object)),
-        options: rest,
-        accept: 'json',
-      };
-      return readJson((await connection.unary<ObjectResponse>(to, request, call)).object);
-    };
+  const write = async (write: BulkWrite, call?: CallOptions) =>
+    json.read(await connection.unary<ObjectResponse>(methods[write.verb], json.request(write), call));
   const get = (kind: string, { asOf, ...key }: TableKey, accept: Accept, call?: CallOptions) =>
     connection.unary<ObjectResponse>(methods.get, { kind: { kind }, get: getRequest(key), accept, asOf }, call);
   const list = (kind: string, { asOf, ...scope }: TableScope, accept: Accept, call?: CallOptions) =>
@@ -152,9 +177,12 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
     connection.stream<ObjectWatchResponse>(methods.watch, { kind: { kind }, ...listRequest(scope), accept }, call);
 
   return {
-    create: write(methods.create),
-    update: write(methods.update),
-    updateStatus: write(methods.updateStatus),
+    create: (kind, object, options, call) => write({ verb: 'create', kind, object, options }, call),
+    update: (kind, object, options, call) => write({ verb: 'update', kind, object, options }, call),
+    updateStatus: (kind, object, options, call) => write({ verb: 'updateStatus', kind, object, options }, call),
+    patch: (kind, target, patch, options, call) => write({ verb: 'patch', kind, target, patch, options }, call),
+    delete: (kind, key, options, call) => write({ verb: 'delete', kind, key, options }, call),
+    bulk: (writes, call) => runBulk(openBulk(connection, call), writes, json),
     kinds: async (call) => (await connection.unary<KindsResponse>(methods.kinds, {}, call)).kinds ?? [],
     get: async (kind, key, call) => readJson((await get(kind, key, 'json', call)).object),
     getTable: async (kind, key, call) => (await get(kind, key, 'table', call)).table ?? {},
@@ -183,14 +211,6 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
     async *watchTable(kind, scope, call) {
       for await (const { events = [] } of watch(kind, scope, 'table', call))
         yield events.map(({ type, table }) => ({ type: type as WatchEventType, table }));
-    },
-    async patch(kind, target, patch, options = {}, call) {
-      const request = { kind: { kind }, patch: patchRequest(target, patch, options), accept: 'json' };
-      return readJson((await connection.unary<ObjectResponse>(methods.patch, request, call)).object);
-    },
-    async delete(kind, key, options = {}, call) {
-      const request = { kind: { kind }, delete: deleteRequest(key, options), accept: 'json' };
-      return readJson((await connection.unary<ObjectResponse>(methods.delete, request, call)).object);
     },
     async deleteCollection(kind, { namespace, ...listOptions }, options = {}, call) {
       const request = { kind: { kind }, delete: { namespace, listOptions, options } };

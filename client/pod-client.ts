@@ -15,8 +15,9 @@ import type {
   PodWriteFilesResponse,
 } from '../api/generated/types.ts';
 import type { Kind } from '../api/kinds/kind.ts';
+import { bindingRequest, openBindStream } from './bind-stream.ts';
 import { cancelled } from './call-errors.ts';
-import type { BindTarget, PodClient } from './client.ts';
+import type { PodClient } from './client.ts';
 import type { Connection, Method } from './connection.ts';
 import type { Duplex } from './duplex.ts';
 import { createKindClient } from './kind-client.ts';
@@ -49,10 +50,8 @@ export function createPodClient(connection: Connection, kind: Kind<Pod>): PodCli
     connection.stream<PodReadFilesResponse>(methods.readFiles, { ...nameOf(key), options, statOnly }, call);
   return {
     ...createKindClient(connection, kind),
-    bind({ namespace, name, uid }: BindTarget, nodeName: string, call?: CallOptions) {
-      const object = { metadata: { namespace, name, uid }, target: { kind: 'Node', apiVersion: 'v1', name: nodeName } };
-      return connection.unary<Pod>(methods.bind, { object }, call);
-    },
+    bind: (target, nodeName, call) => connection.unary<Pod>(methods.bind, bindingRequest(target, nodeName), call),
+    bindStream: (call) => openBindStream(connection, methods.bind, call),
     logResponses,
     async *logs(key, options, call) {
       for await (const { data } of logResponses(key, options, call)) if (data && data.length > 0) yield data;

@@ -39,6 +39,11 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
 }
 
+/** Options of a write through the generic door; `namespace` is where the object goes when it names none itself. */
+export interface ObjectWriteOptions extends WriteOptions {
+  readonly namespace?: string | undefined;
+}
+
 /** RFC 7396; Kubernetes' merge of lists by key; RFC 6902, a list of operations. */
 export type PatchType = 'merge' | 'strategic' | 'json';
 

@@ -8,8 +8,17 @@ export type { AzureFileVolumeSource } from './types/berth/core/v1/AzureFileVolum
 export type { BackupRequest } from './types/berth/server/v1/BackupRequest.ts';
 export type { BackupResponse } from './types/berth/server/v1/BackupResponse.ts';
 export type { BadRequest } from './types/google/rpc/BadRequest.ts';
+export type { BindItem } from './types/berth/core/v1/BindItem.ts';
+export type { BindResult } from './types/berth/core/v1/BindResult.ts';
+export type { BindStreamRequest } from './types/berth/core/v1/BindStreamRequest.ts';
+export type { BindStreamResponse } from './types/berth/core/v1/BindStreamResponse.ts';
 export type { Binding } from './types/berth/core/v1/Binding.ts';
 export type { BindingWriteRequest } from './types/berth/core/v1/BindingWriteRequest.ts';
+export type { BoundPod } from './types/berth/core/v1/BoundPod.ts';
+export type { BulkItem } from './types/berth/meta/v1/BulkItem.ts';
+export type { BulkRequest } from './types/berth/meta/v1/BulkRequest.ts';
+export type { BulkResponse } from './types/berth/meta/v1/BulkResponse.ts';
+export type { BulkResult } from './types/berth/meta/v1/BulkResult.ts';
 export type { CSIVolumeSource } from './types/berth/core/v1/CSIVolumeSource.ts';
 export type { Capabilities } from './types/berth/core/v1/Capabilities.ts';
 export type { CephFSVolumeSource } from './types/berth/core/v1/CephFSVolumeSource.ts';

@@ -50,14 +50,19 @@ export class LimitKeeper {
     metrics.read(apiserverMetrics.clients, () => new Set([...this.#calls.clients, ...this.#streams.clients]).size);
   }
 
+  /** Counts one call, or one item of a stream, against the rate. Throws RESOURCE_EXHAUSTED with the time to wait. */
+  charge(user: string): void {
+    if (this.#buckets === undefined || isControlPlane(user)) return;
+    const waitMs = this.#buckets.take(user);
+    if (waitMs <= 0) return;
+    this.#rejected.rate.inc();
+    throw exhausted(`user "${user}" makes more calls than the server allows in a second: try again in ${waitMs} ms`, waitMs);
+  }
+
   /** Lets a call in, until `leave`. Throws RESOURCE_EXHAUSTED with the time to wait. */
   enter(user: string, shape: CallShape): void {
+    this.charge(user);
     const isExempt = isControlPlane(user);
-    const waitMs = isExempt ? 0 : (this.#buckets?.take(user) ?? 0);
-    if (waitMs > 0) {
-      this.#rejected.rate.inc();
-      throw exhausted(`user "${user}" makes more calls than the server allows in a second: try again in ${waitMs} ms`, waitMs);
-    }
     const pool = shape === 'unary' ? this.#calls : this.#streams;
     if (pool.enter(user, isExempt)) return;
     this.#rejected[shape === 'unary' ? 'inflight' : 'streams'].inc();

@@ -26,7 +26,9 @@ export async function bindPod(deps: BindDeps, binding: Binding, context: WriteCo
   try {
     const compute = async (previous: Pod): Promise<Pod> => {
       checkPod(pods, at, binding, previous);
-      await checkRoom(deps, at, nodeName, previous);
+      const node = await readNode(deps, nodeName);
+      // Nothing may come between the check and the reservation: bindings that are judged in the same turn must see each other.
+      checkRoom(deps, at, node, previous);
       release?.();
       if (!context.dryRun) release = sums.reserve(key, nodeName, previous);
       return bound(previous, nodeName, pods.origin().now);
@@ -61,10 +63,14 @@ function checkPod(pods: KindStore, at: ObjectName, binding: Binding, pod: Pod): 
   if (pod.spec?.schedulingGates?.length) throw conflict(pods.subject(at), 'it has scheduling gates and cannot be bound yet');
 }
 
-async function checkRoom({ pods, nodes, sums }: BindDeps, at: ObjectName, nodeName: string, pod: Pod): Promise<void> {
-  const entry = await nodes.read({ namespace: '', name: nodeName });
-  if (!entry) throw notFound({ kind: 'Node', name: nodeName });
-  const node: Node = nodes.cache.decoder.decode(entry);
+async function readNode({ nodes }: BindDeps, name: string): Promise<Node> {
+  const entry = await nodes.read({ namespace: '', name });
+  if (!entry) throw notFound({ kind: 'Node', name });
+  return nodes.cache.decoder.decode(entry);
+}
+
+function checkRoom({ pods, sums }: BindDeps, at: ObjectName, node: Node, pod: Pod): void {
+  const nodeName = node.metadata?.name ?? '';
   const allocatable = resourceAmounts(node.status?.allocatable ?? node.status?.capacity);
   const taken = sums.without(nodeName, pods.key(at));
   const wanted = amountsOf(pod);

@@ -14,11 +14,12 @@ import { identify } from './caller.ts';
 import { Door } from './door.ts';
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
 import { addHealth } from './health.ts';
+import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './item-stream.ts';
 import { defaultListLimits, type ListLimits } from './list-gate.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { addReflection } from './reflection.ts';
-import { bindMethod, finalizeMethod } from './special-methods.ts';
+import { bindMethods, finalizeMethod } from './special-methods.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
@@ -43,6 +44,7 @@ export interface ApiServerOptions {
   /** What backups are made of; absent when there can be none. */
   readonly backup?: BackupSource | undefined;
   readonly keepalive?: Keepalive | undefined;
+  readonly itemStreamLimits?: Partial<ItemStreamLimits>;
 }
 
 export interface ApiServer {
@@ -56,7 +58,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const { registry, tokens, log, now, random, stopping, metrics } = options;
   const server = createGrpcServer(options.keepalive);
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
-  const door = new Door({ tokens, log, stopping, requestId: randomUUID, meters: new CallMeters(metrics), limits });
+  const meters = new CallMeters(metrics);
+  const door = new Door({ tokens, log, stopping, requestId: randomUUID, meters, limits });
   const verbs = new Verbs({
     registry,
     random,
@@ -64,8 +67,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     listLimits: { ...defaultListLimits, ...options.listLimits },
   });
   const tunnels = new Tunnels(randomUUID);
+  const itemLimits = { ...defaultItemStreamLimits, ...options.itemStreamLimits };
+  const streams = new ItemStreams({ door, meters, clients: limits, limits: itemLimits });
   const special: Record<string, SpecialMethods> = {
-    Pod: podMethods(options, tunnels, door),
+    Pod: podMethods(options, tunnels, door, streams),
     Namespace: finalizeMethod(registry.store('Namespace'), door),
   };
   const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE, LOG_LEVELS_SERVICE, BACKUP_SERVICE];
@@ -74,7 +79,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     server.addService(definition, implementation);
     names.push(store.kind.service);
   }
-  const objects = objectsService(registry, verbs, door, now);
+  const objects = objectsService({ registry, verbs, door, streams, now });
   server.addService(objects.definition, objects.implementation);
   const tunnel = tunnelService(tunnels, door);
   server.addService(tunnel.definition, tunnel.implementation);
@@ -92,7 +97,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return { server, setServing };
 }
 
-function podMethods({ registry, sums }: ApiServerOptions, tunnels: Tunnels, door: Door): SpecialMethods {
+function podMethods({ registry, sums }: ApiServerOptions, tunnels: Tunnels, door: Door, streams: ItemStreams): SpecialMethods {
   const pods = registry.store('Pod');
-  return { ...bindMethod({ pods, nodes: registry.store('Node'), sums }, door), ...podStreamMethods(pods, tunnels, door) };
+  const deps = { pods, nodes: registry.store('Node'), sums };
+  return { ...bindMethods(deps, door, streams), ...podStreamMethods(pods, tunnels, door) };
 }

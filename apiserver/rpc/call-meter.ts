@@ -9,6 +9,7 @@ export class CallMeters {
   readonly requests: Family<Counter>;
   readonly durations: Family<Histogram>;
   readonly longRunning: Family<Gauge>;
+  readonly items: Family<Counter>;
   readonly reading: Gauge;
   readonly writing: Gauge;
 
@@ -16,6 +17,7 @@ export class CallMeters {
     this.requests = registry.counter(apiserverMetrics.requests);
     this.durations = registry.histogram(apiserverMetrics.durations);
     this.longRunning = registry.gauge(apiserverMetrics.longRunning);
+    this.items = registry.counter(apiserverMetrics.items);
     const inFlight = registry.gauge(apiserverMetrics.inFlight);
     this.reading = inFlight.with('readOnly');
     this.writing = inFlight.with('mutating');
@@ -26,20 +28,34 @@ export class CallMeters {
     const [, service = '', method = ''] = path.split('/');
     return new CallMeter(this, service, method, isStream);
   }
+
+  /** Counts the items of one method's streams, by code. */
+  itemsOf(path: string): (code: number) => void {
+    const [, service = '', method = ''] = path.split('/');
+    return countByCode((code) => this.items.with(service, method, code));
+  }
+}
+
+/** Looks each code's counter up once. */
+function countByCode(counterOf: (code: string) => Counter): (code: number) => void {
+  const byCode: (Counter | undefined)[] = [];
+  return (code) => {
+    byCode[code] ??= counterOf(codes[code] ?? 'UNKNOWN');
+    byCode[code].value++;
+  };
 }
 
 /** Measures the calls of one method. On the way of every call: instruments are looked up once. */
 export class CallMeter {
   readonly #running: Gauge;
   readonly #duration: Histogram | undefined;
-  readonly #code: (code: string) => Counter;
-  readonly #byCode: (Counter | undefined)[] = [];
+  readonly #ended: (code: number) => void;
 
   constructor(meters: CallMeters, service: string, method: string, isStream: boolean) {
     this.#duration = isStream ? undefined : meters.durations.with(service, method);
     const inFlight = readOnly.has(method) ? meters.reading : meters.writing;
     this.#running = isStream ? meters.longRunning.with(service, method) : inFlight;
-    this.#code = (code) => meters.requests.with(service, method, code);
+    this.#ended = countByCode((code) => meters.requests.with(service, method, code));
   }
 
   /** Answers when the call began, for `end`. */
@@ -50,8 +66,7 @@ export class CallMeter {
 
   end(beganAt: number, code: number): void {
     this.#running.value--;
-    this.#byCode[code] ??= this.#code(codes[code] ?? 'UNKNOWN');
-    this.#byCode[code].value++;
+    this.#ended(code);
     this.#duration?.observe((performance.now() - beganAt) / 1000);
   }
 }

@@ -15,7 +15,7 @@ import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
 import type { AnyCall } from './caller.ts';
 import { REQUEST_ID } from './request-id.ts';
-import { type StatusReply, toStatus } from './status.ts';
+import { type EncodedStatus, encodeStatus, type StatusReply, toStatus } from './status.ts';
 
 export type { CallContext } from './call-context.ts';
 
@@ -39,8 +39,14 @@ export interface DoorOptions {
   readonly limits: LimitKeeper;
 }
 
+interface FailedCall {
+  readonly call: AnyCall;
+  readonly requestId: string;
+  readonly user: string | undefined;
+}
+
 /** Header blocks are bounded by clients; a warning is one sentence. */
-const MAX_WARNINGS_BYTES = 4_096;
+export const MAX_WARNINGS_BYTES = 4_096;
 
 /**
  * What every call passes through, whatever its service: who calls, its request id, its end when the client goes, warnings as metadata,
@@ -90,20 +96,28 @@ export class Door {
 
   /** The status of an error that a call ends with; the log and the caller know it by the same id. */
   refuse(error: unknown, call: AnyCall, context: OpenCall = new OpenCall(call, this.options)): StatusReply {
-    const known: ApiError | undefined = asApiError(error);
     const { requestId } = context;
-    const method = call.getPath();
     const user = context.isIdentified ? context.identity.user : undefined;
-    let reply: StatusReply;
-    if (known && known.code !== 'INTERNAL') {
-      this.options.log.debug({ requestId, method, user, code: known.code, reason: known.message }, 'a call was refused');
-      reply = toStatus(known, requestId);
-    } else {
-      this.options.log.error({ err: error, requestId, method, user }, 'a call failed by a fault of this server');
-      reply = toStatus(known ?? internal(`internal error, request ${requestId}: the server's log says more`), requestId);
-    }
+    const reply = toStatus(this.judge(error, { call, requestId, user }), requestId);
     reply.metadata.set(REQUEST_ID, requestId);
     return reply;
+  }
+
+  /** The same for one item of a stream that goes on: a google.rpc.Status, encoded. */
+  refuseItem(error: unknown, call: AnyCall, { requestId, identity }: CallContext): EncodedStatus {
+    return encodeStatus(this.judge(error, { call, requestId, user: identity.user }), requestId);
+  }
+
+  /** Logs an error and gives what the client may know of it. */
+  private judge(error: unknown, { call, requestId, user }: FailedCall): ApiError {
+    const known: ApiError | undefined = asApiError(error);
+    const method = call.getPath();
+    if (known && known.code !== 'INTERNAL') {
+      this.options.log.debug({ requestId, method, user, code: known.code, reason: known.message }, 'a call was refused');
+      return known;
+    }
+    this.options.log.error({ err: error, requestId, method, user }, 'a call failed by a fault of this server');
+    return known ?? internal(`internal error, request ${requestId}: the server's log says more`);
   }
 
   /** A handler serves one method; which, the first call says. */

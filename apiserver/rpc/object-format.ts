@@ -5,14 +5,27 @@ import type { Table, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { type Entry, EntryDecoder } from '../watch/entry.ts';
 import { type EventFormat, protobufEvents } from '../watch/event-format.ts';
+import { metadataBytes } from '../watch/stamp-resource-version.ts';
+import { field } from '../watch/wire.ts';
+
+/** ObjectResponse.object, and the metadata of every object. */
+const OBJECT = 1;
+const METADATA = 1;
 
 export type Format = 'protobuf' | 'json' | 'table';
+/** How one object is answered: `metadata` is protobuf with nothing but the metadata, for writers who know the rest. */
+export type ObjectFormat = Format | 'metadata';
 
 /** How the answer is wanted; `fallback` when the request does not say. Throws INVALID_ARGUMENT. */
 export function parseFormat(text: string | undefined, fallback: Format): Format {
   if (!text) return fallback;
   if (text === 'protobuf' || text === 'json' || text === 'table') return text;
   throw badRequest(`"${text}" is not a format: use "protobuf", "json" or "table"`);
+}
+
+/** The same for an answer with one object. */
+export function parseObjectFormat(text: string | undefined, fallback: Format): ObjectFormat {
+  return text === 'metadata' ? text : parseFormat(text, fallback);
 }
 
 export function encodeJson(kind: Kind, object: object): Buffer {
@@ -72,12 +85,12 @@ export function eventFormat(format: Format, decoder: EntryDecoder, now: () => Da
 }
 
 /** One object, just written or read, in the format that was asked for: an ObjectResponse. */
-export function encodeObjectResponse(kind: Kind, bytes: Buffer, format: Format, now: Date): Buffer {
+export function encodeObjectResponse(kind: Kind, bytes: Buffer, format: ObjectFormat, now: Date): Buffer {
+  if (format === 'protobuf') return field(OBJECT, bytes);
+  if (format === 'metadata') return field(OBJECT, field(METADATA, metadataBytes(bytes)));
   const decoder = new EntryDecoder(kind);
   const entry: Entry = { key: '', bytes, revision: 0 };
-  if (format === 'protobuf') return encodeMessage('berth.meta.v1.ObjectResponse', { object: bytes });
-  if (format === 'json')
-    return encodeMessage('berth.meta.v1.ObjectResponse', { object: encodeJson(kind, decoder.decode(entry)) });
+  if (format === 'json') return field(OBJECT, encodeJson(kind, decoder.decode(entry)));
   const table = { columns: tableColumns(kind), rows: [tableRow(decoder, entry, now)] };
   return encodeMessage('berth.meta.v1.ObjectResponse', { table });
 }

@@ -1,25 +1,21 @@
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { encodeMessage } from '../../api/codec/message.ts';
-import { badRequest } from '../../api/errors/index.ts';
 import type {
   FindVersionRequest,
-  KindReference,
   ObjectDeleteCollectionRequest,
-  ObjectDeleteRequest,
   ObjectGetRequest,
   ObjectHistoryRequest,
   ObjectListRequest,
-  ObjectPatchRequest,
-  ObjectWriteRequest,
 } from '../../api/generated/types.ts';
 import { toDate } from '../../api/meta/time.ts';
-import { decodeStrictly } from '../registry/decode.ts';
-import type { KindStore, StoreResult } from '../registry/kind-store.ts';
+import type { KindStore } from '../registry/kind-store.ts';
 import type { ListPage } from '../registry/list.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Entry } from '../watch/entry.ts';
+import { bulkMethod } from './bulk.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { Door, Reply, StreamHandler, UnaryHandler } from './door.ts';
+import type { Door, StreamHandler, UnaryHandler } from './door.ts';
+import type { ItemStreams } from './item-stream.ts';
 import { encodeList, encodePage } from './list-response.ts';
 import {
   encodeJson,
@@ -27,112 +23,81 @@ import {
   eventFormat,
   type Format,
   parseFormat,
+  parseObjectFormat,
   tableColumns,
   tableRow,
 } from './object-format.ts';
-import type { ListForm, Verbs, WriteInput } from './verbs.ts';
+import { type ObjectWrites, type ObjectWriteVerb, objectWrites, readRequest, storeOf } from './object-writes.ts';
+import type { ListForm, Verbs } from './verbs.ts';
 
 export const OBJECTS_SERVICE = 'berth.meta.v1.Objects';
 
+export interface ObjectsServiceOptions {
+  readonly registry: Registry;
+  readonly verbs: Verbs;
+  readonly door: Door;
+  readonly streams: ItemStreams;
+  readonly now: () => Date;
+}
+
 /** The generic door: the same verbs for every kind, with objects as bytes in the format that the request names. */
-export function objectsService(registry: Registry, verbs: Verbs, door: Door, now: () => Date) {
-  const { unary, stream } = methods(registry, verbs, now);
-  const implementation: UntypedServiceImplementation = {};
+export function objectsService({ registry, verbs, door, streams, now }: ObjectsServiceOptions) {
+  const writes = objectWrites(registry, verbs, now);
+  const { unary, stream } = methods(registry, verbs, writes, now);
+  const implementation: UntypedServiceImplementation = { Bulk: bulkMethod(`/${OBJECTS_SERVICE}/Bulk`, writes, streams) };
   for (const [name, handler] of Object.entries(unary)) implementation[name] = door.unary(handler);
   for (const [name, handler] of Object.entries(stream)) implementation[name] = door.stream(handler);
   return { definition: serviceDefinition(OBJECTS_SERVICE), implementation };
 }
 
-function read<T extends object>(name: string, request: Buffer): T {
-  return decodeStrictly<T>(`berth.meta.v1.${name}`, request, 'request');
-}
-
-/** The store of the kind that a request names. */
-function storeOf(registry: Registry, reference: KindReference | undefined): KindStore {
-  const { apiVersion, kind = '' } = reference ?? {};
-  if (!kind) throw badRequest('name the kind of the object');
-  const store = registry.store(kind);
-  if (apiVersion && apiVersion !== store.kind.apiVersion) {
-    throw badRequest(`apiVersion "${apiVersion}" is not known for kind "${kind}": use "${store.kind.apiVersion}"`);
-  }
-  return store;
-}
-
-function methods(registry: Registry, verbs: Verbs, now: () => Date) {
-  const reply = (store: KindStore, result: StoreResult, format: Format, asOf = now()): Reply => ({
-    bytes: encodeObjectResponse(store.kind, result.bytes, format, asOf),
-    warnings: result.warnings,
-  });
+function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: () => Date) {
   const write =
-    (verb: 'create' | 'update' | 'updateStatus'): UnaryHandler =>
-    async (request, call) => {
-      const {
-        kind,
-        namespace = '',
-        format,
-        object = Buffer.alloc(0),
-        options = {},
-        accept,
-      } = read<ObjectWriteRequest>('ObjectWriteRequest', request);
-      const store = storeOf(registry, kind);
-      const input: WriteInput = { object, options, namespace, format: parseWriteFormat(format) };
-      return reply(store, await verbs[verb](store, input, call), parseFormat(accept, input.format));
-    };
+    (verb: ObjectWriteVerb): UnaryHandler =>
+    async (request, call) =>
+      writes[verb](request, call).run();
   const unary: Record<string, UnaryHandler> = {
     Kinds: async () => ({ bytes: encodeKinds(registry) }),
     Create: write('create'),
     Update: write('update'),
     UpdateStatus: write('updateStatus'),
+    Patch: write('patch'),
+    Delete: write('delete'),
     Get: async (request) => {
-      const { kind, get = {}, accept, asOf } = read<ObjectGetRequest>('ObjectGetRequest', request);
+      const { kind, get = {}, accept, asOf } = readRequest<ObjectGetRequest>('ObjectGetRequest', request);
       const store = storeOf(registry, kind);
-      return reply(store, await verbs.get(store, get), parseFormat(accept, 'protobuf'), asOf && toDate(asOf));
+      const format = parseObjectFormat(accept, 'protobuf');
+      const { bytes } = await verbs.get(store, get);
+      return { bytes: encodeObjectResponse(store.kind, bytes, format, asOf ? toDate(asOf) : now()) };
     },
     List: async (request, call) => {
-      const { kind, accept, asOf, ...list } = read<ObjectListRequest>('ObjectListRequest', request);
+      const { kind, accept, asOf, ...list } = readRequest<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
       const form = listForm(store, parseFormat(accept, 'protobuf'), asOf ? toDate(asOf) : now());
       return { bytes: await verbs.list(store, list, form, call) };
     },
     History: async (request, call) => {
-      const { kind, ...history } = read<ObjectHistoryRequest>('ObjectHistoryRequest', request);
+      const { kind, ...history } = readRequest<ObjectHistoryRequest>('ObjectHistoryRequest', request);
       return { bytes: await verbs.history(storeOf(registry, kind), history, call) };
     },
     FindVersion: async (request) => {
-      const found = await verbs.findVersion(read<FindVersionRequest>('FindVersionRequest', request), now());
+      const found = await verbs.findVersion(readRequest<FindVersionRequest>('FindVersionRequest', request), now());
       return { bytes: encodeMessage('berth.meta.v1.FindVersionResponse', found) };
     },
-    Patch: async (request, call) => {
-      const { kind, patch = {}, accept } = read<ObjectPatchRequest>('ObjectPatchRequest', request);
-      const store = storeOf(registry, kind);
-      return reply(store, await verbs.patch(store, patch, call), parseFormat(accept, 'protobuf'));
-    },
-    Delete: async (request, call) => {
-      const { kind, delete: target = {}, accept } = read<ObjectDeleteRequest>('ObjectDeleteRequest', request);
-      const store = storeOf(registry, kind);
-      return reply(store, await verbs.delete(store, target, call), parseFormat(accept, 'protobuf'));
-    },
     DeleteCollection: async (request, call) => {
-      const { kind, delete: targets = {} } = read<ObjectDeleteCollectionRequest>('ObjectDeleteCollectionRequest', request);
+      const { kind, delete: targets = {} } = readRequest<ObjectDeleteCollectionRequest>('ObjectDeleteCollectionRequest', request);
       const deleted = await verbs.deleteCollection(storeOf(registry, kind), targets, call);
       return { bytes: encodeMessage('berth.meta.v1.DeleteCollectionResponse', { deleted }) };
     },
   };
   const stream: Record<string, StreamHandler> = {
     Watch: async (request, call, context) => {
-      const { kind, accept, asOf: _, ...watch } = read<ObjectListRequest>('ObjectListRequest', request);
+      const { kind, accept, asOf: _, ...watch } = readRequest<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
       const format = eventFormat(parseFormat(accept, 'protobuf'), store.cache.decoder, now);
       await verbs.watch(store, watch, format, call, context);
     },
   };
   return { unary, stream };
-}
-
-function parseWriteFormat(text: string | undefined): 'protobuf' | 'json' {
-  const format = parseFormat(text, 'protobuf');
-  if (format === 'table') throw badRequest('an object cannot be written as a table: use "protobuf" or "json"');
-  return format;
 }
 
 /** JSON may be several times as large as what is stored, so it is made while the page is filled. */

@@ -1,21 +1,37 @@
+import { badRequest } from '../../api/errors/index.ts';
 import type { BindingWriteRequest, NamespaceWriteRequest } from '../../api/generated/types.ts';
 import { authorize } from '../auth/authorize.ts';
 import { type BindDeps, bindPod } from '../registry/bind.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { finalizeNamespace } from '../registry/finalize.ts';
-import type { KindStore } from '../registry/kind-store.ts';
-import type { Door } from './door.ts';
+import type { KindStore, StoreResult } from '../registry/kind-store.ts';
+import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
+import { field } from '../watch/wire.ts';
+import type { CallContext, Door } from './door.ts';
+import type { ItemStreams } from './item-stream.ts';
 import type { SpecialMethods } from './typed-service.ts';
 import { writeContext } from './write-request.ts';
 
-/** Pods.Bind. */
-export function bindMethod(deps: BindDeps, door: Door): SpecialMethods {
+/** BindItem.binding and BoundPod.resourceVersion. */
+const BINDING = 2;
+const RESOURCE_VERSION = 1;
+
+/** Pods.Bind and Pods.BindStream. */
+export function bindMethods(deps: BindDeps, door: Door, streams: ItemStreams): SpecialMethods {
+  const bind = (request: Uint8Array, call: CallContext): (() => Promise<StoreResult>) => {
+    const { object, options } = decodeStrictly<BindingWriteRequest>('berth.core.v1.BindingWriteRequest', request, 'request');
+    const { namespace = '', name = '' } = object?.metadata ?? {};
+    authorize(call.identity, { verb: 'bind', kind: 'Pod', namespace, name });
+    const context = writeContext(options, call);
+    return () => bindPod(deps, object ?? {}, context);
+  };
   return {
-    Bind: door.unary((request, call) => {
-      const { object, options } = decodeStrictly<BindingWriteRequest>('berth.core.v1.BindingWriteRequest', request, 'request');
-      const { namespace = '', name = '' } = object?.metadata ?? {};
-      authorize(call.identity, { verb: 'bind', kind: 'Pod', namespace, name });
-      return bindPod(deps, object ?? {}, writeContext(options, call));
+    Bind: door.unary(async (request, call) => bind(request, call)()),
+    BindStream: streams.method(`/${deps.pods.kind.service}/BindStream`, (item, call) => {
+      if (item.field !== BINDING) throw badRequest('the item says nothing to do: set binding');
+      const run = bind(item.request, call);
+      const bytes = async () => field(RESOURCE_VERSION, Buffer.from(resourceVersionOf((await run()).bytes)));
+      return { keys: [], run: async () => ({ bytes: await bytes() }) };
     }),
   };
 }

@@ -43,16 +43,29 @@ const numbers = {
 
 /** An ApiError as a gRPC status with google.rpc details in the trailer `grpc-status-details-bin`. */
 export function toStatus(error: ApiError, requestId: string): StatusReply {
+  const { code, message, bytes } = encodeStatus(error, requestId);
+  const metadata = new Metadata();
+  metadata.set('grpc-status-details-bin', bytes);
+  return { code, details: message, metadata };
+}
+
+/** A google.rpc.Status, and the two of its fields that gRPC says twice. */
+export interface EncodedStatus {
+  readonly code: number;
+  readonly message: string;
+  readonly bytes: Buffer;
+}
+
+/** An ApiError as an encoded google.rpc.Status. */
+export function encodeStatus(error: ApiError, requestId: string): EncodedStatus {
   const code = numbers[error.code];
   const message = shorten(error.message, MAX_MESSAGE, percentEncoded);
-  const metadata = new Metadata();
   const details = [
     any('google.rpc.ErrorInfo', { reason: error.reason, domain: DOMAIN, metadata: { ...subject(error), requestId } }),
   ];
   if (error.violations.length > 0) details.push(any('google.rpc.BadRequest', { field_violations: bounded(error.violations) }));
   if (error.retryAfterMs !== undefined) details.push(any('google.rpc.RetryInfo', { retry_delay: duration(error.retryAfterMs) }));
-  metadata.set('grpc-status-details-bin', encodeMessage('google.rpc.Status', { code, message, details }));
-  return { code, details: message, metadata };
+  return { code, message, bytes: encodeMessage('google.rpc.Status', { code, message, details }) };
 }
 
 function subject({ subject }: ApiError): Record<string, string> {

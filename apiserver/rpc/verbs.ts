@@ -47,6 +47,15 @@ export interface WriteInput {
   readonly namespace?: string;
 }
 
+export type WriteVerb = 'create' | 'update' | 'updateStatus';
+
+/** A write that was read and let in, but not begun. */
+export interface PreparedWrite {
+  /** What it is about; a name that is still to be generated is empty. */
+  readonly at: ObjectName;
+  run(): Promise<StoreResult>;
+}
+
 export interface VerbsOptions {
   readonly registry: Registry;
   readonly watchLimits: WatchLimits;
@@ -67,18 +76,40 @@ export class Verbs {
   }
 
   async create(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
-    return createObject(store, this.options.registry.admission, () => enterWrite('create', store, input, call));
+    return this.prepareWrite('create', store, input, call).run();
   }
 
   async update(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
-    const { object, context } = enterWrite('update', store, input, call);
-    return updateObject(store, object, context);
+    return this.prepareWrite('update', store, input, call).run();
   }
 
   async updateStatus(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
-    if (!store.kind.hasStatus) throw unimplemented(`${store.kind.plural} have no status subresource: use Update`);
-    const { object, context } = enterWrite('update-status', store, input, call);
-    return updateStatus(store, object, context);
+    return this.prepareWrite('updateStatus', store, input, call).run();
+  }
+
+  /** The first half of create, update and updateStatus: decodes the object and lets its writer in. */
+  prepareWrite(verb: WriteVerb, store: KindStore, input: WriteInput, call: CallContext): PreparedWrite {
+    if (verb === 'updateStatus' && !store.kind.hasStatus)
+      throw unimplemented(`${store.kind.plural} have no status subresource: use Update`);
+    const enter = (): EnteredWrite => enterWrite(verb === 'updateStatus' ? 'update-status' : verb, store, input, call);
+    let entered: EnteredWrite | undefined = enter();
+    const at = nameOf(entered.object);
+    // What was decoded is handed on: nobody keeps it while the disk is waited for, and an attempt to create changes it.
+    const take = (): EnteredWrite => {
+      const taken = entered ?? enter();
+      entered = undefined;
+      return taken;
+    };
+    const write = (how: typeof updateObject): Promise<StoreResult> => {
+      const { object, context } = take();
+      return how(store, object, context);
+    };
+    const run = {
+      create: () => createObject(store, this.options.registry.admission, take),
+      update: () => write(updateObject),
+      updateStatus: () => write(updateStatus),
+    };
+    return { at, run: run[verb] };
   }
 
   async get(store: KindStore, request: GetRequest): Promise<StoreResult> {
@@ -126,18 +157,28 @@ export class Verbs {
   }
 
   async patch(store: KindStore, request: PatchRequest, call: CallContext): Promise<StoreResult> {
+    return this.preparePatch(store, request, call).run();
+  }
+
+  /** The first half of patch. */
+  preparePatch(store: KindStore, request: PatchRequest, call: CallContext): PreparedWrite {
     const at = checkName(store, request);
     if (request.subresource === 'status' && !store.kind.hasStatus)
       throw unimplemented(`${store.kind.plural} have no status subresource`);
     const { type = '', patch = Buffer.alloc(0), subresource = '' } = request;
     const context = admit(call, subresource === 'status' ? 'patch-status' : 'patch', store, at, request.options);
-    return patchObject(store, { at, type, patch, subresource }, context);
+    return { at, run: () => patchObject(store, { at, type, patch, subresource }, context) };
   }
 
   async delete(store: KindStore, request: DeleteRequest, call: CallContext): Promise<StoreResult> {
+    return this.prepareDelete(store, request, call).run();
+  }
+
+  /** The first half of delete. */
+  prepareDelete(store: KindStore, request: DeleteRequest, call: CallContext): PreparedWrite {
     const at = checkName(store, request);
     const context = admit(call, 'delete', store, at, dryRunOf(request.options));
-    return deleteObject(store, at, request.options ?? {}, context);
+    return { at, run: () => deleteObject(store, at, request.options ?? {}, context) };
   }
 
   async deleteCollection(store: KindStore, request: DeleteCollectionRequest, call: CallContext): Promise<number> {
@@ -196,12 +237,12 @@ function tickMs({ bookmarkMs, maxAgeMs, stallMs }: WatchLimits): number {
   return Math.max(10, Math.min(500, bookmarkMs / 4, maxAgeMs / 4, stallMs / 4));
 }
 
-function enterWrite(
-  verb: Access['verb'],
-  store: KindStore,
-  input: WriteInput,
-  call: CallContext,
-): { object: AnyObject; context: WriteContext } {
+interface EnteredWrite {
+  readonly object: AnyObject;
+  readonly context: WriteContext;
+}
+
+function enterWrite(verb: Access['verb'], store: KindStore, input: WriteInput, call: CallContext): EnteredWrite {
   const { kind } = store;
   const object: AnyObject = decodeObject(kind, input.object, input.format);
   const { namespace } = input;

@@ -67,3 +67,12 @@ export function metadataBytes(bytes: Uint8Array): Uint8Array {
   const metadata = findMetadata(bytes);
   return metadata ? bytes.subarray(metadata.start, metadata.end) : bytes.subarray(0, 0);
 }
+
+/** The resourceVersion of an encoded object; empty when it has none. */
+export function resourceVersionOf(bytes: Uint8Array): string {
+  const metadata = findMetadata(bytes);
+  if (!metadata) return '';
+  const reader = new WireReader(bytes, metadata.start, metadata.end);
+  while (reader.next()) if (reader.number === RESOURCE_VERSION) return Buffer.from(reader.value()).toString('latin1');
+  return '';
+}

@@ -28,6 +28,11 @@ export const typeName = (field: protobuf.Field): string => field.resolvedType?.f
 
 /** Messages that Kubernetes' protobuf API does not have, by group and name, with the reason. */
 export const ours: Record<string, string> = {
+  'core.v1.BindItem': 'bindings are a gRPC stream',
+  'core.v1.BindResult': 'bindings are a gRPC stream',
+  'core.v1.BindStreamRequest': 'bindings are a gRPC stream',
+  'core.v1.BindStreamResponse': 'bindings are a gRPC stream',
+  'core.v1.BoundPod': 'bindings are a gRPC stream',
   'core.v1.DataEnd': 'streams to pods are gRPC',
   'core.v1.ExecExit': 'exec is a gRPC stream, its end a frame',
   'core.v1.FileStat': 'copied files are a gRPC stream',
@@ -52,6 +57,10 @@ export const ours: Record<string, string> = {
   'core.v1.PodWriteFilesStart': 'copied files are a gRPC stream',
   'core.v1.StdinClose': 'exec is a gRPC stream',
   'core.v1.TerminalSize': 'exec is a gRPC stream',
+  'meta.v1.BulkItem': 'many writes are a gRPC stream',
+  'meta.v1.BulkRequest': 'many writes are a gRPC stream',
+  'meta.v1.BulkResponse': 'many writes are a gRPC stream',
+  'meta.v1.BulkResult': 'many writes are a gRPC stream',
   'meta.v1.DeleteCollectionRequest': 'a request of every service',
   'meta.v1.DeleteCollectionResponse': 'counts what was deleted',
   'meta.v1.DeleteRequest': 'a request of every service',

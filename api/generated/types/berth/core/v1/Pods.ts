@@ -2,6 +2,8 @@
 // Original file: proto/berth/core/v1/pod_service.proto
 
 import type { MethodDefinition } from '@grpc/proto-loader'
+import type { BindStreamRequest__Input as _berth_core_v1_BindStreamRequest__Input, BindStreamRequest as _berth_core_v1_BindStreamRequest } from '../../../berth/core/v1/BindStreamRequest.ts';
+import type { BindStreamResponse__Input as _berth_core_v1_BindStreamResponse__Input, BindStreamResponse as _berth_core_v1_BindStreamResponse } from '../../../berth/core/v1/BindStreamResponse.ts';
 import type { BindingWriteRequest__Input as _berth_core_v1_BindingWriteRequest__Input, BindingWriteRequest as _berth_core_v1_BindingWriteRequest } from '../../../berth/core/v1/BindingWriteRequest.ts';
 import type { DeleteCollectionRequest__Input as _berth_meta_v1_DeleteCollectionRequest__Input, DeleteCollectionRequest as _berth_meta_v1_DeleteCollectionRequest } from '../../../berth/meta/v1/DeleteCollectionRequest.ts';
 import type { DeleteCollectionResponse__Input as _berth_meta_v1_DeleteCollectionResponse__Input, DeleteCollectionResponse as _berth_meta_v1_DeleteCollectionResponse } from '../../../berth/meta/v1/DeleteCollectionResponse.ts';
@@ -30,6 +32,7 @@ import type { WatchRequest__Input as _berth_meta_v1_WatchRequest__Input, WatchRe
 export interface PodsDefinition {
   Attach: MethodDefinition<_berth_core_v1_PodAttachRequest__Input, _berth_core_v1_PodAttachResponse__Input, _berth_core_v1_PodAttachRequest, _berth_core_v1_PodAttachResponse>
   Bind: MethodDefinition<_berth_core_v1_BindingWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_BindingWriteRequest, _berth_core_v1_Pod>
+  BindStream: MethodDefinition<_berth_core_v1_BindStreamRequest__Input, _berth_core_v1_BindStreamResponse__Input, _berth_core_v1_BindStreamRequest, _berth_core_v1_BindStreamResponse>
   Create: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
   Delete: MethodDefinition<_berth_meta_v1_DeleteRequest__Input, _berth_core_v1_Pod__Input, _berth_meta_v1_DeleteRequest, _berth_core_v1_Pod>
   DeleteCollection: MethodDefinition<_berth_meta_v1_DeleteCollectionRequest__Input, _berth_meta_v1_DeleteCollectionResponse__Input, _berth_meta_v1_DeleteCollectionRequest, _berth_meta_v1_DeleteCollectionResponse>

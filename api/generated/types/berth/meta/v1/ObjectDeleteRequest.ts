@@ -17,7 +17,7 @@ export interface ObjectDeleteRequest__Input {
    */
   'delete'?: (_berth_meta_v1_DeleteRequest__Input | null);
   /**
-   * How the answer is encoded: "protobuf" (default), "json" or "table".
+   * How the answer is encoded: "protobuf" (default), "json", "table", or "metadata": protobuf with nothing but the metadata.
    */
   'accept'?: (string);
 }
@@ -35,7 +35,7 @@ export interface ObjectDeleteRequest {
    */
   'delete'?: (_berth_meta_v1_DeleteRequest);
   /**
-   * How the answer is encoded: "protobuf" (default), "json" or "table".
+   * How the answer is encoded: "protobuf" (default), "json", "table", or "metadata": protobuf with nothing but the metadata.
    */
   'accept'?: (string);
 }

@@ -18,7 +18,7 @@ export interface ObjectGetRequest__Input {
    */
   'get'?: (_berth_meta_v1_GetRequest__Input | null);
   /**
-   * How the answer is encoded: "protobuf" (default), "json" or "table".
+   * How the answer is encoded: "protobuf" (default), "json", "table", or "metadata": protobuf with nothing but the metadata.
    */
   'accept'?: (string);
   /**
@@ -40,7 +40,7 @@ export interface ObjectGetRequest {
    */
   'get'?: (_berth_meta_v1_GetRequest);
   /**
-   * How the answer is encoded: "protobuf" (default), "json" or "table".
+   * How the answer is encoded: "protobuf" (default), "json", "table", or "metadata": protobuf with nothing but the metadata.
    */
   'accept'?: (string);
   /**

@@ -17,7 +17,7 @@ export interface ObjectPatchRequest__Input {
    */
   'patch'?: (_berth_meta_v1_PatchRequest__Input | null);
   /**
-   * How the answer is encoded: "protobuf" (default), "json" or "table".
+   * How the answer is encoded: "protobuf" (default), "json", "table", or "metadata": protobuf with nothing but the metadata.
    */
   'accept'?: (string);
 }
@@ -35,7 +35,7 @@ export interface ObjectPatchRequest {
    */
   'patch'?: (_berth_meta_v1_PatchRequest);
   /**
-   * How the answer is encoded: "protobuf" (default), "json" or "table".
+   * How the answer is encoded: "protobuf" (default), "json", "table", or "metadata": protobuf with nothing but the metadata.
    */
   'accept'?: (string);
 }

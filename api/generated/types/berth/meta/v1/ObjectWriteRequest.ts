@@ -29,7 +29,8 @@ export interface ObjectWriteRequest__Input {
    */
   'options'?: (_berth_meta_v1_WriteOptions__Input | null);
   /**
-   * How the answer is encoded: "protobuf", "json" or "table"; empty: like `format`.
+   * How the answer is encoded: "protobuf", "json", "table", or "metadata": protobuf with nothing but the metadata; empty: like
+   * `format`.
    */
   'accept'?: (string);
 }
@@ -59,7 +60,8 @@ export interface ObjectWriteRequest {
    */
   'options'?: (_berth_meta_v1_WriteOptions);
   /**
-   * How the answer is encoded: "protobuf", "json" or "table"; empty: like `format`.
+   * How the answer is encoded: "protobuf", "json", "table", or "metadata": protobuf with nothing but the metadata; empty: like
+   * `format`.
    */
   'accept'?: (string);
 }

@@ -2,6 +2,8 @@
 // Original file: proto/berth/meta/v1/objects.proto
 
 import type { MethodDefinition } from '@grpc/proto-loader'
+import type { BulkRequest__Input as _berth_meta_v1_BulkRequest__Input, BulkRequest as _berth_meta_v1_BulkRequest } from '../../../berth/meta/v1/BulkRequest.ts';
+import type { BulkResponse__Input as _berth_meta_v1_BulkResponse__Input, BulkResponse as _berth_meta_v1_BulkResponse } from '../../../berth/meta/v1/BulkResponse.ts';
 import type { DeleteCollectionResponse__Input as _berth_meta_v1_DeleteCollectionResponse__Input, DeleteCollectionResponse as _berth_meta_v1_DeleteCollectionResponse } from '../../../berth/meta/v1/DeleteCollectionResponse.ts';
 import type { FindVersionRequest__Input as _berth_meta_v1_FindVersionRequest__Input, FindVersionRequest as _berth_meta_v1_FindVersionRequest } from '../../../berth/meta/v1/FindVersionRequest.ts';
 import type { FindVersionResponse__Input as _berth_meta_v1_FindVersionResponse__Input, FindVersionResponse as _berth_meta_v1_FindVersionResponse } from '../../../berth/meta/v1/FindVersionResponse.ts';
@@ -20,6 +22,7 @@ import type { ObjectWatchResponse__Input as _berth_meta_v1_ObjectWatchResponse__
 import type { ObjectWriteRequest__Input as _berth_meta_v1_ObjectWriteRequest__Input, ObjectWriteRequest as _berth_meta_v1_ObjectWriteRequest } from '../../../berth/meta/v1/ObjectWriteRequest.ts';
 
 export interface ObjectsDefinition {
+  Bulk: MethodDefinition<_berth_meta_v1_BulkRequest__Input, _berth_meta_v1_BulkResponse__Input, _berth_meta_v1_BulkRequest, _berth_meta_v1_BulkResponse>
   Create: MethodDefinition<_berth_meta_v1_ObjectWriteRequest__Input, _berth_meta_v1_ObjectResponse__Input, _berth_meta_v1_ObjectWriteRequest, _berth_meta_v1_ObjectResponse>
   Delete: MethodDefinition<_berth_meta_v1_ObjectDeleteRequest__Input, _berth_meta_v1_ObjectResponse__Input, _berth_meta_v1_ObjectDeleteRequest, _berth_meta_v1_ObjectResponse>
   DeleteCollection: MethodDefinition<_berth_meta_v1_ObjectDeleteCollectionRequest__Input, _berth_meta_v1_DeleteCollectionResponse__Input, _berth_meta_v1_ObjectDeleteCollectionRequest, _berth_meta_v1_DeleteCollectionResponse>

@@ -1,0 +1,34 @@
+import type { handleBidiStreamingCall } from '@grpc/grpc-js';
+import { badRequest } from '../../api/errors/index.ts';
+import type { ItemStreams, ItemWork } from './item-stream.ts';
+import type { ObjectWrites, ObjectWriteVerb, PreparedObjectWrite } from './object-writes.ts';
+
+/** The numbers of BulkItem's requests. */
+const verbs: Readonly<Record<number, ObjectWriteVerb | undefined>> = {
+  2: 'create',
+  3: 'update',
+  4: 'updateStatus',
+  5: 'patch',
+  6: 'delete',
+};
+
+/** Objects.Bulk: the writes of the generic door as items of a stream. */
+export function bulkMethod(path: string, writes: ObjectWrites, streams: ItemStreams): handleBidiStreamingCall<Buffer, Buffer> {
+  return streams.method(path, ({ field, request }, context) => {
+    const verb = verbs[field];
+    if (verb === undefined)
+      throw badRequest(
+        field === 0
+          ? 'the item says nothing to do: set create, update, updateStatus, patch or delete'
+          : `an item has no field ${field}`,
+      );
+    return itemOf(writes[verb](request, context));
+  });
+}
+
+/** Items about one object wait for each other, and those of a namespace's objects for the namespace. */
+function itemOf({ store, at, run }: PreparedObjectWrite): ItemWork {
+  const keys = at.name ? [store.key(at)] : [];
+  if (store.kind.namespaced && at.namespace) keys.push(`namespaces/${at.namespace}`);
+  return { keys, run };
+}

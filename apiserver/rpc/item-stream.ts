@@ -1,0 +1,295 @@
+import { constants } from 'node:http2';
+import { setImmediate as turn } from 'node:timers/promises';
+import { status as codes, type handleBidiStreamingCall } from '@grpc/grpc-js';
+import { exhausted, unavailable } from '../../api/errors/index.ts';
+import { isControlPlane } from '../auth/identity.ts';
+import type { LimitKeeper } from '../limits/client-limits.ts';
+import { FairShare } from '../limits/fair-share.ts';
+import type { CallMeters } from './call-meter.ts';
+import { http2StreamOf } from './caller.ts';
+import type { CallContext, Door } from './door.ts';
+import { encodeResult, type Item, type Outcome, readItems } from './item-frames.ts';
+import { type Duplex, framesOf } from './tunnel/duplex.ts';
+
+/** Bounds of streams of items. Those that clients see stand in the protos, too. */
+export interface ItemStreamLimits {
+  /** A message may have so many items. */
+  readonly itemsPerMessage: number;
+  /** Nothing more is read while so many items, or bytes of items and results, are under way or wait to be sent. */
+  readonly itemsUnderWay: number;
+  readonly bytesUnderWay: number;
+  /** After so many items other calls get their turn. */
+  readonly itemsPerTurn: number;
+  /** Results go out together up to so many bytes: far below what clients receive in one message (4 MiB by default). */
+  readonly messageBytes: number;
+  /** A client that takes no result for so long is cut off. */
+  readonly stallMs: number;
+  /** So many streams may be open at once, each of which may hold the bytes above twice; then no client gets more than its share. */
+  readonly streams: number;
+}
+
+export const defaultItemStreamLimits: ItemStreamLimits = {
+  itemsPerMessage: 1_000,
+  itemsUnderWay: 1_000,
+  bytesUnderWay: 4 * 1024 * 1024,
+  itemsPerTurn: 32,
+  messageBytes: 256 * 1024,
+  stallMs: 30_000,
+  streams: 256,
+};
+
+/** No client is refused that has fewer. */
+const LEAST_STREAMS = 2;
+const RETRY_AFTER_MS = 1_000;
+/** So many messages may be on their way to one client. */
+const MESSAGES_ON_THEIR_WAY = 2;
+/** After this, a cut-off stream that cannot even take its status is reset. */
+const RESET_AFTER_MS = 1_000;
+
+/** An item that was read and let in, but not begun. */
+export interface ItemWork {
+  /** Whatever it shares one of these with is carried out in the order in which it was sent. The first one is what it writes itself. */
+  readonly keys: readonly string[];
+  run(): Promise<{ readonly bytes: Uint8Array; readonly warnings?: readonly string[] | undefined }>;
+}
+
+/** Reads an item. Throws what is wrong with it. */
+export type ReadItem = (item: Item, context: CallContext) => ItemWork;
+
+export interface ItemStreamsOptions {
+  readonly door: Door;
+  readonly limits: ItemStreamLimits;
+  readonly clients: LimitKeeper;
+  readonly meters: CallMeters;
+}
+
+/** Streams of items: many requests over one call, each with a result of its own (see berth.meta.v1.Objects.Bulk). */
+export class ItemStreams {
+  private readonly options: ItemStreamsOptions;
+  private readonly shares: FairShare;
+
+  constructor(options: ItemStreamsOptions) {
+    this.options = options;
+    this.shares = new FairShare({ busyAt: options.limits.streams, least: LEAST_STREAMS });
+  }
+
+  /** A method whose calls are streams of items. Its status says what is wrong with the stream, behind the results of what was read before. */
+  method(path: string, read: ReadItem): handleBidiStreamingCall<Buffer, Buffer> {
+    const { door, meters, ...options } = this.options;
+    const count = meters.itemsOf(path);
+    return door.duplex(async (call, context) => {
+      const { user } = context.identity;
+      if (!this.shares.enter(user, isControlPlane(user)))
+        throw exhausted(
+          `user "${user}" has its share of ${this.shares.share} streams of writes open: close some, or make single calls`,
+          RETRY_AFTER_MS,
+        );
+      try {
+        await new ItemStream({ call, context, door, read, count, ...options }).serve();
+      } finally {
+        this.shares.leave(user);
+      }
+    });
+  }
+}
+
+interface ItemStreamParts extends Omit<ItemStreamsOptions, 'meters'> {
+  readonly call: Duplex;
+  readonly context: CallContext;
+  readonly read: ReadItem;
+  readonly count: (code: number) => void;
+}
+
+/**
+ * An item's way: read -> begun, in the order of the items -> carried out -> its result waits -> sent, with all that wait -> taken by the
+ * transport. It counts as under way from the first step to the last, and nothing is read while too much is.
+ */
+class ItemStream {
+  private readonly parts: ItemStreamParts;
+  private items = 0;
+  private bytes = 0;
+  private unsent: { readonly result: Buffer; readonly size: number }[] = [];
+  private onTheirWay = 0;
+  private flushing = false;
+  private stall: NodeJS.Timeout | undefined;
+  private error: unknown;
+  /** Nobody takes results any longer: the client has gone, or was cut off. */
+  private gone = false;
+  private wake: () => void = () => {};
+  /** What is being written, by key. */
+  private readonly busy = new Map<string, Promise<void>>();
+
+  constructor(parts: ItemStreamParts) {
+    this.parts = parts;
+  }
+
+  async serve(): Promise<void> {
+    const { call, context } = this.parts;
+    const leave = (): void => {
+      this.gone = true;
+      this.wake();
+    };
+    const stop = (): void => this.wake();
+    call.on('cancelled', leave);
+    context.signal.addEventListener('abort', stop);
+    if (call.cancelled) leave();
+    keepLittleUnread(call);
+    try {
+      await this.readAll().catch((error: unknown) => this.fail(error));
+      await this.until(() => this.items === 0);
+    } finally {
+      clearTimeout(this.stall);
+      call.removeListener('cancelled', leave);
+      context.signal.removeEventListener('abort', stop);
+    }
+    if (this.error !== undefined) throw this.error;
+    if (context.signal.aborted && !call.cancelled) throw unavailable('the API server is stopping: try again');
+  }
+
+  private get ending(): boolean {
+    return this.gone || this.error !== undefined || this.parts.context.signal.aborted;
+  }
+
+  private fail(error: unknown): void {
+    this.error ??= error;
+    this.wake();
+  }
+
+  /** Resolves when the condition holds, or nobody takes results any longer. One caller at a time. */
+  private async until(condition: () => boolean): Promise<void> {
+    while (!this.gone && !condition()) {
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+  }
+
+  private async readAll(): Promise<void> {
+    const { call, limits } = this.parts;
+    const frames = framesOf(call);
+    const hasRoom = (): boolean => this.items < limits.itemsUnderWay && this.bytes < limits.bytesUnderWay;
+    for (;;) {
+      await this.until(() => this.ending || hasRoom());
+      const frame = await this.nextFrame(frames);
+      if (frame === undefined) return;
+      const items = readItems(frame, limits.itemsPerMessage);
+      for (let at = 0; at < items.length; at++) {
+        if (at > 0 && at % limits.itemsPerTurn === 0) await turn();
+        if (this.ending) return;
+        this.begin(items[at]!);
+      }
+    }
+  }
+
+  /** Undefined when there is none any more, or the stream ends for another reason. */
+  private async nextFrame(frames: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
+    let frame: IteratorResult<Buffer> | undefined;
+    frames.next().then(
+      (next) => {
+        frame = next;
+        this.wake();
+      },
+      (error: unknown) => this.fail(error),
+    );
+    await this.until(() => this.ending || frame !== undefined);
+    return this.ending || !frame || frame.done ? undefined : frame.value;
+  }
+
+  private begin(item: Item): void {
+    this.items++;
+    this.bytes += item.size;
+    let work: ItemWork;
+    try {
+      this.parts.clients.charge(this.parts.context.identity.user);
+      work = this.parts.read(item, this.parts.context);
+    } catch (error) {
+      this.finish(item, this.refused(error));
+      return;
+    }
+    const before = work.keys.map((key) => this.busy.get(key)).filter((job) => job !== undefined);
+    const job = before.length > 0 ? Promise.all(before).then(() => this.carryOut(item, work)) : this.carryOut(item, work);
+    const [key] = work.keys;
+    if (key !== undefined) this.occupy(key, job);
+  }
+
+  private occupy(key: string, job: Promise<void>): void {
+    this.busy.set(key, job);
+    void job.then(() => {
+      if (this.busy.get(key) === job) this.busy.delete(key);
+    });
+  }
+
+  private async carryOut(item: Item, work: ItemWork): Promise<void> {
+    try {
+      this.finish(item, await work.run());
+    } catch (error) {
+      this.finish(item, this.refused(error));
+    }
+  }
+
+  private refused(error: unknown): Outcome {
+    const { door, call, context } = this.parts;
+    const { code, bytes } = door.refuseItem(error, call, context);
+    return { code, error: bytes };
+  }
+
+  private finish(item: Item, outcome: Outcome): void {
+    this.parts.count('error' in outcome ? outcome.code : codes.OK);
+    const result = encodeResult(item.id, outcome);
+    this.bytes += result.length - item.size;
+    this.unsent.push({ result, size: result.length });
+    if (this.flushing) return;
+    this.flushing = true;
+    // What is committed together ends in one turn, and its results travel together.
+    setImmediate(() => {
+      this.flushing = false;
+      this.flush();
+    });
+  }
+
+  private flush(): void {
+    while (!this.gone && this.unsent.length > 0 && this.onTheirWay < MESSAGES_ON_THEIR_WAY) {
+      let [count, bytes] = [0, 0];
+      while (count < this.unsent.length && (count === 0 || bytes + this.unsent[count]!.size <= this.parts.limits.messageBytes))
+        bytes += this.unsent[count++]!.size;
+      const sent = this.unsent.splice(0, count);
+      this.write(
+        Buffer.concat(
+          sent.map(({ result }) => result),
+          bytes,
+        ),
+        count,
+      );
+    }
+  }
+
+  private write(message: Buffer, count: number): void {
+    const { call, limits } = this.parts;
+    this.onTheirWay++;
+    this.stall ??= setTimeout(() => this.cutOff(), limits.stallMs);
+    call.write(message, () => {
+      this.onTheirWay--;
+      this.items -= count;
+      this.bytes -= message.length;
+      clearTimeout(this.stall);
+      this.stall = this.onTheirWay > 0 && !this.gone ? setTimeout(() => this.cutOff(), limits.stallMs) : undefined;
+      this.flush();
+      this.wake();
+    });
+  }
+
+  private cutOff(): void {
+    const stream = http2StreamOf(this.parts.call);
+    this.gone = true;
+    this.fail(exhausted('the stream was cut off because its results were not read', RETRY_AFTER_MS));
+    const reset = setTimeout(() => stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), RESET_AFTER_MS);
+    reset.unref();
+    stream?.once('close', () => clearTimeout(reset));
+  }
+}
+
+/** The library reads 16 messages ahead, whatever their size; it has no option for it, and goes on reading so where this does nothing. */
+function keepLittleUnread(call: Duplex): void {
+  const { _readableState: state } = call as unknown as { _readableState?: { highWaterMark?: number } };
+  if (state?.highWaterMark !== undefined) state.highWaterMark = 1;
+}

@@ -1,0 +1,218 @@
+import { status } from '@grpc/grpc-js';
+import { afterEach, expect, test } from 'vitest';
+import { isUnavailable } from '../api/errors/index.ts';
+import type { BindItem } from '../api/generated/types.ts';
+import { type Script, type ScriptedStream, startScriptedServer } from '../test/fakes/scripted-server.ts';
+import { type Client, connect } from './index.ts';
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+});
+
+async function start(script: Script): Promise<Client> {
+  const server = await startScriptedServer(script);
+  const client = connect({ address: server.address, ca: server.pki.ca });
+  cleanups.push(server.stop, client.close);
+  return client;
+}
+
+const stream = 'berth.core.v1.Pods/BindStream';
+const bindingsOf = (message: Record<string, unknown>): BindItem[] => (message.bindings ?? []) as BindItem[];
+const nameOf = ({ binding }: BindItem): string => binding?.object?.metadata?.name ?? '';
+const answer = (items: readonly BindItem[]): object => ({
+  results: items.map((item) => ({ id: item.id, bound: { resourceVersion: nameOf(item) } })),
+});
+const pod = (name: string) => ({ namespace: 'default', name });
+
+test('what is asked for in one turn travels in one message, and answers find their way in any order', async () => {
+  const messages: string[][] = [];
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) =>
+        call.onMessage((message) => {
+          messages.push(bindingsOf(message).map(nameOf));
+          for (const item of bindingsOf(message).reverse()) call.write(answer([item]));
+        }),
+    },
+  });
+  const bindings = pods.bindStream();
+  const bound = await Promise.all(['a', 'b', 'c'].map((name) => bindings.bind(pod(name), 'n1')));
+  expect(bound.map(({ resourceVersion }) => resourceVersion)).toEqual(['a', 'b', 'c']);
+  await bindings.bind(pod('d'), 'n1');
+  expect(messages).toEqual([['a', 'b', 'c'], ['d']]);
+});
+
+test('a server that does not know the stream gets each as a call of its own', async () => {
+  const alone: string[] = [];
+  const { pods } = await start({
+    unary: {
+      'berth.core.v1.Pods/Bind': (request) => {
+        const name = nameOf({ binding: request } as BindItem);
+        alone.push(name);
+        return { metadata: { name, resourceVersion: '7' } };
+      },
+    },
+  });
+  const bindings = pods.bindStream();
+  const bound = await Promise.all([bindings.bind(pod('a'), 'n1'), bindings.bind(pod('b'), 'n1')]);
+  expect(bound).toEqual([{ resourceVersion: '7' }, { resourceVersion: '7' }]);
+  await bindings.bind(pod('c'), 'n1');
+  expect(alone.sort()).toEqual(['a', 'b', 'c']);
+  await bindings.close();
+});
+
+test('an item that the server says is not implemented is an error of that item and no reason to give the stream up', async () => {
+  const streams: ScriptedStream[] = [];
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) => {
+        streams.push(call);
+        call.onMessage((message) =>
+          call.write({
+            results: bindingsOf(message).map(({ id }) => ({ id, error: { code: status.UNIMPLEMENTED, message: 'no' } })),
+          }),
+        );
+      },
+    },
+  });
+  const bindings = pods.bindStream();
+  for (let i = 0; i < 2; i++) await expect(bindings.bind(pod('a'), 'n1')).rejects.toMatchObject({ code: 'UNIMPLEMENTED' });
+  expect(streams).toHaveLength(1);
+});
+
+test('a stream that breaks fails what was under way, whatever had its answer stays answered, and the next write opens another', async () => {
+  let streams = 0;
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) => {
+        const first = ++streams === 1;
+        call.onMessage((message) => {
+          const items = bindingsOf(message);
+          call.write(answer(first ? items.slice(0, 1) : items));
+          if (first) call.fail({ code: status.UNAVAILABLE, details: 'stopping' });
+        });
+      },
+    },
+  });
+  const bindings = pods.bindStream();
+  const [kept, lost] = await Promise.allSettled([bindings.bind(pod('a'), 'n1'), bindings.bind(pod('b'), 'n1')]);
+  expect(kept).toMatchObject({ status: 'fulfilled', value: { resourceVersion: 'a' } });
+  expect(lost.status === 'rejected' && isUnavailable(lost.reason)).toBe(true);
+  expect(await bindings.bind(pod('c'), 'n1')).toEqual({ resourceVersion: 'c' });
+  expect(streams).toBe(2);
+});
+
+test('a server that ends the stream without an answer leaves the outcome unknown', async () => {
+  const { pods } = await start({ duplex: { [stream]: (call) => call.onMessage(() => call.end()) } });
+  await expect(pods.bindStream().bind(pod('a'), 'n1')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+test('close waits for the answers, and then ends the stream', async () => {
+  const events: string[] = [];
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) => {
+        let waiting: BindItem[] = [];
+        call.onMessage((message) => {
+          waiting = bindingsOf(message);
+          events.push('asked');
+          setImmediate(() => call.write(answer(waiting)));
+        });
+        call.onEnd(() => {
+          events.push('half-closed');
+          call.end();
+        });
+      },
+    },
+  });
+  const bindings = pods.bindStream();
+  const bound = bindings.bind(pod('a'), 'n1').then(() => events.push('answered'));
+  await bindings.close();
+  await bound;
+  expect(events).toEqual(['asked', 'answered', 'half-closed']);
+  await expect(bindings.bind(pod('b'), 'n1')).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+test('a caller that gives one up does not disturb the others', async () => {
+  const giveUp = new AbortController();
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) =>
+        call.onMessage((message) => {
+          giveUp.abort();
+          call.write(answer(bindingsOf(message)));
+        }),
+    },
+  });
+  const bindings = pods.bindStream();
+  const given = bindings.bind(pod('given-up'), 'n1', { signal: giveUp.signal });
+  const kept = bindings.bind(pod('kept'), 'n1');
+  await expect(given).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect(await kept).toEqual({ resourceVersion: 'kept' });
+});
+
+test('what is given up before it was sent is not sent', async () => {
+  const messages: string[][] = [];
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) =>
+        call.onMessage((message) => {
+          messages.push(bindingsOf(message).map(nameOf));
+          call.write(answer(bindingsOf(message)));
+        }),
+    },
+  });
+  const bindings = pods.bindStream();
+  const giveUp = new AbortController();
+  const given = bindings.bind(pod('given-up'), 'n1', { signal: giveUp.signal });
+  const kept = bindings.bind(pod('kept'), 'n1');
+  giveUp.abort();
+  await expect(given).rejects.toMatchObject({ code: 'CANCELLED' });
+  await kept;
+  expect(messages).toEqual([['kept']]);
+});
+
+test('the end of the whole ends everything under way', async () => {
+  const stop = new AbortController();
+  const { pods } = await start({ duplex: { [stream]: (call) => call.onMessage(() => stop.abort()) } });
+  const bindings = pods.bindStream({ signal: stop.signal });
+  await expect(bindings.bind(pod('a'), 'n1')).rejects.toMatchObject({ code: 'CANCELLED' });
+  await expect(bindings.bind(pod('b'), 'n1')).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+test('a server that never answers is given up after the time-out, and asked again over another stream', async () => {
+  let streams = 0;
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) => {
+        const silent = ++streams === 1;
+        call.onMessage((message) => silent || call.write(answer(bindingsOf(message))));
+      },
+    },
+  });
+  const bindings = pods.bindStream({ timeoutMs: 300 });
+  await expect(bindings.bind(pod('a'), 'n1')).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+  expect(await bindings.bind(pod('b'), 'n1')).toEqual({ resourceVersion: 'b' });
+});
+
+test('at most 1,000 are under way, and the others follow as answers come', async () => {
+  const [all, bound] = [2_300, 1_000];
+  const waiting: BindItem[] = [];
+  let [seen, most] = [0, 0];
+  const { pods } = await start({
+    duplex: {
+      [stream]: (call) =>
+        call.onMessage((message) => {
+          seen += bindingsOf(message).length;
+          waiting.push(...bindingsOf(message));
+          most = Math.max(most, waiting.length);
+          if (waiting.length >= bound || seen === all) setImmediate(() => call.write(answer(waiting.splice(0))));
+        }),
+    },
+  });
+  const bindings = pods.bindStream();
+  const answers = await Promise.all(Array.from({ length: all }, (_, i) => bindings.bind(pod(`p${i}`), 'n1')));
+  expect(answers).toHaveLength(all);
+  expect(most).toBe(bound);
+});
