@@ -141,10 +141,17 @@ export function describeForeignHolder(lease: Lease, host: string, dataDir: strin
 
 /** A process that printed an error before it had a log does not get better by waiting. */
 async function failIfEnded(dataDir: string, name: ProcessName): Promise<void> {
-  const printed = startLog(dataDir, name)
-    .split('\n')
-    .find((line) => line.startsWith('error: '));
+  const printed = whyEnded(dataDir, name);
   if (printed === undefined) return;
   await stopSupervised(dataDir, [name]);
-  throw new ExitWith(1, `the ${name} does not start: ${printed.slice('error: '.length)}; see ${logOf(dataDir, name)}`);
+  throw new ExitWith(1, `the ${name} does not start: ${printed}; see ${logOf(dataDir, name)}`);
+}
+
+/** The error that a process printed beside its log before it ended last; undefined: it has printed none since it was started by a command. */
+export function whyEnded(dataDir: string, name: ProcessName): string | undefined {
+  const sign = 'error: ';
+  return startLog(dataDir, name)
+    .split('\n')
+    .findLast((line) => line.startsWith(sign))
+    ?.slice(sign.length);
 }

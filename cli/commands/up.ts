@@ -203,13 +203,13 @@ async function tellRunning(run: Run, versions: readonly string[]): Promise<void>
   if (versions.some((version) => version !== packageVersion()))
     steps.say(`This program is version ${packageVersion()}: "berth up --upgrade" puts it in place, containers go on running.`);
   await ensureContext(run);
-  const { askServer, connectAsAdmin } = await import('../readiness.ts');
+  const { askServer, connectAsAdmin, whyEnded } = await import('../readiness.ts');
   const client = connectAsAdmin(dataDir, as.listen);
   const refusal = client ? await askServer(client) : 'it has no certificates yet';
   if (refusal === undefined) steps.ok(`the API server answers on ${as.listen}`);
   else
     steps.warn(
-      `the API server does not answer on ${as.listen}: ${refusal}`,
+      `the API server does not answer on ${as.listen}: ${whyEnded(dataDir, 'server') ?? refusal}`,
       `look at ${join(installation(dataDir).logs, 'server.log')}`,
     );
   if (client && refusal === undefined) await tellNode(client, as.nodeName, steps);

@@ -141,6 +141,28 @@ it('says what to do about a damaged file, and the backup takes its place while t
   await expectAdopted(before, uid);
 });
 
+it('is told by "berth up" when the server has died of its file and cannot start again', async () => {
+  const before = await engineView();
+  const pid = house.berth.pid('server');
+  // It stands still, so that the file is what a kill at this moment leaves.
+  process.kill(pid, 'SIGSTOP');
+  const good = readFileSync(dataDir('store', 'data.mdb'));
+  const handle = openSync(dataDir('store', 'data.mdb'), 'r+');
+  for (const page of [0, 1]) writeSync(handle, Buffer.alloc(64, 'x'), 0, 64, page * 4096);
+  closeSync(handle);
+  process.kill(pid, 'SIGKILL');
+  await eventually('it says why', async () => {
+    const { stdout, stderr } = await house.berth.berth(['up', '--detach', '--data-dir', dataDir()]);
+    return (stdout + stderr).includes('restore it from a backup: berth restore FILE --force') || undefined;
+  });
+  expect(await engineView()).toEqual(before);
+  await stop();
+  // What was acknowledged had been synced into this very file.
+  writeFileSync(dataDir('store', 'data.mdb'), good);
+  await house.berth.up();
+  await expectAdopted(before, await uidOf('one'));
+});
+
 it('is refused when it was cut off, and what is there goes on', async () => {
   const [before, uid] = [await engineView(), await uidOf('one')];
   await stop();
