@@ -9,6 +9,8 @@ export interface InstallationRecord {
   readonly sandboxImage?: string | undefined;
   readonly metricsAddress?: string | undefined;
   readonly agentMetricsAddress?: string | undefined;
+  readonly history?: string | undefined;
+  readonly historySize?: string | undefined;
   /** The topmost folder that was made for the data directory; undefined when all were there before. */
   readonly madeFolder?: string | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Table } from '../api/generated/types.ts';
 import type { Kind } from '../api/kinds/kind.ts';
-import type { JsonObject, ObjectsClient, Scope } from '../client/index.ts';
+import type { JsonObject, ObjectsClient, Scope, TableScope } from '../client/index.ts';
 
 /** Objects a page: the server sends less when they are large. */
 const pageSize = 500;
@@ -9,7 +9,7 @@ const pageSize = 500;
 export async function listAllJson(objects: ObjectsClient, kind: Kind, scope: Scope): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   await eachPage(async (token) => {
-    const page = await objects.list(kind.kind, { ...scope, continue: token, limit: pageSize });
+    const page = await objects.list(kind.kind, { ...pageOf(scope, token), limit: pageSize });
     found.push(...page.items);
     return page.metadata.continue;
   });
@@ -17,14 +17,19 @@ export async function listAllJson(objects: ObjectsClient, kind: Kind, scope: Sco
 }
 
 /** The same as one table. */
-export async function listAllRows(objects: ObjectsClient, kind: Kind, scope: Scope): Promise<Table> {
+export async function listAllRows(objects: ObjectsClient, kind: Kind, scope: TableScope): Promise<Table> {
   const tables: Table[] = [];
   await eachPage(async (token) => {
-    const page = await objects.listTable(kind.kind, { ...scope, continue: token, limit: pageSize });
+    const page = await objects.listTable(kind.kind, { ...pageOf(scope, token), limit: pageSize });
     tables.push(page.table);
     return page.metadata.continue;
   });
   return { columns: tables[0]?.columns ?? [], rows: tables.flatMap((table) => table.rows ?? []) };
+}
+
+/** The token knows the version that the first page has settled. */
+function pageOf<S extends Scope>(scope: S, token: string | undefined): S {
+  return token === undefined ? scope : { ...scope, continue: token, resourceVersion: undefined, resourceVersionMatch: undefined };
 }
 
 async function eachPage(read: (token: string | undefined) => Promise<string | undefined>): Promise<void> {

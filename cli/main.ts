@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { expandBooleanFlags } from './boolean-flags.ts';
+import { diffUsageExit } from './commands/diff.ts';
 import { commands } from './commands/index.ts';
 import { packageVersion } from './commands/version.ts';
 import { describeFailure, ExitWith } from './failure.ts';
@@ -16,6 +17,7 @@ export function createProgram(): Command {
     .exitOverride();
   for (const register of commands) register(program);
   throwErrors(program);
+  program.commands.find((command) => command.name() === 'diff')?.exitOverride(diffUsageExit);
   return program;
 }
 

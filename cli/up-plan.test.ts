@@ -94,6 +94,8 @@ describe('the settings of an installation', () => {
     ['--node-name', { nodeName: 'Web_1' }],
     ['--sandbox-image', { sandboxImage: 'two words' }],
     ['--metrics-address', { metricsAddress: '7444' }],
+    ['--history', { history: 'long' }],
+    ['--history-size', { historySize: '1Ki' }],
     ['--agent-metrics-address', { agentMetricsAddress: 'none' }],
   ])('are refused with the name of the flag: %s %o', (flag, given) => {
     expect(settingsErrors(given)).toEqual([expect.stringContaining(flag)]);

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { subdomainNameError } from '../api/meta/names.ts';
+import { historyErrors } from './history/history-flags.ts';
 import type { InstallationRecord } from './installation-record.ts';
 import { defaultListen, defaultNodeName, parseListen } from './paths.ts';
 
@@ -11,6 +12,8 @@ export interface GivenSettings {
   readonly sandboxImage?: string | undefined;
   readonly metricsAddress?: string | undefined;
   readonly agentMetricsAddress?: string | undefined;
+  readonly history?: string | undefined;
+  readonly historySize?: string | undefined;
 }
 
 export type Settings = Omit<InstallationRecord, 'madeFolder'>;
@@ -22,6 +25,8 @@ const flagNames = {
   sandboxImage: '--sandbox-image',
   metricsAddress: '--metrics-address',
   agentMetricsAddress: '--agent-metrics-address',
+  history: '--history',
+  historySize: '--history-size',
 } as const satisfies Record<keyof GivenSettings, string>;
 const keys = Object.keys(flagNames) as (keyof GivenSettings)[];
 
@@ -34,6 +39,8 @@ export function computeSettings(given: GivenSettings, before: Settings | undefin
     sandboxImage: given.sandboxImage ?? before?.sandboxImage,
     metricsAddress: given.metricsAddress ?? before?.metricsAddress,
     agentMetricsAddress: given.agentMetricsAddress ?? before?.agentMetricsAddress,
+    history: given.history ?? before?.history,
+    historySize: given.historySize ?? before?.historySize,
   };
 }
 
@@ -56,7 +63,7 @@ export function settingsErrors(given: GivenSettings): string[] {
     if (address !== undefined && address !== 'off' && parseListen(address) === undefined)
       errors.push(`${flagNames[key]} "${address}" must be HOST:PORT, e.g. 127.0.0.1:7444, or "off"`);
   }
-  return errors;
+  return [...errors, ...historyErrors(given)];
 }
 
 /** Flags that ask for something else than what runs, with what it runs with. */

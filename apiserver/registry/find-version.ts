@@ -1,7 +1,7 @@
 import { type ApiError, badRequest, expired } from '../../api/errors/index.ts';
 import type { FindVersionRequest, FindVersionResponse } from '../../api/generated/types.ts';
 import { formatAge } from '../../api/kinds/cells.ts';
-import { timestamp, toMillis, toRfc3339 } from '../../api/meta/time.ts';
+import { secondsTimestamp, timestamp, toMillis, toRfc3339 } from '../../api/meta/time.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Moment } from '../storage/storage-history.ts';
 import { parseVersion } from './resource-version.ts';
@@ -73,5 +73,5 @@ export async function versionGone(storage: Storage, version: number, now: Date):
 }
 
 function written(ms: number): string {
-  return toRfc3339(timestamp(new Date(ms)));
+  return toRfc3339(secondsTimestamp(new Date(ms)));
 }

@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import type { JsonObject, ObjectKey } from '../../client/index.ts';
+import { timestamp } from '../../api/meta/time.ts';
+import type { JsonObject, VersionedKey } from '../../client/index.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { followTable } from '../follow.ts';
 import { listAllJson, listAllRows } from '../listing.ts';
+import { exactly, findMoment, type Moment, momentHelp } from '../moment.ts';
 import { outputHelp, parseOutput } from '../printers/output.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
@@ -28,6 +30,7 @@ interface GetFlags {
   readonly sortBy?: string;
   readonly ignoreNotFound?: boolean;
   readonly showManagedFields?: boolean;
+  readonly at?: string;
   readonly filename?: readonly string[];
   readonly recursive?: boolean;
 }
@@ -37,6 +40,8 @@ interface Query extends GetFlags {
   readonly wide: boolean;
   /** Names are printed as "pod/web", because several types are shown. */
   readonly prefixed: boolean;
+  /** The state that is shown, when not the present. */
+  readonly moment?: Moment | undefined;
 }
 
 export function registerGet(program: Command): void {
@@ -47,6 +52,7 @@ export function registerGet(program: Command): void {
     .option('-A, --all-namespaces', 'of all namespaces')
     .option('-l, --selector <selector>', 'only objects with these labels, e.g. app=web')
     .option('--field-selector <selector>', 'only objects with these fields, e.g. spec.nodeName=n1')
+    .option('--at <moment>', `as it was then: ${momentHelp}`)
     .option('-o, --output <format>', `how to print: wide, ${outputHelp}`)
     .option('-w, --watch', 'go on showing changes')
     .option('--watch-only', 'show changes only')
@@ -58,9 +64,12 @@ export function registerGet(program: Command): void {
     .action(async (words: string[], flags: GetFlags, command: Command) => {
       const output = parseOutput(flags.output ?? 'wide');
       const wide = flags.output === 'wide';
+      if (flags.at !== undefined && (flags.watch || flags.watchOnly))
+        throw badRequest('--watch shows what happens from now on; --at does not go with it');
       await withSession(command, async (session) => {
         const { wanted, failed } = await findWanted(session, words, flags);
-        const query = { ...flags, wide, prefixed: wanted.length > 1 || isCategory(words[0] ?? '') };
+        const moment = flags.at === undefined ? undefined : await findMoment(session.client.objects, flags.at);
+        const query: Query = { ...flags, moment, wide, prefixed: wanted.length > 1 || isCategory(words[0] ?? '') };
         if (flags.watch || flags.watchOnly) await watchTable(session, wanted, query);
         else if (output.format === 'wide') await showTables(session, wanted, query);
         else await showObjects(session, wanted, query, output);
@@ -163,15 +172,16 @@ function tablePrinter(columns: readonly TableColumn[], kind: Kind, flags: Query)
     labelColumns: flags.labelColumns ?? [],
     showNamespace: (flags.allNamespaces ?? false) && kind.namespaced,
     namePrefix: flags.prefixed ? `${kind.singular}/` : '',
-    now: () => new Date(),
+    now: () => flags.moment?.at ?? new Date(),
   });
 }
 
-function scopeOf(session: Session, kind: Kind, flags: GetFlags) {
+function scopeOf(session: Session, kind: Kind, flags: Query) {
   return {
     namespace: kind.namespaced && !flags.allNamespaces ? session.namespace : undefined,
     labelSelector: flags.selector,
     fieldSelector: flags.fieldSelector,
+    ...exactly(flags.moment),
   };
 }
 
@@ -179,10 +189,11 @@ async function readTable(session: Session, each: ResourceArgument, flags: Query,
   const { kind } = each;
   const { objects } = session.client;
   const tables: Table[] = [];
-  if (each.names.length === 0) tables.push(await listAllRows(objects, kind, scopeOf(session, kind, flags)));
+  const asOf = flags.moment && timestamp(flags.moment.at);
+  if (each.names.length === 0) tables.push(await listAllRows(objects, kind, { ...scopeOf(session, kind, flags), asOf }));
   else
     for (const key of keysOf(session, each, flags)) {
-      const table = await missing.orNothing(objects.getTable(kind.kind, key));
+      const table = await missing.orNothing(objects.getTable(kind.kind, { ...key, asOf }));
       if (table) tables.push(table);
     }
   const columns = tables[0]?.columns ?? [];
@@ -207,10 +218,14 @@ async function readJson(session: Session, each: ResourceArgument, flags: Query, 
   return found;
 }
 
-function keysOf(session: Session, { kind, names, namespace }: ResourceArgument, flags: GetFlags): ObjectKey[] {
+function keysOf(session: Session, { kind, names, namespace }: ResourceArgument, flags: Query): VersionedKey[] {
   if (flags.selector || flags.fieldSelector) throw badRequest('names and selectors cannot be given together');
   if (flags.allNamespaces && kind.namespaced) throw badRequest('a name cannot be looked up in all namespaces; give one with -n');
-  return names.map((name) => ({ namespace: kind.namespaced ? (namespace ?? session.namespace) : undefined, name }));
+  return names.map((name) => ({
+    namespace: kind.namespaced ? (namespace ?? session.namespace) : undefined,
+    name,
+    ...exactly(flags.moment),
+  }));
 }
 
 /** Shows the objects and then every change, one row each, until interrupted. A stream that ends in order is resumed. */

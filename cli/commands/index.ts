@@ -13,12 +13,14 @@ import { registerCp } from './cp.ts';
 import { registerCreate } from './create.ts';
 import { registerDelete } from './delete.ts';
 import { registerDescribe } from './describe.ts';
+import { registerDiff } from './diff.ts';
 import { registerDown } from './down.ts';
 import { registerEdit } from './edit.ts';
 import { registerEvents } from './events.ts';
 import { registerExec } from './exec.ts';
 import { registerExplain } from './explain.ts';
 import { registerGet } from './get.ts';
+import { registerHistory } from './history.ts';
 import { registerLabel } from './label.ts';
 import { registerLogLevel } from './log-level.ts';
 import { registerLogs } from './logs.ts';
@@ -39,6 +41,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerUp,
   registerDown,
   registerApply,
+  registerDiff,
   registerCreate,
   registerRun,
   registerEdit,
@@ -48,6 +51,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerAnnotate,
   registerGet,
   registerDescribe,
+  registerHistory,
   registerEvents,
   registerTop,
   registerDelete,

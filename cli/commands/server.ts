@@ -4,10 +4,12 @@ import { logLevels } from '../../api/meta/log-level.ts';
 import type { ClientLimits } from '../../apiserver/main.ts';
 import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
 import { parseDuration } from '../duration.ts';
+import { ExitWith } from '../failure.ts';
+import { type HistoryFlags, historyErrors, historyHelp, historyOptions, historySizeHelp } from '../history/history-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
-interface ServerFlags extends DaemonFlags {
+interface ServerFlags extends DaemonFlags, HistoryFlags {
   readonly listen: string;
   readonly advertise?: string;
   readonly backend: 'lmdb' | 'memory';
@@ -30,6 +32,8 @@ export function registerServer(program: Command): void {
     .option('--listen <address>', 'where the API listens', defaultListen)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
     .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
+    .option('--history <span>', historyHelp)
+    .option('--history-size <quantity>', historySizeHelp)
     .option('--no-scheduler', 'without the scheduler')
     .option('--no-controllers', 'without the controllers')
     .option(
@@ -67,6 +71,8 @@ function limitsOf({ maxInflight, maxStreams, clientRate, clientBurst }: ServerFl
 }
 
 async function server(flags: ServerFlags): Promise<void> {
+  const errors = historyErrors(flags);
+  if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
   const { runServer } = await import('../../apiserver/main.ts');
   await runDaemon({ component: 'server', flags }, async (daemon) => {
     const { logger: log, logLevel, metrics, signal } = daemon;
@@ -80,7 +86,16 @@ async function server(flags: ServerFlags): Promise<void> {
     const stop = (): void => void lastWords(running).then(() => stopServer.abort());
     signal.addEventListener('abort', stop, { once: true });
     await runServer(
-      { ...options, limits: limitsOf(flags), eventTtlMs: flags.eventTtl, log, logLevel, metrics, ready },
+      {
+        ...options,
+        ...historyOptions(flags),
+        limits: limitsOf(flags),
+        eventTtlMs: flags.eventTtl,
+        log,
+        logLevel,
+        metrics,
+        ready,
+      },
       stopServer.signal,
     );
     await Promise.all(running);

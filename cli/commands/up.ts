@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { Client } from '../../client/index.ts';
 import { listBerthProcesses, type ProcessName } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
+import { historyHelp, historySizeHelp } from '../history/history-flags.ts';
 import { type InstallationRecord, readRecord, writeRecord } from '../installation-record.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
@@ -50,6 +51,8 @@ export function registerUp(program: Command): void {
       '--agent-metrics-address <address>',
       'where the agent serves its metrics, or "off" (default: 127.0.0.1:7445, or a free port)',
     )
+    .option('--history <span>', historyHelp)
+    .option('--history-size <quantity>', historySizeHelp)
     .action(up);
 }
 
@@ -136,6 +139,8 @@ function argumentsOf(name: ProcessName, settings: Settings): string[] {
         settings.listen,
         ...option('--advertise', settings.advertise),
         ...option('--metrics-address', settings.metricsAddress),
+        ...option('--history', settings.history),
+        ...option('--history-size', settings.historySize),
       ]
     : [
         '--server',

@@ -1,0 +1,150 @@
+import type { Command, CommanderError } from 'commander';
+import { badRequest, isNotFound, notFound } from '../../api/errors/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import type { JsonObject, ObjectKey } from '../../client/index.ts';
+import { applyObject } from '../apply-object.ts';
+import type { Side } from '../diff/object-diff.ts';
+import { eachManifest } from '../each-manifest.ts';
+import { describeFailure, ExitWith } from '../failure.ts';
+import { listAllJson } from '../listing.ts';
+import { exactly, findMoment, type Moment, momentHelp } from '../moment.ts';
+import { parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
+import { type Session, withSession } from '../session.ts';
+import { keyOf } from '../targets.ts';
+import { withManifestFlags } from '../write-options.ts';
+
+interface DiffFlags {
+  readonly at?: string;
+  readonly to?: string;
+  readonly filename?: readonly string[];
+  readonly recursive?: boolean;
+  readonly selector?: string;
+  readonly allNamespaces?: boolean;
+}
+
+/** As kubectl diff: 0 says that nothing differs, 1 that something does. */
+const differs = 1;
+const failed = 2;
+
+export function registerDiff(program: Command): void {
+  const command = program
+    .command('diff')
+    .description('Show how objects have changed since a time, or what apply would change; exit code 1 when something differs')
+    .argument('[type...]', 'TYPE/NAME..., TYPE [NAME...]')
+    .option('--at <moment>', `compare with the objects as they were then: ${momentHelp}`)
+    .option('--to <moment>', 'with --at: compare with that moment instead of now')
+    .option('-l, --selector <selector>', 'only objects with these labels, e.g. app=web')
+    .option('-A, --all-namespaces', 'of all namespaces')
+    .action(async (words: string[], flags: DiffFlags, command: Command) => {
+      let found = false;
+      const print = (text: string): void => {
+        found ||= text !== '';
+        process.stdout.write(text);
+      };
+      try {
+        checkFlags(words, flags);
+        await withSession(command, (session) =>
+          flags.filename ? diffManifests(session, flags, print) : diffMoments(session, words, flags, print),
+        );
+      } catch (error) {
+        throw new ExitWith(failed, error instanceof ExitWith ? error.message : describeFailure(error));
+      }
+      if (found) throw new ExitWith(differs);
+    });
+  withManifestFlags(command, 'what apply would change in the objects that these manifests name', { wordsFollow: true });
+}
+
+/** A command line that is wrong must not look like a difference. */
+export function diffUsageExit(error: CommanderError): never {
+  throw error.exitCode === 0 ? error : new ExitWith(failed);
+}
+
+function checkFlags(words: readonly string[], { at, to, filename, selector, allNamespaces }: DiffFlags): void {
+  if (filename && (words.length > 0 || at !== undefined || to !== undefined || selector || allNamespaces))
+    throw badRequest('-f compares with what apply would make; it goes with neither names nor --at, --to, -l or -A');
+  if (!filename && at === undefined) throw badRequest('say what to compare with: --at 10m, or -f FILE');
+}
+
+type Print = (text: string) => void;
+
+async function diffManifests(session: Session, flags: DiffFlags, print: Print): Promise<void> {
+  const { objectDiff } = await import('../diff/object-diff.ts');
+  const { readManifests } = await import('../manifests.ts');
+  const documents = await readManifests({ filename: flags.filename ?? [], recursive: flags.recursive ?? false });
+  await eachManifest(session, documents, async (document) => {
+    const { live, object } = await applyObject(session, document, { dryRun: 'server' });
+    print(
+      objectDiff(document.kind, { name: 'LIVE', note: 'now', object: live }, { name: 'MERGED', note: 'after apply', object }),
+    );
+  });
+}
+
+/** The two points that are compared; `to` is undefined for the present. */
+interface Span {
+  readonly from: Moment;
+  readonly to: Moment | undefined;
+}
+
+async function diffMoments(session: Session, words: readonly string[], flags: DiffFlags, print: Print): Promise<void> {
+  // Printing YAML takes a library that most commands do without.
+  const { objectDiff } = await import('../diff/object-diff.ts');
+  const wanted = parseResourceArguments(words);
+  const { objects } = session.client;
+  const from = await findMoment(objects, flags.at ?? '');
+  const span: Span = { from, to: flags.to === undefined ? undefined : await findMoment(objects, flags.to) };
+  for (const each of wanted)
+    for (const pair of each.names.length > 0
+      ? await namedPairs(session, each, span, flags)
+      : await allPairs(session, each, span, flags))
+      print(objectDiff(each.kind, side('THEN', span.from, pair.before), side(span.to ? 'LATER' : 'NOW', span.to, pair.after)));
+}
+
+function side(name: string, moment: Moment | undefined, object: JsonObject | undefined): Side {
+  const note = moment ? `${toRfc3339(timestamp(moment.at))} (version ${moment.resourceVersion})` : 'now';
+  return { name, note, object };
+}
+
+interface Pair {
+  readonly before: JsonObject | undefined;
+  readonly after: JsonObject | undefined;
+}
+
+async function namedPairs(session: Session, { kind, names }: ResourceArgument, span: Span, flags: DiffFlags): Promise<Pair[]> {
+  if (flags.selector || flags.allNamespaces) throw badRequest('names cannot be given together with -l or -A');
+  const pairs: Pair[] = [];
+  for (const name of names) {
+    const key = kind.namespaced ? { namespace: session.namespace, name } : { name };
+    const [before, after] = [await readAt(session, kind, key, span.from), await readAt(session, kind, key, span.to)];
+    if (!before && !after) throw notFound({ kind: kind.kind, ...key });
+    pairs.push({ before, after });
+  }
+  return pairs;
+}
+
+async function readAt(session: Session, kind: Kind, key: ObjectKey, moment: Moment | undefined): Promise<JsonObject | undefined> {
+  try {
+    return await session.client.objects.get(kind.kind, { ...key, ...exactly(moment) });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Everything of a kind that was there at one of the two points, in order of names. */
+async function allPairs(session: Session, { kind }: ResourceArgument, span: Span, flags: DiffFlags): Promise<Pair[]> {
+  const read = async (moment: Moment | undefined): Promise<Map<string, JsonObject>> => {
+    const namespace = kind.namespaced && !flags.allNamespaces ? session.namespace : undefined;
+    const scope = { namespace, labelSelector: flags.selector, ...exactly(moment) };
+    const found = await listAllJson(session.client.objects, kind, scope);
+    return new Map(found.map((object) => [placeOf(object), object]));
+  };
+  const [before, after] = [await read(span.from), await read(span.to)];
+  const places = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return places.map((place) => ({ before: before.get(place), after: after.get(place) }));
+}
+
+function placeOf(object: JsonObject): string {
+  const { namespace = '', name } = keyOf(object);
+  return `${namespace}/${name}`;
+}
