@@ -35,8 +35,6 @@ export type FieldSupportTable = Readonly<Record<string, FieldSupport>>;
 /** A table as a tree by in-memory names, ready to be walked beside an object. */
 export interface CompiledFieldSupport {
   readonly children: Map<string, CompiledFieldSupport>;
-  /** The names of the children that say something. */
-  names: readonly string[];
   support?: FieldSupport;
   /** An inlined message: a step in memory that the JSON form does not show. */
   hidden?: boolean;
@@ -46,7 +44,7 @@ const INLINE = '(berth.meta.v1.inline)';
 
 /** Compiles a table for a message. Throws for a path that the message does not have, so that a table cannot go stale unseen. */
 export function compileFieldSupport(messageName: string, table: FieldSupportTable): CompiledFieldSupport {
-  const root: CompiledFieldSupport = { children: new Map(), names: [] };
+  const root: CompiledFieldSupport = { children: new Map() };
   for (const [path, support] of Object.entries(table)) insert(root, messageType(messageName), path, support);
   prune(root, false);
   return root;
@@ -79,7 +77,7 @@ function insert(root: CompiledFieldSupport, message: Type, path: string, support
 function childOf(at: CompiledFieldSupport, field: Field): CompiledFieldSupport {
   let child = at.children.get(field.name);
   if (!child) {
-    child = { children: new Map(), names: [], hidden: Boolean(field.options?.[INLINE]) };
+    child = { children: new Map(), hidden: Boolean(field.options?.[INLINE]) };
     at.children.set(field.name, child);
   }
   return child;
@@ -89,7 +87,6 @@ function childOf(at: CompiledFieldSupport, field: Field): CompiledFieldSupport {
 function prune(step: CompiledFieldSupport, inherited: boolean): boolean {
   const speaks = step.support ? step.support.support !== 'works' : inherited;
   for (const [name, child] of step.children) if (!prune(child, speaks) && !speaks) step.children.delete(name);
-  step.names = [...step.children.keys()];
   return speaks || step.children.size > 0;
 }
 
@@ -132,9 +129,9 @@ function isMentioned(step: CompiledFieldSupport, value: unknown): boolean {
   if (value === undefined || asksNothing(step).includes(value)) return false;
   const speaks = step.support !== undefined && step.support.support !== 'works';
   if (speaks || typeof value !== 'object' || value === null) return speaks;
-  for (let i = 0; i < step.names.length; i++) {
-    const name = step.names[i]!;
-    if (isMentioned(step.children.get(name)!, (value as Record<string, unknown>)[name])) return true;
+  for (const key in value) {
+    const child = step.children.get(key);
+    if (child && isMentioned(child, (value as Record<string, unknown>)[key])) return true;
   }
   return false;
 }
