@@ -92,9 +92,10 @@ export function createReporter({ pods, events, clock, logger }: ReporterOptions)
         'PodScheduled',
       );
       if (known?.status === 'False' && known.reason === reason && known.message === message && !nominatedNodeName) return;
+      const { generation: observedGeneration } = pod.pod.metadata ?? {};
       const conditions = setCondition(
         pod.pod.status?.conditions,
-        { type: 'PodScheduled', status: 'False', reason, message },
+        { type: 'PodScheduled', status: 'False', reason, message, ...(observedGeneration && { observedGeneration }) },
         timestamp(new Date(clock.now())),
       );
       wanted.set(pod.uid, { pod, condition: findCondition(conditions, 'PodScheduled')!, nominatedNodeName });

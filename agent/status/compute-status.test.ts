@@ -71,6 +71,19 @@ describe('computeStatus', () => {
     expect(ready(s)?.status).toBe('True');
   });
 
+  it('says of which generation of the spec it speaks, in the status and in each condition, and writes that again when it changes', () => {
+    const built = web.build();
+    const generation = (value: number): Pod => ({ ...built, metadata: { ...built.metadata, generation: value } });
+    const first = status(generation(1), [one('POD'), one('app')]);
+    expect(first.observedGeneration).toBe(1);
+    expect(first.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([1, 1, 1, 1]);
+    const next = status(generation(2), [one('POD'), one('app')], { previous: first });
+    expect(computePatch(first, next)).toMatchObject({ observedGeneration: 2 });
+    expect(next.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(
+      first.conditions?.map(({ lastTransitionTime }) => lastTransitionTime),
+    );
+  });
+
   it('gives a pod on the host network the address of the host', () => {
     expect(status(web.spec({ hostNetwork: true }).build(), [one('POD', { ip: undefined })]).podIP).toBe('10.0.0.1');
   });

@@ -26,7 +26,12 @@ export interface StatusInput {
 export function computeStatus(input: StatusInput): PodStatus {
   const { pod, previous, nowMs, refused } = input;
   const now = secondsTimestamp(new Date(nowMs));
-  const base: PodStatus = { ...endReasons(pod), startTime: previous?.startTime ?? now, ...hostAddresses(input.hostIP) };
+  const base: PodStatus = {
+    ...endReasons(pod),
+    ...observed(pod),
+    startTime: previous?.startTime ?? now,
+    ...hostAddresses(input.hostIP),
+  };
   if (refused !== undefined) return { ...base, phase: 'Failed', ...refused };
   const containerStatuses = (pod.spec?.containers ?? []).map((container) => statusOf(input, container.name ?? ''));
   const phase = isFinished(pod) ? (pod.status?.phase ?? 'Failed') : computePhase(pod, containerStatuses, input.killing);
@@ -38,6 +43,11 @@ export function computeStatus(input: StatusInput): PodStatus {
     containerStatuses,
     conditions: conditionsOf(input, phase, containerStatuses, now),
   };
+}
+
+/** Of which generation of the spec this speaks; the agent acts on what the informer has. */
+function observed({ metadata }: Pod): { observedGeneration?: number } {
+  return metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation };
 }
 
 /** What somebody said about the end of the pod stays. */
@@ -108,7 +118,7 @@ function conditionsOf(input: StatusInput, phase: string, statuses: readonly Cont
   const own = new Set(next.map((condition) => condition.type));
   return setConditions(
     (input.previous?.conditions ?? []).filter((condition) => own.has(condition.type)),
-    next,
+    next.map((condition) => ({ ...condition, ...observed(input.pod) })),
     now,
   );
 }

@@ -109,6 +109,7 @@ function newer(answer: Pod | undefined, known: Pod | undefined): Pod | undefined
 
 /** The fields of a pod's status that the agent answers for. */
 const ownFields = [
+  'observedGeneration',
   'phase',
   'reason',
   'message',

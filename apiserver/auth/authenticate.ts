@@ -5,6 +5,8 @@ import type { TokenTable } from './tokens.ts';
 /** What a call brings with it. The certificate was verified against our CA by TLS; an unverified one is absent. */
 export interface Credentials {
   readonly certificate: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
+  /** Why the certificate that was presented does not count, if one was. */
+  readonly refusedCertificate?: string | undefined;
   /** The value of the metadata `authorization`. */
   readonly authorization: string | undefined;
 }
@@ -22,5 +24,6 @@ export function authenticate(credentials: Credentials, tokens: TokenTable): Iden
     return identity;
   }
   if (certificate?.commonName) return { user: certificate.commonName, groups: certificate.organizations };
+  if (credentials.refusedCertificate) throw unauthenticated(credentials.refusedCertificate);
   throw unauthenticated('no credentials: present a client certificate of this cluster, or send "authorization: Bearer TOKEN"');
 }

@@ -86,6 +86,8 @@ function checkRoom({ pods, sums }: BindDeps, at: ObjectName, node: Node, pod: Po
 
 function bound(previous: Pod, nodeName: string, now: Date): Pod {
   const time = secondsTimestamp(now);
-  const conditions = setCondition(previous.status?.conditions, { type: 'PodScheduled', status: 'True' }, time);
+  const { generation: observedGeneration } = previous.metadata ?? {};
+  const scheduled = { type: 'PodScheduled', status: 'True', ...(observedGeneration && { observedGeneration }) };
+  const conditions = setCondition(previous.status?.conditions, scheduled, time);
   return { ...previous, spec: { ...previous.spec, nodeName }, status: { ...previous.status, conditions } };
 }

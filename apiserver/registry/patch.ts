@@ -64,6 +64,7 @@ function readPatch({ kind }: KindStore, { type, patch: bytes, subresource }: Pat
   if (type === TYPES.json) return readJsonPatch(door, patch);
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');
   const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
+  if (door === 'status') keepConditions(patch);
   if (type === TYPES.merge) return { door, metadata, apply: (before) => applyMerge(door, patch, before) };
   const apply = (before: JsonObject): JsonObject =>
     door === 'object'
@@ -100,6 +101,13 @@ function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonObject): 
     store.subject(at),
     found.map((field) => forbidden(`metadata.${field}`, 'cannot be changed')),
   );
+}
+
+/** Several components write conditions, each its own: nobody takes those of all away at once. */
+function keepConditions({ status }: JsonObject): void {
+  if (!isJsonObject(status) || status.conditions !== null) return;
+  const why = 'cannot be removed as a whole, as several components write them: name the types, or use a JSON patch';
+  throw badRequest(`cannot patch: status.conditions ${why}`, [forbidden('status.conditions', why)]);
 }
 
 /** A status patch touches nothing but the status, and of its conditions only the types that it names. */

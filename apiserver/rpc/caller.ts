@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { authenticate, type Credentials } from '../auth/authenticate.ts';
 import type { Identity } from '../auth/identity.ts';
@@ -46,13 +47,28 @@ function certificateOf(call: AnyCall, session: ServerHttp2Session | undefined): 
   return certificate;
 }
 
+/** What is wrong with the certificate that the peer presented; undefined when it presented none. */
+function refusalOf(session: ServerHttp2Session | undefined): string | undefined {
+  const socket = session?.socket as Partial<TLSSocket> | undefined;
+  const presented = socket?.getPeerCertificate?.();
+  if (!socket?.authorizationError || !presented?.subject) return undefined;
+  const named = `the client certificate of "${[presented.subject.CN].flat().join()}"`;
+  // Node gives the code of OpenSSL, whatever its types say.
+  const code = String(socket.authorizationError);
+  if (code === 'CERT_HAS_EXPIRED') return `${named} expired on ${presented.valid_to}: get a new one`;
+  if (code === 'CERT_NOT_YET_VALID') return `${named} is not valid before ${presented.valid_from}: look at the clocks`;
+  return `${named} does not count here (${code}): present one that this cluster's authority signed`;
+}
+
 /** Who makes this call. Throws UNAUTHENTICATED. */
 export function identify(call: AnyCall, tokens: TokenTable): Identity {
   const authorization = call.metadata.get('authorization')[0]?.toString();
   const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
   const known = session && shown.get(session);
   if (known && known.authorization === authorization && known.tokens === tokens) return known.identity;
-  const identity = authenticate({ certificate: certificateOf(call, session), authorization }, tokens);
+  const certificate = certificateOf(call, session);
+  const refusedCertificate = certificate || authorization !== undefined ? undefined : refusalOf(session);
+  const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
   if (session && authorization !== undefined) shown.set(session, { authorization, tokens, identity });
   return identity;
 }

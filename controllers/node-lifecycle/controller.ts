@@ -127,8 +127,8 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
   async function unready(pod: Pod, node: Node, signal: AbortSignal): Promise<void> {
     const condition = decidePod(pod, node, clock.now());
     if (condition === undefined) return;
-    const { namespace, name = '', uid, resourceVersion } = pod.metadata ?? {};
-    const conditions = [messageToJson('berth.core.v1.PodCondition', condition)];
+    const { namespace, name = '', uid, resourceVersion, generation: observedGeneration } = pod.metadata ?? {};
+    const conditions = [messageToJson('berth.core.v1.PodCondition', { ...condition, observedGeneration })];
     try {
       const patch = { metadata: { uid, resourceVersion }, status: { conditions } };
       await client.pods.patch({ namespace, name, subresource: 'status' }, patch, {}, { signal });

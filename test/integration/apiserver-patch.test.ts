@@ -104,3 +104,18 @@ test('no patch gives an object another name or kind', async () => {
   expect((await server.client.pods.get(at('renamed'))).metadata?.name).toBe('renamed');
   await expect(server.client.pods.get(at('other'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
+
+test.each(['merge', 'strategic'] as const)(
+  'a %s patch of the status cannot take everybody`s conditions away at once',
+  async (type) => {
+    const name = `keeps-${type}`;
+    await server.client.nodes.create({ metadata: { name } });
+    const target = { name, subresource: 'status' } as const;
+    const made = await server.client.nodes.patch(target, { status: { conditions: [{ type: 'A', status: 'True' }] } });
+    const refused = server.client.nodes.patch({ ...target, type }, { status: { conditions: null } });
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', violations: [{ field: 'status.conditions' }] });
+    expect(await server.client.nodes.patch({ ...target, type }, { status: { conditions: [] } })).toEqual(made);
+    const removed = await server.client.nodes.patch({ ...target, type: 'json' }, [{ op: 'remove', path: '/status/conditions' }]);
+    expect(removed.status?.conditions ?? []).toEqual([]);
+  },
+);

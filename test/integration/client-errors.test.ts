@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiError, type Client, type ConnectOptions, connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -55,6 +57,30 @@ describe('who calls', () => {
     const exec = nobody.pods.exec({ namespace: 'default', name: 'web' }, { command: ['true'] });
     expect(await failure(read(exec.output()))).toMatchObject(expected);
     expect(await failure(exec.exitCode())).toMatchObject(expected);
+  });
+
+  it('is told what is wrong with the certificate that it presented', async () => {
+    const { issueCertificate } = await import('../../apiserver/auth/certificates.ts');
+    const file = (name: string): Promise<string> => readFile(join(server.dataDir, 'pki', name), 'utf8');
+    const authority = { certificate: await file('ca.crt'), key: await file('ca.key') };
+    const subject = { commonName: 'ada', organizations: [] };
+    const asAda = async (from: typeof authority, now: Date) => {
+      const { certificate: cert, key } = await issueCertificate(from, subject, undefined, now);
+      return failure(connectAs({ cert, key }).pods.list());
+    };
+    expect(await asAda(authority, new Date('2001-01-01'))).toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringMatching(/^the client certificate of "ada" expired on .*20\d\d.*: get a new one$/),
+    });
+    expect(await asAda(authority, new Date('2900-01-01'))).toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringContaining('is not valid before'),
+    });
+    const { createAuthority } = await import('../../apiserver/auth/certificates.ts');
+    expect(await asAda(await createAuthority('another', new Date()), new Date())).toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringContaining("present one that this cluster's authority signed"),
+    });
   });
 
   it('is told that the token is not known', async () => {
