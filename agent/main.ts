@@ -2,10 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../api/generated/types.ts';
+import { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import { systemClock } from '../client/clock.ts';
 import { createInformer } from '../client/informer.ts';
 import { createObjectSource } from './config/objects.ts';
+import { measurePorts, measureWorkers, relistMeter } from './metrics.ts';
 import { createNodeLease, holderFacts, holderIdentity } from './node/node-lease.ts';
 import { withNodeLock } from './node/node-lock.ts';
 import { createNodeReporter } from './node/node-reporter.ts';
@@ -34,12 +36,14 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
 async function runLocked(options: AgentOptions & { readonly nodeDir: string }, signal: AbortSignal): Promise<void> {
   const { nodeName, nodeDir, logger } = options;
   const warn = (message: string) => logger.warn({ node: nodeName }, message);
+  const metrics = options.metrics ?? new MetricsRegistry();
   const ports = options.ports ?? (await openPorts({ nodeName, nodeDir, dockerSocket: options.dockerSocket, warn }));
   const abort = linkAbort(signal);
   // Every loop and stream listens to it; the default of 10 would be called a leak.
   setMaxListeners(mostListeners, abort.signal);
   try {
-    await serve({ ...options, ports, clock: options.clock ?? systemClock }, abort.signal, abort.abort);
+    const measured = measurePorts(ports, metrics);
+    await serve({ ...options, metrics, ports: measured, clock: options.clock ?? systemClock }, abort.signal, abort.abort);
   } finally {
     abort.abort();
     abort.unlink();
@@ -48,7 +52,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
 }
 
 async function serve(wiring: Wiring & { readonly dataDir: string }, signal: AbortSignal, stop: () => void): Promise<void> {
-  const { client, nodeName, logger, clock, ports, nodeDir } = wiring;
+  const { client, nodeName, logger, clock, metrics, ports, nodeDir } = wiring;
   const { runtime, images, usage, inventory, access, dialer, volumes } = ports;
   const holder = holderIdentity(inventory.nodeInfo.machineID ?? '', nodeDir);
   const lease = createNodeLease({
@@ -68,8 +72,9 @@ async function serve(wiring: Wiring & { readonly dataDir: string }, signal: Abor
     logger,
   });
   const objects = createObjectSource({ configMaps: client.configMaps, secrets: client.secrets, clock });
-  const status = createStatusWriter({ client: client.pods, current: (key) => pods.lister.get(key), clock, logger });
+  const status = createStatusWriter({ client: client.pods, current: (key) => pods.lister.get(key), clock, logger, metrics });
   const workers = wireWorkers(wiring, { status, objects }, signal);
+  measureWorkers(metrics, workers.records);
   const containers = () => [...workers.records()].flatMap((record) => [...record.containers.values()]);
   const reporter = createNodeReporter({
     nodes: client.nodes,
@@ -92,7 +97,7 @@ async function serve(wiring: Wiring & { readonly dataDir: string }, signal: Abor
     pods.run(signal),
     status.run(signal),
     untilSandboxImage(wiring, signal).then(() =>
-      runSyncLoop({ runtime, workers, pods, volumes, objects, tunnel, clock, logger }, signal),
+      runSyncLoop({ runtime, workers, pods, volumes, objects, tunnel, meter: relistMeter(metrics), clock, logger }, signal),
     ),
   ];
   // One that fails for good ends them all, in order.

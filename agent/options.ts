@@ -1,4 +1,5 @@
 import type { LogLevelControl } from '../api/meta/log-level.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import type { Logger } from '../client/logger.ts';
@@ -14,6 +15,7 @@ export interface AgentOptions {
   readonly logger: Logger;
   /** Changes how much `logger` writes. */
   readonly logLevel?: LogLevelControl | undefined;
+  readonly metrics?: MetricsRegistry;
   /** Instead of this machine. */
   readonly ports?: AgentPorts;
   readonly clock?: Clock;

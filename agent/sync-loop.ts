@@ -5,6 +5,7 @@ import type { Informer } from '../client/informer.ts';
 import type { Logger } from '../client/logger.ts';
 import type { ObjectSource } from './config/objects.ts';
 import { mountsObjects } from './config/objects.ts';
+import type { RelistMeter } from './metrics.ts';
 import { isAlive } from './pod/observation.ts';
 import type { PodWorkers } from './pod/pod-workers.ts';
 import type { ContainerRuntime } from './runtime/runtime.ts';
@@ -18,6 +19,7 @@ export interface SyncLoopOptions {
   readonly volumes: Pick<Volumes, 'listPods' | 'removePodVolumes' | 'ensureVolumes' | 'podDir'>;
   readonly objects: ObjectSource;
   readonly tunnel: TunnelOptions;
+  readonly meter: RelistMeter;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -32,7 +34,7 @@ const refreshMs = 30_000;
  * API's pods and the engine's containers are known; afterwards an API that is away changes nothing, since what it said last stands.
  */
 export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal): Promise<void> {
-  const { runtime, workers, pods, clock, logger } = options;
+  const { runtime, workers, pods, meter, clock, logger } = options;
   // Hints before the first list, so that nothing falls between the two.
   const events = followEvents(options, signal);
   const removeHandler = pods.addHandler({
@@ -68,18 +70,23 @@ export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal)
     try {
       const sinceMs = clock.now();
       to.relist(await runtime.list(), sinceMs);
+      meter.done(sinceMs, clock.now());
       return true;
     } catch (err) {
+      meter.failed.inc();
       logger.warn({ err }, 'cannot list containers, will retry');
       return false;
     }
   }
 }
 
-async function followEvents({ runtime, workers, clock, logger }: SyncLoopOptions, signal: AbortSignal): Promise<void> {
+async function followEvents({ runtime, workers, meter, clock, logger }: SyncLoopOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const { podUid } of runtime.events(signal)) workers.wake(podUid);
+      for await (const { podUid } of runtime.events(signal)) {
+        meter.events.inc();
+        workers.wake(podUid);
+      }
     } catch (err) {
       logger.warn({ err }, "the engine's events ended, will follow them again");
     }

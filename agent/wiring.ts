@@ -1,5 +1,6 @@
 import { resourceAmounts } from '../api/kinds/pod/resources.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { createBackoff } from '../client/backoff.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, pause } from '../client/clock.ts';
@@ -25,6 +26,7 @@ export interface Wiring {
   readonly sandboxImage?: string | undefined;
   readonly logger: Logger;
   readonly logLevel?: LogLevelControl | undefined;
+  readonly metrics: MetricsRegistry;
   readonly ports: AgentPorts;
   readonly nodeDir: string;
   readonly clock: Clock;
@@ -40,7 +42,7 @@ interface Parts {
 
 /** The pod workers with everything they act through. Starts nothing. */
 export function wireWorkers(wiring: Wiring, { status, objects }: Parts, signal: AbortSignal): PodWorkers {
-  const { client, nodeName, logger, clock, ports, sandboxImage = ownSandboxImage } = wiring;
+  const { client, nodeName, logger, clock, ports, metrics, sandboxImage = ownSandboxImage } = wiring;
   const { volumes, inventory } = ports;
   const runtime = withSandboxImage(ports, sandboxImage);
   const events = createPodEvents(
@@ -53,7 +55,7 @@ export function wireWorkers(wiring: Wiring, { status, objects }: Parts, signal: 
   const images = createImageSource(ports.images, clock, signal);
   const starter = createStarter({ runtime, images, objects, volumes, events, clock, limit, sandboxImage, hostIP, allocatable });
   const stopper = createStopper({ runtime, pods: client.pods, volumes, status, events, clock, limit });
-  return createPodWorkers({ runtime, starter, stopper, status, events, clock, logger, hostIP, allocatable: amounts });
+  return createPodWorkers({ runtime, starter, stopper, status, events, clock, logger, metrics, hostIP, allocatable: amounts });
 }
 
 /** The sandbox image may go while the agent runs: somebody cleans up, or purges another Berth on this machine. Then it is made again. */

@@ -13,6 +13,7 @@ import { createApiServer } from './rpc/api-server.ts';
 import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
 import { runCompaction } from './storage/run-compaction.ts';
 import type { Storage } from './storage/storage.ts';
+import { compactionFailed, measureStorage } from './storage-metrics.ts';
 import { openStore } from './store-files.ts';
 import { runFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
@@ -48,6 +49,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
   const registry = createRegistry(caches.values(), { storage, now: () => new Date(), random: Math.random, uid: randomUUID });
   const sums = new NodeSums(registry.store('Pod').cache);
   measureCaches(metrics, [...caches.values()]);
+  const endStorage = measureStorage(metrics, storage);
   // The loops below the API outlive the signal, so that calls that are still running find them.
   const inner = new AbortController();
   const loops: Promise<void>[] = [];
@@ -58,12 +60,12 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
       feed.then(() => reject(new Error('the store ended while the server started')), reject);
     });
     sums.observe();
-    const onError = (err: Error): void => log.warn({ err }, 'cannot compact the store');
-    loops.push(runCompaction(storage, { keepMs: options.historyMs, onError }, inner.signal));
+    loops.push(runCompaction(storage, { keepMs: options.historyMs, onError: compactionFailed(log, metrics) }, inner.signal));
     loops.push(...runExpiries(registry.stores.values(), { ttlMs: options.eventTtlMs, log }, inner.signal));
     await ensureNamespaces(registry);
     await listenUntil({ options: { ...options, metrics }, backup: storage.backup, registry, sums, pki, signal });
   } finally {
+    endStorage();
     inner.abort();
     await Promise.allSettled(loops);
   }

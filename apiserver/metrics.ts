@@ -51,6 +51,76 @@ export const apiserverMetrics = {
     help: 'Watches that are open, by resource.',
     labels: ['resource'],
   },
+  watchersEnded: {
+    name: 'apiserver_terminated_watchers_total',
+    type: 'counter',
+    help: 'Watches that were cut off because their clients did not read, by resource.',
+    labels: ['resource'],
+  },
+  watchMessages: {
+    name: 'berth_apiserver_watch_messages_total',
+    type: 'counter',
+    help: 'Messages sent to watchers, bookmarks included, by resource. One message holds one event or many.',
+    labels: ['resource'],
+  },
+  watchBytes: {
+    name: 'berth_apiserver_watch_sent_bytes_total',
+    type: 'counter',
+    help: 'Bytes sent to watchers, before TLS, by resource.',
+    labels: ['resource'],
+  },
+  listBytes: {
+    name: 'berth_apiserver_list_bytes',
+    type: 'gauge',
+    help: 'What the answers of lists hold in memory that are being made or on their way.',
+  },
+  listsWaiting: {
+    name: 'berth_apiserver_lists_waiting',
+    type: 'gauge',
+    help: 'Lists that wait until there is room for their answers.',
+  },
+  listsRefused: {
+    name: 'berth_apiserver_lists_refused_total',
+    type: 'counter',
+    help: 'Lists that were refused because too many waited, or for too long.',
+  },
+  commits: {
+    name: 'berth_storage_commit_duration_seconds',
+    type: 'histogram',
+    help: 'How long one commit took until it was on the disk: the sync of the data and of the page that makes it count. All writes that wait share one.',
+    buckets: fastSeconds,
+  },
+  commitsFailed: {
+    name: 'berth_storage_commit_failures_total',
+    type: 'counter',
+    help: 'Commits that the disk or the system refused.',
+  },
+  storedBytes: {
+    name: 'apiserver_storage_size_bytes',
+    type: 'gauge',
+    help: 'Size of the file of the store; what was freed in it is used again.',
+  },
+  usedBytes: {
+    name: 'berth_storage_used_bytes',
+    type: 'gauge',
+    help: 'Bytes in the store, by what they are: live (the newest state of each object), history, relaxed (heartbeats, events, figures).',
+    labels: ['part'],
+  },
+  freeBytes: {
+    name: 'berth_storage_disk_free_bytes',
+    type: 'gauge',
+    help: 'Free space of the disk that the store is on.',
+  },
+  compacted: {
+    name: 'berth_storage_compacted_revision',
+    type: 'gauge',
+    help: 'History before this revision has been forgotten.',
+  },
+  compactionsFailed: {
+    name: 'berth_storage_compaction_failures_total',
+    type: 'counter',
+    help: 'Compactions that failed; they are tried again every minute.',
+  },
   events: {
     name: 'apiserver_watch_cache_events_received_total',
     type: 'counter',

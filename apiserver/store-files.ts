@@ -4,12 +4,14 @@ import { type Restored, restoreStore } from './storage/lmdb/restore.ts';
 import { type Shrunk, shrinkStore } from './storage/lmdb/shrink.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
+import { commitMeter } from './storage-metrics.ts';
 
 /** Opens what the server's configuration names. */
-export function openStore({ backend, dataDir, log, historyBytes }: ServerOptions): Promise<Storage> {
+export function openStore({ backend, dataDir, log, historyBytes, metrics }: ServerOptions): Promise<Storage> {
   const bound = historyBytes === undefined ? {} : { maxHistoryBytes: historyBytes };
   if (backend === 'memory') return openStorage({ backend, ...bound });
-  return openStorage({ backend, directory: storeDir(dataDir), limits: bound, notice: (text) => log.info(text) });
+  const onCommit = metrics && { onCommit: commitMeter(metrics) };
+  return openStorage({ backend, directory: storeDir(dataDir), limits: bound, notice: (text) => log.info(text), ...onCommit });
 }
 
 function storeDir(dataDir: string): string {

@@ -1,8 +1,10 @@
 import { exhausted } from '../api/errors/index.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { onAbort } from './abort.ts';
 import { type BackoffOptions, backoffDelayMs } from './backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Logger, stderrLogger } from './logger.ts';
+import { WorkQueueMeter } from './work-queue-meter.ts';
 
 /** Does what a key needs. `signal` aborts when the queue's run ends. */
 export type Handle = (key: string, signal: AbortSignal) => Promise<void>;
@@ -52,6 +54,8 @@ export interface WorkQueueOptions {
   readonly maxKeys?: number;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  /** Where it puts what it measures of itself, under its name. */
+  readonly metrics?: MetricsRegistry | undefined;
 }
 
 /** A cluster of 5,000 nodes at 110 pods has 550,000 keys; twice that is a mistake in the caller. */
@@ -105,6 +109,7 @@ class KeyedQueue implements WorkQueue {
   readonly #failures = new Map<string, number>();
   /** Those waiting in `get`. Invariant: empty unless the queue is. */
   readonly #getters: ((key: string | undefined) => void)[] = [];
+  readonly #meter: WorkQueueMeter | undefined;
   #down = false;
 
   constructor(options: WorkQueueOptions) {
@@ -113,6 +118,8 @@ class KeyedQueue implements WorkQueue {
     this.#maxKeys = options.maxKeys ?? defaultMaxKeys;
     this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger ?? stderrLogger;
+    const now = () => this.#clock.now();
+    this.#meter = options.metrics && new WorkQueueMeter(options.metrics, { name: options.name, now, length: () => this.length });
   }
 
   get length(): number {
@@ -154,11 +161,14 @@ class KeyedQueue implements WorkQueue {
   }
 
   done(key: string): void {
-    if (this.#processing.delete(key) && this.#dirty.has(key) && !this.#down) this.#enqueue(key);
+    if (!this.#processing.delete(key)) return;
+    this.#meter?.finished(key);
+    if (this.#dirty.has(key) && !this.#down) this.#enqueue(key);
   }
 
   shutDown(): void {
     this.#down = true;
+    this.#meter?.close();
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     for (const getter of this.#getters.splice(0)) getter(undefined);
@@ -191,6 +201,7 @@ class KeyedQueue implements WorkQueue {
 
   #delayFailed(key: string): void {
     const failures = this.failures(key);
+    this.#meter?.retried();
     if (!this.#down) this.#failures.set(key, failures + 1);
     this.#delay(key, backoffDelayMs(this.#backoff, failures));
   }
@@ -211,6 +222,7 @@ class KeyedQueue implements WorkQueue {
   #insert(key: string): void {
     if (this.#dirty.has(key)) return;
     this.#dirty.add(key);
+    this.#meter?.added(key);
     if (!this.#processing.has(key)) this.#enqueue(key);
   }
 
@@ -224,6 +236,7 @@ class KeyedQueue implements WorkQueue {
     if (key === undefined) return undefined;
     this.#dirty.delete(key);
     this.#processing.add(key);
+    this.#meter?.taken(key);
     return key;
   }
 

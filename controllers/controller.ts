@@ -1,5 +1,6 @@
 import { isConflict } from '../api/errors/index.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { type Clock, createWorkQueue, type Informer, type Logger } from '../client/index.ts';
 
 /**
@@ -63,6 +64,7 @@ export function changesOf<T extends ApiObject>(
 export interface ControllerEnvironment {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: MetricsRegistry | undefined;
 }
 
 const defaultWorkers = 4;
@@ -72,11 +74,11 @@ const conflictRetryMs = 200;
 /** Runs a controller until `signal` aborts and the keys in work are done. Its informers are run by whoever made them. */
 export async function runController(
   controller: Controller,
-  { clock, logger }: ControllerEnvironment,
+  { clock, logger, metrics }: ControllerEnvironment,
   signal: AbortSignal,
 ): Promise<void> {
   const { name, sources, workers = defaultWorkers } = controller;
-  const queue = createWorkQueue({ name, clock, logger });
+  const queue = createWorkQueue({ name, clock, logger, metrics });
   const disconnects = sources.map((source) => source.connect((key) => queue.add(key)));
   try {
     await Promise.all(sources.map((source) => source.waitForSync(signal)));

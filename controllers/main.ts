@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import {
   type Client,
@@ -28,6 +29,7 @@ export interface RunControllersOptions {
   readonly maxFinishedPods?: number;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  readonly metrics?: MetricsRegistry;
 }
 
 /** Informers, queues and calls under way: some dozens; more would be a leak. */
@@ -60,7 +62,7 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
   ];
   await Promise.all([
     ...informers.all.map((informer) => informer.run(signal)),
-    ...controllers.map((controller) => runController(controller, base, signal)),
+    ...controllers.map((controller) => runController(controller, { ...base, metrics: options.metrics }, signal)),
   ]);
   await Promise.all([nodeEvents.flush(), podEvents.flush()]);
 }

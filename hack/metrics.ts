@@ -1,6 +1,9 @@
+import { agentMetrics } from '../agent/metrics.ts';
 import type { MetricDefinition, MetricTable } from '../api/metrics/index.ts';
 import { apiserverMetrics } from '../apiserver/metrics.ts';
 import { processMetrics } from '../cli/metrics/process.ts';
+import { workQueueMetrics } from '../client/metrics.ts';
+import { schedulerMetrics } from '../scheduler/metrics.ts';
 
 const head = `# Metrics
 
@@ -17,6 +20,9 @@ program measures has the usual one (\`process_\`, \`nodejs_\`), and everything e
 /** Every metric there is, by who measures it. */
 export const metricTables: readonly { readonly title: string; readonly table: MetricTable }[] = [
   { title: 'API server', table: apiserverMetrics },
+  { title: 'Scheduler', table: schedulerMetrics },
+  { title: 'Controllers, and wherever keys are worked on', table: workQueueMetrics },
+  { title: 'Agent', table: agentMetrics },
   { title: 'Every process', table: processMetrics },
 ];
 

@@ -1,11 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { defaultSchedulerName } from '../api/meta/well-known.ts';
+import { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import { type Client, type Clock, createInformer, type Logger, pause, stderrLogger, systemClock } from '../client/index.ts';
 import { type Cache, createCache } from './cache/cache.ts';
 import type { ClusterEvent, QueueOrdering } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
+import { createMeter, measureQueue } from './metrics.ts';
 import { createObserver } from './observer.ts';
 import { defaultBinder } from './plugins/default-binder.ts';
 import { defaultProfile, type Profile } from './profile.ts';
@@ -21,6 +23,7 @@ export interface RunSchedulerOptions {
   readonly random?: () => number;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  readonly metrics?: MetricsRegistry;
 }
 
 /** Informers, queues, timers: about a dozen; more would be a leak. */
@@ -45,18 +48,35 @@ export async function runScheduler(options: RunSchedulerOptions, signal: AbortSi
 }
 
 async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
-  const { client, schedulerName = defaultSchedulerName, clock = systemClock, logger = stderrLogger } = options;
+  const {
+    client,
+    schedulerName = defaultSchedulerName,
+    clock = systemClock,
+    logger = stderrLogger,
+    metrics = new MetricsRegistry(),
+  } = options;
   const random = options.random ?? (() => randomInt(2 ** 32) / 2 ** 32);
   const profile = defaultProfile(defaultBinder(client.pods), schedulerName);
   const cache = createCache({ now: clock.now });
   const queue = createSchedulingQueue({ order: queueOrderOf(profile), helps: helpsBy(profile), clock });
-  const reporter = createReporter({ pods: client.pods, events: client.events, clock, logger });
+  const reporter = createReporter({ pods: client.pods, events: client.events, clock, logger, metrics });
   const observer = createObserver({ schedulerName, cache, queue });
   const nodes = createInformer({ client: client.nodes, name: 'scheduler nodes', clock, logger });
   const pods = createInformer({ client: client.pods, name: 'scheduler pods', clock, logger });
   nodes.addHandler(observer.nodes);
   pods.addHandler(observer.pods);
-  const scheduler = createScheduler({ profile, cache, queue, reporter, pods: client.pods, random, clock, logger });
+  const scheduler = createScheduler({
+    profile,
+    cache,
+    queue,
+    reporter,
+    pods: client.pods,
+    random,
+    clock,
+    logger,
+    meter: createMeter(metrics),
+  });
+  measureQueue(metrics, queue.sizes);
 
   const schedule = async () => {
     await nodes.waitForSync(signal);

@@ -2,6 +2,7 @@ import { isNotFound } from '../api/errors/index.ts';
 import type { PodCondition } from '../api/generated/types.ts';
 import { findCondition, setCondition } from '../api/meta/conditions.ts';
 import { timestamp, toRfc3339 } from '../api/meta/time.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
 import {
   type Clock,
   createEventRecorder,
@@ -40,6 +41,7 @@ export interface ReporterOptions {
   readonly events: EventRecorderOptions['client'];
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: MetricsRegistry;
 }
 
 /** Enough to keep up with a burst of unschedulable pods without starving the bindings. */
@@ -52,9 +54,9 @@ interface Wanted {
 }
 
 /** Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already says is not written. */
-export function createReporter({ pods, events, clock, logger }: ReporterOptions): Reporter {
+export function createReporter({ pods, events, clock, logger, metrics }: ReporterOptions): Reporter {
   const recorder = createEventRecorder({ client: events, component: 'scheduler', clock, logger });
-  const queue = createWorkQueue({ name: 'scheduler conditions', clock, logger });
+  const queue = createWorkQueue({ name: 'scheduler conditions', clock, logger, metrics });
   const wanted = new Map<string, Wanted>();
   const writing = new Map<string, Promise<unknown>>();
 

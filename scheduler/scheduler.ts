@@ -8,6 +8,7 @@ import { bindPlacement, type Reservation, reserveAll } from './framework/placeme
 import type { Attempt, MakeRoom, Placement, Undo } from './framework/plugin.ts';
 import { PluginFault } from './framework/plugin-fault.ts';
 import { createRunner, type Decision } from './framework/runner.ts';
+import type { SchedulerMeter } from './metrics.ts';
 import type { Profile } from './profile.ts';
 import type { QueuedPod, QueueOutput, SchedulingQueue } from './queue/scheduling-queue.ts';
 import type { Reporter } from './reporter.ts';
@@ -23,6 +24,7 @@ export interface SchedulerOptions {
   readonly random: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly meter: SchedulerMeter;
 }
 
 /** So many bindings at once keep the API server's group commit full; more only wait there. */
@@ -41,16 +43,18 @@ export interface Scheduler {
 }
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { profile, cache, queue, reporter, pods, random, clock, logger } = options;
+  const { profile, cache, queue, reporter, pods, random, clock, logger, meter } = options;
   const table = createNodeTable();
   const runner = createRunner({ profile, random });
   const slots = createSlots(maximumBindings);
 
   function attempt(item: QueuedPod, signal: AbortSignal): void {
     try {
+      const beganAt = performance.now();
       cache.sync(table);
       const attempt: Attempt = { pod: item.pod, nodes: table, now: clock.now() };
       const decision = runner.decide(attempt);
+      meter.decisions.observe((performance.now() - beganAt) / 1000);
       if (decision.kind === 'placed') reserve(item, attempt, decision, signal);
       else park(item, decision.diagnosis, decision.room, signal);
     } catch (error) {
@@ -74,7 +78,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     try {
       await reporter.hush(placement.pod);
       const askedAt = clock.now();
+      const beganAt = performance.now();
       const outcome = await bindPlacement(placement, { profile, timeoutMs: bindTimeoutMs, signal });
+      meter.bindings.observe((performance.now() - beganAt) / 1000);
       if (outcome.kind === 'refused') {
         takeBack(placement, undo);
         refuse(item, placement.nodeName, outcome);
@@ -82,6 +88,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
       cache.acknowledge(placement.pod.uid);
       queue.done(item);
+      meter.scheduled.inc();
       reporter.bound(placement.pod, placement.nodeName, askedAt);
     } catch (error) {
       takeBack(placement, undo);
@@ -113,12 +120,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function refuse(item: QueuedPod, nodeName: string, { plugin, rejection }: Verdict): void {
+    meter.unschedulable.inc();
     reporter.notBound(item.pod, { reason: 'Unschedulable', message: `node "${nodeName}" was refused: ${rejection.reason}` });
     queue.park(item, [{ plugin, rejection }]);
   }
 
   function park(item: QueuedPod, diagnosis: Diagnosis, room: MakeRoom | undefined, signal: AbortSignal): void {
     const nominatedNodeName = room?.nominatedNodeName;
+    meter.unschedulable.inc();
     reporter.notBound(item.pod, { reason: 'Unschedulable', message: diagnosis.message, nominatedNodeName });
     queue.park(item, diagnosis.verdicts);
     if (room) slots.run(() => evict(room, signal));
@@ -129,6 +138,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const { namespace, name = '' } = pod.metadata ?? {};
       try {
         await pods.delete({ namespace, name }, { preconditions: { uid } }, { signal });
+        meter.victims.inc();
       } catch (error) {
         if (!isNotFound(error) && !isConflict(error))
           logger.warn({ pod: key, err: error }, 'evicting failed, the preemptor will try again');
@@ -137,6 +147,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function failed(item: QueuedPod, error: unknown): void {
+    meter.error.inc();
     const fault = error instanceof PluginFault;
     if (!fault) logger.error({ pod: item.pod.key, err: error }, 'attempt failed');
     if (!isNotFound(error))

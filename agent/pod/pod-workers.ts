@@ -1,9 +1,11 @@
 import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { Amounts } from '../../api/kinds/pod/resources.ts';
+import { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import { createWorkQueue } from '../../client/work-queue.ts';
+import { agentMetrics } from '../metrics.ts';
 import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
 import { computeStatus } from '../status/compute-status.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
@@ -24,6 +26,7 @@ export interface PodWorkersOptions {
   readonly events: PodEvents;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: MetricsRegistry;
   readonly hostIP: string;
   readonly allocatable: Readonly<Amounts>;
 }
@@ -63,9 +66,10 @@ const forcedGraceSeconds = 2;
 const roomCheckMs = 500;
 
 export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
-  const { runtime, starter, stopper, clock, logger } = options;
+  const { runtime, starter, stopper, clock, logger, metrics = new MetricsRegistry() } = options;
+  const syncs = metrics.histogram(agentMetrics.syncs).with();
   const records = new Map<string, PodRecord>();
-  const queue = createWorkQueue({ name: 'pods', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger });
+  const queue = createWorkQueue({ name: 'pods', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger, metrics });
   /** Pods that are gone for good, and since when: a list that was on its way meanwhile may still show them. */
   const left = new Map<string, number>();
   let listed = false;
@@ -122,6 +126,15 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       'sweeping a pod that the API does not have',
     );
     queue.add(uid);
+  }
+
+  async function measuredStep(uid: string): Promise<void> {
+    const beganAt = clock.now();
+    try {
+      await step(uid);
+    } finally {
+      syncs.observe((clock.now() - beganAt) / 1000);
+    }
   }
 
   async function step(uid: string): Promise<void> {
@@ -280,7 +293,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     },
     records: () => records.values(),
     get: (podUid) => records.get(podUid),
-    run: (signal) => queue.run(workers, step, signal),
+    run: (signal) => queue.run(workers, measuredStep, signal),
   };
 }
 

@@ -3,6 +3,7 @@ import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ResourceClient } from '../../client/resource-client.ts';
@@ -29,6 +30,7 @@ export interface StatusWriterOptions {
   current(key: string): Pod | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics?: MetricsRegistry;
 }
 
 interface Wanted {
@@ -41,13 +43,13 @@ interface Wanted {
 const writers = 16;
 
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
-  const { client, current, clock, logger } = options;
+  const { client, current, clock, logger, metrics } = options;
   const wanted = new Map<string, Wanted>();
   /** What the server answered last: the informer may still be behind it. */
   const written = new Map<string, Pod>();
   /** What was written last, to know its echo. */
   const said = new Map<string, PodStatus>();
-  const queue = createWorkQueue({ name: 'status', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger });
+  const queue = createWorkQueue({ name: 'status', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger, metrics });
   let version = 0;
 
   async function handle(uid: string): Promise<void> {

@@ -65,6 +65,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     random,
     watchLimits: { ...defaultWatchLimits, ...options.watchLimits },
     listLimits: { ...defaultListLimits, ...options.listLimits },
+    metrics,
   });
   const tunnels = new Tunnels(randomUUID);
   const itemLimits = { ...defaultItemStreamLimits, ...options.itemStreamLimits };

@@ -62,6 +62,7 @@ export class ListGate {
   private readonly users = new Map<string, number>();
   private readonly waiting = new Set<Waiting>();
   private used = 0;
+  private refused = 0;
 
   constructor(limits: ListLimits, random: () => number) {
     this.limits = limits;
@@ -70,6 +71,10 @@ export class ListGate {
 
   get usedBytes(): number {
     return this.used;
+  }
+
+  get refusedLists(): number {
+    return this.refused;
   }
 
   get waitingLists(): number {
@@ -152,6 +157,7 @@ export class ListGate {
   }
 
   private refusal(): ApiError {
+    this.refused++;
     const retryMs = Math.round(RETRY_MS + this.random() * RETRY_JITTER_MS);
     return exhausted(`cannot list now: too many lists are waiting (${this.waiting.size}); try again in a moment`, retryMs);
   }

@@ -14,6 +14,7 @@ import type {
   WatchRequest,
   WriteOptions,
 } from '../../api/generated/types.ts';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { type Access, authorize, authorizeChange } from '../auth/authorize.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
@@ -35,6 +36,7 @@ import { Ticker } from '../watch/ticker.ts';
 import { systemWaveClock } from '../watch/wave.ts';
 import type { CallContext } from './door.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
+import { WatchMeters } from './watch-meter.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
 import { writeContext } from './write-request.ts';
 
@@ -61,6 +63,7 @@ export interface VerbsOptions {
   readonly watchLimits: WatchLimits;
   readonly listLimits: ListLimits;
   readonly random: () => number;
+  readonly metrics: MetricsRegistry;
 }
 
 /** The standard verbs between the doors (typed services, Objects) and the registry: decode, authorize, call. */
@@ -68,10 +71,12 @@ export class Verbs {
   private readonly options: VerbsOptions;
   private readonly lists: ListGate;
   private readonly ticker: Ticker;
+  private readonly meters: WatchMeters;
 
   constructor(options: VerbsOptions) {
     this.options = options;
     this.lists = new ListGate(options.listLimits, options.random);
+    this.meters = new WatchMeters(options.metrics, this.lists);
     this.ticker = new Ticker(systemWaveClock, tickMs(options.watchLimits));
   }
 
@@ -209,6 +214,7 @@ export class Verbs {
       signal: context.signal,
       wave: store.cache.wave,
       ticker: this.ticker,
+      meter: this.meters.of(store.kind.plural),
       onStarted: () => pass?.leave(),
     });
   }

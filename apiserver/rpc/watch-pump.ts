@@ -6,6 +6,7 @@ import type { WatchSource } from '../watch/watch-source.ts';
 import type { Wave } from '../watch/wave.ts';
 import { http2StreamOf } from './caller.ts';
 import { frameWriter } from './frame-writer.ts';
+import type { WatchMeter } from './watch-meter.ts';
 
 export interface WatchLimits {
   /** Bookmarks come at least this often to those who want them, the first one as soon as they have what there is. */
@@ -29,6 +30,7 @@ export interface PumpOptions {
   /** Wakes the watchers of the kind. */
   readonly wave: Wave;
   readonly ticker: Ticker;
+  readonly meter: WatchMeter;
   /** Called once, when the client has what there was at the beginning, or is gone. */
   readonly onStarted: () => void;
 }
@@ -129,6 +131,9 @@ class Pump {
 
   private write(frame: Buffer): void {
     if (this.inFlight++ === 0) this.progressAt = this.options.ticker.now();
+    const { meter } = this.options;
+    meter.messages.inc();
+    meter.bytes.inc(frame.length);
     this.send(frame, this.written);
   }
 
@@ -158,6 +163,7 @@ class Pump {
 
   private cutOff(): void {
     const stream = http2StreamOf(this.call);
+    this.options.meter.cutOff.inc();
     this.end(exhausted('the watch was cut off because its events were not read: resume from the last version', 1_000));
     const reset = setTimeout(() => stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), RESET_AFTER_MS);
     reset.unref();

@@ -52,6 +52,17 @@ export interface StorageEvent {
   readonly durability: Durability;
 }
 
+/** What a store takes up, in bytes, as of its last commit. */
+export interface StorageUsage {
+  readonly fileBytes: number;
+  readonly diskFreeBytes: number;
+  /** The newest state of each synced object. */
+  readonly liveBytes: number;
+  readonly historyBytes: number;
+  readonly relaxedBytes: number;
+  readonly compactedRevision: number;
+}
+
 /**
  * Where the API server keeps its objects. Keys are "plural/namespace/name" or "plural/name", printable ASCII; values are bytes of at most
  * 1 MiB (`too-large`). One revision counter for the whole store: every write takes a higher one, and none is ever used twice, not even
@@ -63,6 +74,8 @@ export interface Storage {
   readonly history: StorageHistory;
   /** Absent where nothing is kept that outlives the process. */
   readonly backup?: BackupSource;
+  /** What it takes up; absent where nothing is kept that outlives the process. */
+  readonly usage?: () => StorageUsage;
   /** Stores a new key and returns its revision once the write is durable as asked. Throws `exists`. */
   create(key: string, write: Write): Promise<number>;
   /** Reads one key, as of the last acknowledged write or later. */

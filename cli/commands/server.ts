@@ -128,7 +128,7 @@ async function runComponent(name: keyof typeof components, { flags, address, dae
   const { connect } = await import('../../client/index.ts');
   const client = connect(localConnection(flags.dataDir, localAddress(address), name));
   try {
-    await run({ client, logger: daemon.logger.child({ component: name }) }, daemon.signal);
+    await run({ client, logger: daemon.logger.child({ component: name }), metrics: daemon.metrics }, daemon.signal);
   } finally {
     client.close();
   }

@@ -4,6 +4,7 @@ import type { ClusterEventKind } from '../framework/plugin.ts';
 /** Items that wait for events, found by the kind of event: an event that nobody waits for costs nothing. */
 export interface Parking<T> {
   add(item: T, verdicts: readonly Verdict[], now: number): void;
+  readonly size: number;
   remove(item: T): void;
   verdicts(item: T): readonly Verdict[];
   /** A copy: items may be removed while it is walked. */
@@ -36,6 +37,9 @@ export function createParking<T>(): Parking<T> {
     remove(item) {
       for (const kind of kindsOf(tickets.get(item)?.verdicts ?? [])) byKind.get(kind)?.delete(item);
       tickets.delete(item);
+    },
+    get size() {
+      return tickets.size;
     },
     verdicts: (item) => tickets.get(item)?.verdicts ?? [],
     waitingFor: (kind) => [...(byKind.get(kind) ?? [])],

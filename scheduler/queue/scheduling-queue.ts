@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../client/clock.ts';
 import type { Verdict } from '../framework/diagnosis.ts';
 import type { ClusterEvent, QueueItem, QueueOrdering } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
+import type { QueueSizes } from '../metrics.ts';
 import { createHeap } from './heap.ts';
 import { createParking } from './parking.ts';
 import { createRecentEvents } from './recent-events.ts';
@@ -23,7 +24,10 @@ import { createRecentEvents } from './recent-events.ts';
  * - Bound: one entry per pod that the API holds. Of the events during an attempt the last 1,000 are kept; a pod that may have missed one is
  *   tried again instead of parked.
  */
-export interface SchedulingQueue extends QueueInput, QueueOutput {}
+export interface SchedulingQueue extends QueueInput, QueueOutput {
+  /** How many pods are where. */
+  sizes(): QueueSizes;
+}
 
 /** What handlers of the API's events call. */
 export interface QueueInput {
@@ -171,6 +175,7 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       if (place === 'active') activate(known);
       else if (matters) activateWhenDue(known);
     },
+    sizes: () => ({ active: active.size, backoff: backoff.size, unschedulable: parking.size, inflight: inFlight }),
     remove(uid) {
       const entry = entries.get(uid);
       if (!entry) return;

@@ -12,7 +12,7 @@ import {
 } from '../checks.ts';
 import type { StorageClock } from '../clock.ts';
 import { encodeRecord, type StorageRecord } from '../record.ts';
-import type { ListOptions, Storage, StorageEvent, StoredObject, StoredPage, Write } from '../storage.ts';
+import type { ListOptions, Storage, StorageEvent, StorageUsage, StoredObject, StoredPage, Write } from '../storage.ts';
 import type { StorageHistory } from '../storage-history.ts';
 import { readWatch, type WatcherHub } from '../watchers.ts';
 import type { DecidedHead, Journal } from './journal.ts';
@@ -27,6 +27,7 @@ const historyChunk = 500;
 export class LmdbStorage implements Storage {
   readonly history: StorageHistory;
   readonly backup: BackupSource;
+  readonly usage: () => StorageUsage;
   readonly #tables: Tables;
   readonly #journal: Journal;
   readonly #relaxed: RelaxedKeys;
@@ -40,6 +41,7 @@ export class LmdbStorage implements Storage {
     readonly journal: Journal;
     readonly history: StorageHistory;
     readonly backup: BackupSource;
+    readonly usage: () => StorageUsage;
     readonly relaxed: RelaxedKeys;
     readonly hub: WatcherHub;
     readonly clock: StorageClock;
@@ -50,6 +52,7 @@ export class LmdbStorage implements Storage {
     this.#journal = parts.journal;
     this.history = parts.history;
     this.backup = parts.backup;
+    this.usage = parts.usage;
     this.#relaxed = parts.relaxed;
     this.#hub = parts.hub;
     this.#clock = parts.clock;

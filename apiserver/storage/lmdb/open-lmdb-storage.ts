@@ -9,6 +9,7 @@ import { defaultLimits, type JournalLimits } from './limits.ts';
 import { LmdbBackup } from './lmdb-backup.ts';
 import { LmdbHistory } from './lmdb-history.ts';
 import { LmdbStorage } from './lmdb-storage.ts';
+import { type OnCommit, readUsage, timeCommits } from './lmdb-usage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { LogTimes } from './log-times.ts';
 import { clearClean, ensureFormat, markClean, markMade } from './markers.ts';
@@ -26,6 +27,7 @@ export interface LmdbStorageOptions {
   readonly clock?: StorageClock;
   /** Free bytes of the directory's disk, when not asked of the system. */
   readonly freeBytes?: (directory: string) => number;
+  readonly onCommit?: OnCommit;
   /** Hears what was done to the store while it was opened. */
   readonly notice?: Notice;
 }
@@ -89,7 +91,17 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
   const limits = { ...defaultLimits, ...options.limits };
   const reserve = new Reserve({ tables, directory, clock, freeBytes: options.freeBytes });
   const times = new LogTimes(tables, state.times, clock.now());
-  const journal = new Journal({ tables, directory, limits, clock, relaxed, hub, reserve, times, state });
+  const journal = new Journal({
+    tables: timeCommits(tables, options.onCommit),
+    directory,
+    limits,
+    clock,
+    relaxed,
+    hub,
+    reserve,
+    times,
+    state,
+  });
   const history = new LmdbHistory({ tables, journal, times });
   const release = async (clean: boolean): Promise<void> => {
     try {
@@ -101,7 +113,8 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
     }
   };
   const backup = new LmdbBackup({ tables, journal, relaxed, clock });
-  return new LmdbStorage({ tables, journal, history, backup, relaxed, hub, clock, release });
+  const usage = () => readUsage(tables, directory);
+  return new LmdbStorage({ tables, journal, history, backup, usage, relaxed, hub, clock, release });
 }
 
 function loadRelaxed(tables: Tables): RelaxedKeys {
