@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { kinds as apiKinds } from '../api/kinds/index.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
@@ -107,16 +107,9 @@ async function listenUntil({ options, backup, registry, sums, pki, signal }: Lis
   api.setServing(true);
   log.info({ address }, 'the API server is listening');
   options.ready?.({ address, port, ca: pki.ca });
-  await aborted(signal);
+  if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);
   stopping.abort();
   await drain(api.server, options.drainMs ?? DRAIN_MS);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -5,12 +5,11 @@ import { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import { type Client, type Clock, createInformer, type Logger, pause, stderrLogger, systemClock } from '../client/index.ts';
 import { type Cache, createCache } from './cache/cache.ts';
-import type { ClusterEvent, QueueOrdering } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { createMeter, measureQueue } from './metrics.ts';
 import { createObserver } from './observer.ts';
 import { defaultBinder } from './plugins/default-binder.ts';
-import { defaultProfile, type Profile } from './profile.ts';
+import { defaultProfile, helpsBy, queueOrderOf } from './profile.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { createReporter } from './reporter.ts';
 import { createScheduler, maximumBindings } from './scheduler.ts';
@@ -108,23 +107,4 @@ async function expire({ cache, clock, askAgain }: Expiry, signal: AbortSignal): 
     await pause(expiryCheckMs, signal, clock);
     for (const pod of cache.expire()) askAgain(pod);
   }
-}
-
-function queueOrderOf({ plugins }: Profile): QueueOrdering['queueOrder'] {
-  const ordering = plugins.filter(({ plugin }) => plugin.queueOrder);
-  if (ordering.length !== 1) throw new Error(`profile: ${ordering.length} plugins order the queue; list exactly one`);
-  const { plugin } = ordering[0]!;
-  return (a, b) => plugin.queueOrder!(a, b);
-}
-
-/** A hint that throws counts as yes: the cost is one attempt. */
-function helpsBy({ plugins }: Profile): (plugin: string, pod: PodInfo, event: ClusterEvent) => boolean {
-  const byName = new Map(plugins.map(({ plugin }) => [plugin.name, plugin]));
-  return (name, pod, event) => {
-    try {
-      return byName.get(name)?.helps?.(pod, event) ?? true;
-    } catch {
-      return true;
-    }
-  };
 }

@@ -1,5 +1,6 @@
 import { defaultSchedulerName } from '../api/meta/well-known.ts';
-import type { AnyPlugin } from './framework/plugin.ts';
+import type { AnyPlugin, ClusterEvent, QueueOrdering } from './framework/plugin.ts';
+import type { PodInfo } from './framework/pod-info.ts';
 import { imageLocality } from './plugins/image-locality.ts';
 import { nodeAffinity } from './plugins/node-affinity.ts';
 import { nodeName } from './plugins/node-name.ts';
@@ -45,5 +46,25 @@ export function defaultProfile(bind: AnyPlugin, schedulerName = defaultScheduler
       { plugin: imageLocality, weight: 1 },
       { plugin: bind, weight: 0 },
     ],
+  };
+}
+
+/** How the one plugin that orders the queue orders it. Throws unless there is exactly one. */
+export function queueOrderOf({ plugins }: Profile): QueueOrdering['queueOrder'] {
+  const ordering = plugins.filter(({ plugin }) => plugin.queueOrder);
+  if (ordering.length !== 1) throw new Error(`profile: ${ordering.length} plugins order the queue; list exactly one`);
+  const { plugin } = ordering[0]!;
+  return (a, b) => plugin.queueOrder!(a, b);
+}
+
+/** What the plugins say of events that may help a pod. A hint that throws counts as yes: the cost is one attempt. */
+export function helpsBy({ plugins }: Profile): (plugin: string, pod: PodInfo, event: ClusterEvent) => boolean {
+  const byName = new Map(plugins.map(({ plugin }) => [plugin.name, plugin]));
+  return (name, pod, event) => {
+    try {
+      return byName.get(name)?.helps?.(pod, event) ?? true;
+    } catch {
+      return true;
+    }
   };
 }
