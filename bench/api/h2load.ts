@@ -17,20 +17,22 @@ export interface Load {
   /** The encoded request, the same for every call. */
   readonly request: Buffer;
   readonly count: number;
+  /** How many are under way at once; by default 64, on 4 connections. */
+  readonly atOnce?: { readonly connections: number; readonly streams: number };
 }
 
 /**
- * Unary calls, 64 at once on 4 connections, from Debian's h2load with prepared requests (package nghttp2-client): a client in Node.js would
+ * Calls with one request each, from Debian's h2load with prepared requests (package nghttp2-client): a client in Node.js would
  * measure itself. It does not look into answers: whoever calls checks what they did.
  */
-export async function runLoad(server: BenchServer, { path, request, count }: Load): Promise<LoadResult> {
+export async function runLoad(server: BenchServer, load: Load): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-bench-api-'));
   try {
     const file = join(folder, 'request');
-    writeFileSync(file, frame(request));
+    writeFileSync(file, frame(load.request));
     const before = cpuSeconds([server.server.pid!]);
-    const rate = await h2load(server, path, file, count);
-    return { rate, cpu: (cpuSeconds([server.server.pid!]) - before) / count };
+    const rate = await h2load(server, load, file);
+    return { rate, cpu: (cpuSeconds([server.server.pid!]) - before) / load.count };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -44,9 +46,20 @@ function frame(message: Buffer): Buffer {
 }
 
 /** Gives calls in a second. */
-async function h2load({ admin, token }: BenchServer, path: string, body: string, count: number): Promise<number> {
+async function h2load({ admin, token }: BenchServer, { path, count, atOnce }: Load, body: string): Promise<number> {
+  const { connections, streams } = atOnce ?? { connections: 4, streams: 16 };
   const headers = ['content-type: application/grpc', 'te: trailers', `authorization: Bearer ${token}`];
-  const args = ['-n', String(count), '-c', '4', '-m', '16', '-d', body, ...headers.flatMap((header) => ['-H', header])];
+  const args = [
+    '-n',
+    String(count),
+    '-c',
+    String(connections),
+    '-m',
+    String(streams),
+    '-d',
+    body,
+    ...headers.flatMap((header) => ['-H', header]),
+  ];
   const child = spawn('h2load', [...args, `https://${admin.address}${path}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => {

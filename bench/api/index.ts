@@ -1,4 +1,5 @@
 import type { Figure } from '../figure.ts';
+import { benchBulk } from './bulk.ts';
 import { benchFanOut } from './fan-out.ts';
 import { benchLists } from './lists.ts';
 import { benchMemory } from './memory.ts';
@@ -10,6 +11,7 @@ type Bench = (say: (text: string) => void) => Promise<Figure[]>;
 /** The parts in the order in which they run; each starts a server of its own and returns its figures with the bounds they must keep. */
 const parts: Readonly<Record<string, Bench>> = {
   throughput: benchThroughput,
+  bulk: benchBulk,
   'fan-out': benchFanOut,
   lists: benchLists,
   memory: benchMemory,
