@@ -47,6 +47,11 @@ describe('times', () => {
     ]);
   });
 
+  it('writes what is out of range so that it can be read again', () => {
+    for (const time of [{ seconds: 1e15, nanos: -1 }, { seconds: -1e15 }, { nanos: 2 ** 31 - 1 }])
+      expect(fromRfc3339(toRfc3339(time))).toBeDefined();
+  });
+
   it('goes to a Date and back, before 1970 too', () => {
     for (const ms of [0, 1, -1, 1_700_000_000_123]) expect(toDate(timestamp(new Date(ms))).getTime()).toBe(ms);
     expect(timestamp(new Date(-1))).toEqual({ seconds: -1, nanos: 999_000_000 });

@@ -3,6 +3,7 @@ import type { Timestamp } from '../generated/types.ts';
 /** Years 0001 to 9999, which RFC 3339 can write, in seconds since 1970. */
 const MIN_SECONDS = -62135596800;
 const MAX_SECONDS = 253402300799;
+const MAX_NANOS = 999_999_999;
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?([Zz]|([+-])(\d\d):(\d\d))$/;
 
@@ -41,7 +42,7 @@ export function compareTimestamps(a: Timestamp | undefined, b: Timestamp | undef
 export function toRfc3339(time: Timestamp, digits: 0 | 6 = 0): string {
   const seconds = Math.min(Math.max(time.seconds ?? 0, MIN_SECONDS), MAX_SECONDS);
   const whole = new Date(seconds * 1000).toISOString().slice(0, 19);
-  const nanos = time.nanos ?? 0;
+  const nanos = Math.min(Math.max(time.nanos ?? 0, 0), MAX_NANOS);
   const fraction = String(nanos).padStart(9, '0');
   if (nanos % 1000 !== 0) return `${whole}.${fraction}Z`;
   if (digits === 6) return `${whole}.${fraction.slice(0, 6)}Z`;
