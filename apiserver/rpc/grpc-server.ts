@@ -3,6 +3,7 @@ import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { experimental, Server, type ServerCredentials } from '@grpc/grpc-js';
 import type { ServerPki } from '../auth/pki.ts';
+import { refuseMalformed } from './malformed-calls.ts';
 
 /** The one port: TLS always, a client certificate asked for but not required, so that bearer tokens come in as well. */
 export function serverCredentials(pki: ServerPki): ServerCredentials {
@@ -40,6 +41,7 @@ export function createGrpcServer(keepalive: Keepalive = defaultKeepalive): Serve
     'grpc.keepalive_timeout_ms': keepalive.timeoutMs,
     'grpc.max_connection_idle_ms': 30 * 60_000,
     'grpc.enable_channelz': 0,
+    interceptors: [refuseMalformed],
   });
 }
 

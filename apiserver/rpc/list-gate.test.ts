@@ -37,6 +37,16 @@ test('lists enter while there is room, and the next one when somebody leaves', a
   expect(lists.usedBytes).toBe(90);
 });
 
+test('a list that promises to take less than nothing takes nothing from the account', async () => {
+  const { gate: lists, enter } = gate();
+  const held = await enter('a', 50);
+  const absurd = await enter('a', -1e20);
+  expect(lists.usedBytes).toBe(50);
+  absurd.leave();
+  held.leave();
+  expect(await isIn(enter('a', 60))).toBe(true);
+});
+
 test('what an answer takes in fact makes room for others, or takes it', async () => {
   const { gate: lists, enter } = gate();
   const first = await enter('a', 60);

@@ -83,7 +83,7 @@ export class ListGate {
 
   /** Throws RESOURCE_EXHAUSTED, and UNAVAILABLE when the signal aborts. */
   async enter({ user, bytes, signal }: ListRequestSize): Promise<ListPass> {
-    const wanted = Math.min(bytes, this.limits.userBytes);
+    const wanted = Math.max(0, Math.min(bytes, this.limits.userBytes));
     if (this.waiting.size === 0 && this.hasRoom(user, wanted)) return this.pass(user, wanted);
     if (this.waiting.size >= this.limits.maxWaiting) throw this.refusal();
     return this.wait(user, wanted, signal());

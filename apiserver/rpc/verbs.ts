@@ -234,7 +234,7 @@ const LARGEST_FORM = 3;
 
 /** What a page may take, before it is made. */
 function pageBytes({ bytes, size }: KindCache, limit: number | undefined): number {
-  const share = limit && limit < size ? limit / size : 1;
+  const share = limit && limit > 0 && limit < size ? limit / size : 1;
   return Math.min(Math.ceil(bytes * share * LARGEST_FORM), MAX_PAGE_BYTES);
 }
 

@@ -1,0 +1,19 @@
+import { status as codes, type ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+
+type Status = Parameters<ServerInterceptingCall['sendStatus']>[0];
+
+/**
+ * grpc-js ends a call with INTERNAL when the client's bytes are no message, no frame or no deadline. That is the client's fault, and clients
+ * must not repeat it. Faults of this server come through the door and have details; what has none is the library's word on the request.
+ */
+export const refuseMalformed: ServerInterceptor = (_, call) => {
+  const send = call.sendStatus;
+  call.sendStatus = (status) => send.call(call, clientsFault(status));
+  // Wrapping the call, as interceptors usually do, would cost every message a few steps more.
+  return call as ServerInterceptingCall;
+};
+
+function clientsFault(status: Status): Status {
+  if (status.code !== codes.INTERNAL || status.metadata?.get('grpc-status-details-bin').length) return status;
+  return { ...status, code: codes.INVALID_ARGUMENT };
+}
