@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { metricTables } from '../../hack/metrics.ts';
+import { createInstallation, eventually, freePort, type Installation } from './installation.ts';
+
+let berth: Installation;
+
+beforeAll(async () => {
+  berth = await createInstallation('operation');
+  await berth.up();
+  await berth.ok('run', 'web', '--image=berth/busybox', '--', 'sleep', '3600');
+  await berth.ok('wait', 'pod/web', '--for=condition=Ready', '--timeout=120s');
+});
+afterAll(() => berth.purge());
+
+/** Where a process says that its metrics are. */
+function targetOf(component: 'server' | 'agent'): string {
+  const run = join(berth.dataDir, 'run');
+  const file = readdirSync(run).find((name) => name.startsWith(`metrics-${component}`));
+  const [{ targets }] = JSON.parse(readFileSync(join(run, file ?? ''), 'utf8'));
+  return targets[0];
+}
+
+async function scrape(component: 'server' | 'agent'): Promise<string> {
+  const response = await fetch(`http://${targetOf(component)}/metrics`);
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+/** The sum of the samples of a metric that have these labels. */
+function sum(page: string, name: string, labels = ''): number {
+  const lines = page.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return lines.filter((line) => line.includes(labels)).reduce((total, line) => total + Number(line.split(' ').at(-1)), 0);
+}
+
+describe('the metrics of a running Berth', () => {
+  it('are all that the documents name, each on the page of one of the processes', async () => {
+    const pages = [await scrape('server'), await scrape('agent')];
+    const shown = new Set(pages.flatMap((page) => [...page.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1])));
+    const named = metricTables.flatMap(({ table }) => Object.values(table).map(({ name }) => name));
+    expect(named.filter((name) => !shown.has(name))).toEqual([]);
+    expect([...shown].filter((name) => !named.includes(name ?? ''))).toEqual([]);
+  });
+
+  it('have moved with the first pod: in the API server, its store, the scheduler, the controllers and the agent', async () => {
+    const [server, agent] = [await scrape('server'), await scrape('agent')];
+    expect(sum(server, 'apiserver_request_total', 'code="OK"')).toBeGreaterThan(10);
+    expect(sum(server, 'apiserver_request_duration_seconds_count', 'method="Bind"')).toBeGreaterThan(0);
+    expect(sum(server, 'apiserver_longrunning_requests', 'method="Watch"')).toBeGreaterThan(3);
+    expect(sum(server, 'apiserver_registered_watchers', 'resource="pods"')).toBeGreaterThan(1);
+    expect(sum(server, 'apiserver_storage_objects', 'resource="pods"')).toBe(1);
+    expect(sum(server, 'berth_apiserver_watch_messages_total')).toBeGreaterThan(3);
+    expect(sum(server, 'berth_storage_commit_duration_seconds_count')).toBeGreaterThan(3);
+    expect(sum(server, 'apiserver_storage_size_bytes')).toBeGreaterThan(10_000);
+    expect(sum(server, 'berth_storage_disk_free_bytes')).toBeGreaterThan(0);
+    expect(sum(server, 'scheduler_schedule_attempts_total', 'result="scheduled"')).toBe(1);
+    expect(sum(server, 'scheduler_binding_duration_seconds_count')).toBe(1);
+    expect(sum(server, 'workqueue_adds_total', 'name="node-lifecycle"')).toBeGreaterThan(0);
+    expect(sum(agent, 'kubelet_running_pods')).toBe(1);
+    expect(sum(agent, 'kubelet_running_containers', 'container_state="running"')).toBe(1);
+    expect(sum(agent, 'kubelet_runtime_operations_total', 'operation_type="run_podsandbox"')).toBe(1);
+    expect(sum(agent, 'kubelet_pleg_relist_duration_seconds_count')).toBeGreaterThan(0);
+    expect(sum(agent, 'kubelet_pod_worker_duration_seconds_count')).toBeGreaterThan(0);
+    for (const page of [server, agent]) {
+      expect(sum(page, 'process_cpu_seconds_total')).toBeGreaterThan(0);
+      expect(sum(page, 'berth_build_info')).toBe(1);
+    }
+    const before = sum(server, 'apiserver_request_total', 'method="List"');
+    await berth.ok('get', 'pods');
+    expect(sum(await scrape('server'), 'apiserver_request_total', 'method="List"')).toBeGreaterThan(before);
+  });
+
+  it('cannot have a port that is taken when it was asked for by name', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { readonly port: number };
+    const dataDir = `${berth.dataDir}-other`;
+    const address = `127.0.0.1:${port}`;
+    const listen = ['--listen', `127.0.0.1:${await freePort()}`];
+    const { code, stderr } = await berth.berth(['server', '--data-dir', dataDir, ...listen, '--metrics-address', address]);
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`error: cannot serve metrics on ${address}: the port is taken`);
+  });
+});
+
+describe('the logs of a running Berth', () => {
+  it('say more or less when asked to, in server and agent, and a signal does for one that nobody reaches', async () => {
+    const agent = `agent/${berth.nodeName}`;
+    const levels = async () =>
+      (await berth.ok('log-level'))
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(/\s+/));
+    expect(await levels()).toEqual([
+      ['server', 'info'],
+      [agent, 'info'],
+    ]);
+    expect(await berth.ok('log-level', 'server', 'debug')).toBe('server logs at level debug until it starts again\n');
+    await berth.ok('log-level', agent, 'warn');
+    expect(await levels()).toEqual([
+      ['server', 'debug'],
+      [agent, 'warn'],
+    ]);
+    await berth.berth(['get', 'pod', 'no-such-pod']);
+    const log = readFileSync(join(berth.dataDir, 'logs', 'server.log'), 'utf8')
+      .trim()
+      .split('\n');
+    const refusals = log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'a call was refused');
+    expect(refusals).toContainEqual(
+      expect.objectContaining({ code: 'NOT_FOUND', user: 'admin', requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
+    );
+    process.kill(berth.pid('agent'), 'SIGUSR2');
+    await eventually('the agent logs everything', async () => ((await levels())[1]?.[1] === 'debug' ? true : undefined));
+    expect((await berth.berth(['log-level', 'server', 'loud'])).stderr).toContain('"loud" is no log level');
+  });
+});
+
+describe('a server and an agent that are told to stop', () => {
+  it('end with code 0 and are started again, with the levels that they began with', async () => {
+    for (const name of ['server', 'agent'] as const) {
+      const before = berth.pid(name);
+      process.kill(before, 'SIGTERM');
+      const startLog = () => readFileSync(join(berth.dataDir, 'logs', `${name}.start.log`), 'utf8');
+      await eventually(`the ${name} ends`, async () => (startLog().includes(`${name} ended with code 0`) ? true : undefined));
+      await eventually(`the ${name} runs again`, async () => (berth.pid(name) !== before ? true : undefined));
+    }
+    await eventually('both answer', async () => {
+      const lines = (await berth.ok('log-level')).trim().split('\n').slice(1);
+      return lines.length === 2 && lines.every((line) => line.endsWith(' info')) ? true : undefined;
+    });
+    expect(await berth.ok('get', 'pod', 'web', '-o', 'name')).toContain('web');
+  });
+});
