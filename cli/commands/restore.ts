@@ -46,10 +46,14 @@ async function restore(file: string, flags: RestoreFlags): Promise<void> {
   }
 }
 
-async function sizeOf(file: string): Promise<number> {
+async function sizeOf(file: string): Promise<number | undefined> {
   try {
-    return (await stat(file)).size;
+    const found = await stat(file);
+    if (found.isDirectory()) throw new ExitWith(1, `read ${file}: it is a folder; name the file that "berth backup" wrote`);
+    // What a pipe will bring is not known.
+    return found.isFile() ? found.size : undefined;
   } catch (error) {
+    if (error instanceof ExitWith) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new ExitWith(1, `read ${file}: ${code === 'ENOENT' ? 'there is no such file' : message}`);
   }

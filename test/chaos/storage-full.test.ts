@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { BackupEncoder } from '../../apiserver/storage/backup/backup-format.ts';
+import { restoreStore } from '../../apiserver/storage/lmdb/restore.ts';
+import { shrinkStore } from '../../apiserver/storage/lmdb/shrink.ts';
 import { openStorage } from '../../apiserver/storage/open-storage.ts';
-import type { Write } from '../../apiserver/storage/storage.ts';
+import type { Storage, Write } from '../../apiserver/storage/storage.ts';
 import { StorageError } from '../../apiserver/storage/storage-error.ts';
+import { print } from './storage-answers.ts';
 
 let disk: string;
 
@@ -25,8 +29,13 @@ afterEach(async () => {
   await rm(disk, { recursive: true, force: true });
 });
 
-/** Writes a file until the disk takes no more. */
-function fillUp(path: string): void {
+/** Writes a file until the disk takes no more, or has so much left. */
+function fillUp(path: string, leave = 0): void {
+  const { bavail, bsize } = statfsSync(disk);
+  if (leave > 0) {
+    writeFileSync(path, Buffer.alloc(bavail * bsize - leave));
+    return;
+  }
   const file = openSync(path, 'a');
   try {
     for (const size of [1024 * 1024, 4096]) {
@@ -89,4 +98,39 @@ it('refuses writes with no-space on a full disk, keeps every object readable, an
   const reopened = await openStorage({ backend: 'lmdb', directory });
   expect((await reopened.list('pods/')).items).toHaveLength(kept.length + 2);
   await reopened.close();
+});
+
+it('refuses a restore and a copy for which there is no room, at whatever point it ends, and leaves the store as it was', async () => {
+  const directory = join(disk, 'store');
+  const storage = await openStorage({ backend: 'lmdb', directory });
+  for (let i = 0; i < 150; i++) await storage.create(`pods/${i}`, write(Buffer.alloc(90_000, i)));
+  const { revision, pages } = storage.backup!.begin();
+  const encoder = new BackupEncoder();
+  const backup = [encoder.header({ revision, createdAt: '2026-01-01T00:00:00Z' })];
+  for (const records of pages(1_000_000)) backup.push(encoder.records(records));
+  backup.push(encoder.end());
+  const contents = async (from: Storage): Promise<string[]> =>
+    (await from.list('')).items.map((item) => `${item.key} ${print(item)}`);
+  const before = await contents(storage);
+  await storage.close();
+  async function* bytes(): AsyncGenerator<Buffer> {
+    yield* backup;
+  }
+  // Nothing, hardly enough to begin, and enough for a part of it.
+  for (const freeKibi of [0, 8_300, 10_000]) {
+    fillUp(join(disk, 'filler'), freeKibi * 1024);
+    const tries = [
+      () => restoreStore({ directory, backup: bytes(), name: 'backup', force: true, now: new Date() }),
+      () => shrinkStore(directory, () => undefined),
+    ];
+    for (const begin of tries)
+      await expect(begin(), `with ${freeKibi} KiB`).rejects.toMatchObject({
+        code: 'no-space',
+        message: expect.stringContaining('nothing was changed: free some space there'),
+      });
+    rmSync(join(disk, 'filler'));
+    const again = await openStorage({ backend: 'lmdb', directory });
+    expect(await contents(again)).toEqual(before);
+    await again.close();
+  }
 });

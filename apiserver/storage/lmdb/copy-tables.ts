@@ -1,6 +1,6 @@
 import type { Database } from 'lmdb';
 import { StorageError } from '../storage-error.ts';
-import { BatchWriter, openNewFile } from './new-file.ts';
+import { BatchWriter, noRoom, openNewFile } from './new-file.ts';
 import { encodeState } from './state.ts';
 import { readState, type Tables } from './tables.ts';
 import { isFresh } from './verify-tables.ts';
@@ -16,9 +16,7 @@ export async function copyTables(from: Tables, directory: string): Promise<void>
     if (!isFresh(from)) await copyAll(from, to);
   } catch (error) {
     const { code, message } = await translateWriteError(error, directory);
-    throw code === 'no-space'
-      ? new StorageError(code, `the disk of ${directory} has no room for the copy; nothing was changed`, { cause: error })
-      : new StorageError(code, message, { cause: error });
+    throw code === 'no-space' ? noRoom(directory, error) : new StorageError(code, message, { cause: error });
   } finally {
     await to.root.close();
   }

@@ -1,6 +1,8 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { StorageError } from '../storage-error.ts';
 import { syncDirectory } from './markers.ts';
+import { lowBytes } from './reserve.ts';
 import { openTables, type Tables } from './tables.ts';
 
 const batchPuts = 5_000;
@@ -17,11 +19,21 @@ export async function removeNewFile(directory: string): Promise<void> {
   await rm(newFileIn(directory), { recursive: true, force: true });
 }
 
-/** Opens an empty database beside the store's own; fill it, close it, and `adoptNewFile`. */
+/**
+ * Opens an empty database beside the store's own; fill it, close it, and `adoptNewFile`. Throws `no-space` on a disk that is nearly full: there
+ * lmdb would not fail but die, as it maps a file that has no pages yet.
+ */
 export async function openNewFile(directory: string): Promise<Tables> {
   await removeNewFile(directory);
+  const { bavail, bsize } = await statfs(directory);
+  if (bavail * bsize < lowBytes) throw noRoom(directory);
   await mkdir(newFileIn(directory), { mode: 0o700 });
   return openTables(newFileIn(directory), { readOnly: false });
+}
+
+export function noRoom(directory: string, cause?: unknown): StorageError {
+  const words = `the disk of ${directory} has no room for a new file; nothing was changed: free some space there and try again`;
+  return new StorageError('no-space', words, cause === undefined ? {} : { cause });
 }
 
 /** Puts the new file in the old one's place: whoever opens the store finds the one or the other, whole, also when the power fails. */

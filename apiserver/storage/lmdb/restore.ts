@@ -6,7 +6,7 @@ import { StorageError } from '../storage-error.ts';
 import { encodeHead } from './head.ts';
 import { lockDirectory } from './lock.ts';
 import { clearClean, exists, hasDatabase, markClean, markMade, syncDirectory, writeFormat } from './markers.ts';
-import { adoptNewFile, BatchWriter, newFileIn, openNewFile, removeNewFile } from './new-file.ts';
+import { adoptNewFile, BatchWriter, newFileIn, noRoom, openNewFile, removeNewFile } from './new-file.ts';
 import { emptyState, encodeState, type StoreState } from './state.ts';
 import type { Tables } from './tables.ts';
 import { runInChild } from './verify.ts';
@@ -57,6 +57,9 @@ export async function restoreStore({ directory, backup, name, force, now }: Rest
     await markClean(directory, state.commit);
     await syncDirectory(dirname(directory));
     return { header, objects: state.live + state.relaxed, aside };
+  } catch (error) {
+    if (error instanceof StorageError) throw error;
+    throw new StorageError('failed', `restore ${name} into ${directory}: ${(error as Error).message}`, { cause: error });
   } finally {
     await removeNewFile(directory);
     await lock.release();
@@ -100,13 +103,7 @@ async function writeNewFile(
   } catch (error) {
     if (error instanceof StorageError) throw error;
     const { code, message } = await translateWriteError(error, directory);
-    throw new StorageError(
-      code,
-      code === 'no-space' ? `the disk of ${directory} has no room for the backup; nothing was changed` : message,
-      {
-        cause: error,
-      },
-    );
+    throw code === 'no-space' ? noRoom(directory, error) : new StorageError(code, message, { cause: error });
   } finally {
     await tables.root.close();
   }
