@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Access, authorize, authorizeChange } from './authorize.ts';
+import { type Access, authorize, authorizeBackup, authorizeChange } from './authorize.ts';
 
 const node = { user: 'system:node:n1', groups: ['system:nodes'] };
 const admin = { user: 'admin', groups: ['system:masters'] };
@@ -36,4 +36,9 @@ test('a node writes only to pods that are bound to it', () => {
   expect(() => authorizeChange(nobody, status, boundTo('n1'))).toThrow(/may not/);
   authorizeChange(admin, status, boundTo('n2'));
   authorizeChange(user, status, boundTo());
+});
+
+test('only administrators back up the store: nobody else known, and no node', () => {
+  authorizeBackup(admin);
+  for (const identity of [node, user, nobody]) expect(() => authorizeBackup(identity)).toThrow('only administrators may');
 });
