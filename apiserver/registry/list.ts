@@ -34,7 +34,7 @@ const STORED_BATCH = 500;
 /** How long a list waits for a version that has not come yet. */
 const FUTURE_TIMEOUT_MS = 3_000;
 
-/** Objects in key order, from the cache or from the log. */
+/** Objects in key order, from memory or from the log. */
 interface Source {
   readonly revision: number;
   /** How many there are, when that is known. */
@@ -43,8 +43,8 @@ interface Source {
 }
 
 /**
- * One page of the objects that a request selects. All pages of a list show one snapshot: from memory while nothing has changed since,
- * else from the store's log. Relaxed kinds have no log; their later pages show the present. `sizeOf` says how large an object is in the
+ * One page of the objects that a request selects. All pages of a list show one snapshot: from memory as far back as the ring of changes
+ * reaches, else from the store's log. Relaxed kinds have no log; their later pages show the present then. `sizeOf` says how large an object is in the
  * form that is sent.
  */
 export async function listObjects(
@@ -75,13 +75,14 @@ async function chooseSource(store: KindStore, selection: Selection, question: st
         'cannot list: continue excludes resourceVersion and resourceVersionMatch, which the first page has settled',
       );
     const { revision, after } = decodeContinue(options.continue, question);
-    return atRevision(store, selection, revision, after);
+    return nextPage(store, selection, revision, after);
   }
   const { version, exact } = parseMatch('list', options);
   await awaitVersion(store, version);
-  if (!exact) return present(store, selection, '', store.cache.revision);
-  if (!isPresent(store, version)) requireHistory(store.kind);
-  return atRevision(store, selection, version, '');
+  if (!exact) return fromMemory(store.cache.range(selection.prefix), store.cache.revision);
+  if (isPresent(store, version)) return fromMemory(store.cache.range(selection.prefix), version);
+  requireHistory(store.kind);
+  return fromLog(store, selection, version, '');
 }
 
 /** One object as it was at a version; undefined when it did not exist then. */
@@ -106,16 +107,21 @@ export async function awaitVersion(store: KindStore, revision: number): Promise<
   throw new ApiError('DEADLINE_EXCEEDED', 'Timeout', message, { retryAfterMs: 1_000 });
 }
 
-async function atRevision(store: KindStore, selection: Selection, revision: number, after: string): Promise<Source> {
+async function nextPage(store: KindStore, selection: Selection, revision: number, after: string): Promise<Source> {
   const { cache } = store;
   await store.fresh();
-  if (isPresent(store, revision) || store.kind.durability === 'relaxed') return present(store, selection, after, revision);
-  if (revision > cache.revision) throw expired(`version ${revision} is none that this server gave out: list again`);
+  const entries = revision <= cache.revision ? cache.rangeAt(selection.prefix, revision, after) : undefined;
+  if (entries) return fromMemory(entries, revision);
+  if (store.kind.durability === 'relaxed') return fromMemory(cache.range(selection.prefix, after), revision);
+  return fromLog(store, selection, revision, after);
+}
+
+function fromLog(store: KindStore, selection: Selection, revision: number, after: string): Source {
+  if (revision > store.cache.revision) throw expired(`version ${revision} is none that this server gave out: list again`);
   return { revision, length: undefined, entries: storedEntries(store, selection, revision, after) };
 }
 
-function present({ cache }: KindStore, selection: Selection, after: string, revision: number): Source {
-  const entries = cache.range(selection.prefix, after);
+function fromMemory(entries: readonly Entry[], revision: number): Source {
   async function* all(): AsyncIterable<readonly Entry[]> {
     yield entries;
   }

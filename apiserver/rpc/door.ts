@@ -14,6 +14,7 @@ import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
 import type { AnyCall } from './caller.ts';
+import { joinPieces, type Pieces, sendPieces } from './pieces.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { type EncodedStatus, encodeStatus, type StatusReply, toStatus } from './status.ts';
 
@@ -24,8 +25,14 @@ export interface Reply {
   readonly warnings?: readonly string[];
 }
 
+/** An answer that is made while it is sent. */
+export interface LongReply {
+  readonly bytes: Buffer | Pieces;
+  readonly warnings?: readonly string[];
+}
+
 /** Handlers get and give encoded messages, so that stored bytes pass through. They throw ApiErrors; anything else is a bug and logged. */
-export type UnaryHandler = (request: Buffer, context: CallContext) => Promise<Reply>;
+export type UnaryHandler = (request: Buffer, context: CallContext) => Promise<Reply | LongReply>;
 export type StreamHandler = (request: Buffer, call: ServerWritableStream<Buffer, Buffer>, context: CallContext) => Promise<void>;
 export type DuplexHandler = (call: ServerDuplexStream<Buffer, Buffer>, context: CallContext) => Promise<void>;
 
@@ -70,7 +77,9 @@ export class Door {
           this.enter(context, 'unary');
           const { bytes, warnings } = await handler(call.request, context);
           if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
-          callback(null, bytes, context.answer);
+          if (bytes instanceof Uint8Array) callback(null, bytes, context.answer);
+          else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(context.answer) });
+          else callback(null, joinPieces(bytes), context.answer);
           meter.end(beganAt, codes.OK);
         } finally {
           this.leave(context, 'unary');
@@ -164,6 +173,10 @@ export class Door {
     if (context.entered) this.options.limits.leave(context.identity.user, shape);
     context.release();
   }
+}
+
+function trailer(metadata: Metadata | undefined): { metadata?: Metadata } {
+  return metadata ? { metadata } : {};
 }
 
 /** gRPC metadata is printable ASCII and may be joined with commas on the way: those, "%" and everything else are percent-encoded. */

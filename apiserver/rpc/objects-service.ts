@@ -8,27 +8,15 @@ import type {
   ObjectListRequest,
 } from '../../api/generated/types.ts';
 import { toDate } from '../../api/meta/time.ts';
-import type { KindStore } from '../registry/kind-store.ts';
-import type { ListPage } from '../registry/list.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { Entry } from '../watch/entry.ts';
 import { bulkMethod } from './bulk.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door, StreamHandler, UnaryHandler } from './door.ts';
 import type { ItemStreams } from './item-stream.ts';
-import { encodeList, encodePage } from './list-response.ts';
-import {
-  encodeJson,
-  encodeObjectResponse,
-  eventFormat,
-  type Format,
-  parseFormat,
-  parseObjectFormat,
-  tableColumns,
-  tableRow,
-} from './object-format.ts';
+import { listForm } from './list-form.ts';
+import { encodeObjectResponse, eventFormat, parseFormat, parseObjectFormat } from './object-format.ts';
 import { type ObjectWrites, type ObjectWriteVerb, objectWrites, readRequest, storeOf } from './object-writes.ts';
-import type { ListForm, Verbs } from './verbs.ts';
+import type { Verbs } from './verbs.ts';
 
 export const OBJECTS_SERVICE = 'berth.meta.v1.Objects';
 
@@ -98,31 +86,6 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
     },
   };
   return { unary, stream };
-}
-
-/** JSON may be several times as large as what is stored, so it is made while the page is filled. */
-function listForm(store: KindStore, format: Format, now: Date): ListForm {
-  const { decoder } = store.cache;
-  if (format === 'protobuf') return { encode: encodePage };
-  if (format === 'table') return { encode: (page) => encodeTable(store, page, now) };
-  const made = new Map<Entry, Buffer>();
-  return {
-    sizeOf(entry) {
-      const json = encodeJson(store.kind, decoder.decode(entry));
-      made.set(entry, json);
-      return json.length;
-    },
-    encode: ({ metadata, items }) =>
-      encodeList(
-        metadata,
-        items.map((entry) => made.get(entry)!),
-      ),
-  };
-}
-
-function encodeTable(store: KindStore, { metadata, items }: ListPage, now: Date): Buffer {
-  const rows = items.map((entry) => tableRow(store.cache.decoder, entry, now));
-  return encodeMessage('berth.meta.v1.ObjectListResponse', { metadata, table: { columns: tableColumns(store.kind), rows } });
 }
 
 function encodeKinds(registry: Registry): Buffer {

@@ -13,7 +13,7 @@ import type { KindStore } from '../registry/kind-store.ts';
 import { protobufEvents } from '../watch/event-format.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door, StreamHandler, UnaryHandler } from './door.ts';
-import { encodePage } from './list-response.ts';
+import { storedForm } from './list-form.ts';
 import type { Verbs } from './verbs.ts';
 import { splitWriteRequest } from './write-request.ts';
 
@@ -36,7 +36,7 @@ function standardMethods(
       UpdateStatus: (request, call) => verbs.updateStatus(store, write(request), call),
       Get: (request) => verbs.get(store, read<GetRequest>('GetRequest', request)),
       List: async (request, call) => ({
-        bytes: await verbs.list(store, read<ListRequest>('ListRequest', request), { encode: encodePage }, call),
+        bytes: await verbs.list(store, read<ListRequest>('ListRequest', request), storedForm, call),
       }),
       Patch: (request, call) => verbs.patch(store, read<PatchRequest>('PatchRequest', request), call),
       Delete: (request, call) => verbs.delete(store, read<DeleteRequest>('DeleteRequest', request), call),

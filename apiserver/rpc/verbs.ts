@@ -24,18 +24,19 @@ import { deleteCollection } from '../registry/delete-collection.ts';
 import { findVersion } from '../registry/find-version.ts';
 import { objectHistory } from '../registry/history.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from '../registry/kind-store.ts';
-import { type ListPage, listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
+import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
 import { nameOf, updateObject, updateStatus } from '../registry/update.ts';
 import { watchObjects } from '../registry/watch-objects.ts';
-import type { Entry } from '../watch/entry.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { Ticker } from '../watch/ticker.ts';
 import { systemWaveClock } from '../watch/wave.ts';
 import type { CallContext } from './door.ts';
+import type { ListForm } from './list-form.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
+import type { Pieces } from './pieces.ts';
 import { WatchMeters } from './watch-meter.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
 import { writeContext } from './write-request.ts';
@@ -123,28 +124,32 @@ export class Verbs {
   }
 
   /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
-  async list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): Promise<Buffer> {
+  async list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): Promise<Buffer | Pieces> {
     const { namespace = '', options = {} } = request;
-    return this.inTurn(pageBytes(store.cache, options.limit), call, async () =>
-      form.encode(await listObjects(store, { namespace, options }, form.sizeOf)),
-    );
+    const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
+    return this.inTurn(room, call, async () => form.encode(await listObjects(store, { namespace, options }, form.sizeOf)));
   }
 
   /** One page of an object's history, as a list. Whoever may read an object may read what it was; as with get, everybody known may. */
-  async history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): Promise<Buffer> {
+  async history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): Promise<Buffer | Pieces> {
     const { limit = 0, continue: token = '', wholeValues = false } = request;
     const at = checkName(store, request);
-    return this.inTurn(MAX_PAGE_BYTES, call, async () => {
+    return this.inTurn({ guess: MAX_PAGE_BYTES, most: MAX_PAGE_BYTES }, call, async () => {
       const page = await objectHistory(store, at, { limit, continue: token, wholeValues });
       return encodeMessage('berth.meta.v1.ObjectHistoryResponse', page);
     });
   }
 
-  private async inTurn(atMost: number, call: CallContext, read: () => Promise<Buffer>): Promise<Buffer> {
-    const pass = await this.enterList(atMost, call);
+  /** `guess` is what an answer may take before it is made, `most` what it takes at most. */
+  private async inTurn(
+    room: { readonly guess: number; readonly most: number },
+    call: CallContext,
+    read: () => Promise<Buffer | Pieces>,
+  ): Promise<Buffer | Pieces> {
+    const pass = await this.enterList(room.guess, call);
     try {
       const bytes = await read();
-      pass.resize(bytes.length);
+      pass.resize(Math.min(bytes.length, room.most));
       call.whenTaken(this.options.listLimits.takeMs, () => pass.leave());
       return bytes;
     } catch (error) {
@@ -220,22 +225,15 @@ export class Verbs {
   }
 }
 
-/** How a page is sent. */
-export interface ListForm {
-  readonly encode: (page: ListPage) => Buffer;
-  /** How large an object is in this form; absent: as it is stored. */
-  readonly sizeOf?: (entry: Entry) => number;
-}
-
 /** What a watch that begins with the present objects has on its way. */
 const INITIAL_BYTES = 256 * 1024;
 /** JSON and tables are larger than what is stored; what a page takes in fact is known when it is made. */
 const LARGEST_FORM = 3;
 
 /** What a page may take, before it is made. */
-function pageBytes({ bytes, size }: KindCache, limit: number | undefined): number {
+function pageBytes({ bytes, size }: KindCache, limit: number | undefined, form: ListForm): number {
   const share = limit && limit > 0 && limit < size ? limit / size : 1;
-  return Math.min(Math.ceil(bytes * share * LARGEST_FORM), MAX_PAGE_BYTES);
+  return Math.min(Math.ceil(bytes * share * LARGEST_FORM), form.mostBytes);
 }
 
 /** Often enough for the shortest of the limits, and seldom enough to cost nothing. */

@@ -208,3 +208,31 @@ test('waiting for a version ends when the feed has come there, whatever the kind
   cache.advance(7);
   expect(await reached).toBe(true);
 });
+
+test('ranges of the past are made from the present and the ring, for every revision that the ring reaches', () => {
+  const { cache, put, remove } = harness({ maxEvents: 150 });
+  const states: string[][] = [[]];
+  const state = new Map<string, number>();
+  // A fixed walk over few keys, so that each is created, changed and deleted several times.
+  for (let revision = 1; revision <= 200; revision++) {
+    const name = `c${String((revision * 7 + (revision >> 3)) % 11).padStart(2, '0')}`;
+    if (state.has(name) && revision % 3 === 0) {
+      remove(name, revision);
+      state.delete(name);
+    } else {
+      put(name, revision);
+      state.set(name, revision);
+    }
+    cache.advance(revision);
+    states.push([...state].map(([key, version]) => `configmaps/default/${key}@${version}`).sort());
+  }
+  expect(cache.rangeAt('configmaps/', 49, '')).toBeUndefined();
+  for (let revision = 50; revision <= 200; revision++) {
+    const range = (after: string) =>
+      cache.rangeAt('configmaps/', revision, after)!.map((entry) => `${entry.key}@${entry.revision}`);
+    const wanted = states[revision]!;
+    expect(range('')).toEqual(wanted);
+    expect(range('configmaps/default/c04')).toEqual(wanted.filter((each) => each.split('@')[0]! > 'configmaps/default/c04'));
+  }
+  expect(cache.rangeAt('configmaps/elsewhere/', 100, '')).toEqual([]);
+});

@@ -3,6 +3,7 @@ import type { StorageEvent, StoredObject, StoredPage } from '../storage/storage.
 import { type Entry, EntryDecoder, makeEntry } from './entry.ts';
 import { EntryTable } from './entry-table.ts';
 import { type CacheEvent, defaultRingBounds, EventRing, type RingBounds } from './event-ring.ts';
+import { pastRange } from './past-range.ts';
 import { SharedFrames } from './shared-frames.ts';
 import { systemWaveClock, Wave, type WaveClock } from './wave.ts';
 
@@ -70,6 +71,11 @@ export class KindCache {
   /** The objects with a key prefix, behind `after`, in key order: a snapshot that later changes do not touch. */
   range(prefix: string, after?: string): readonly Entry[] {
     return this.table.range(prefix, after);
+  }
+
+  /** The same as it was at a revision that the feed has reached; undefined when the ring does not reach back so far. */
+  rangeAt(prefix: string, revision: number, after: string): readonly Entry[] | undefined {
+    return pastRange(this.ring, this.range(prefix, after || undefined), { prefix, revision, after });
   }
 
   /** The last revision that changed this kind, as far as the ring reaches. */

@@ -1,0 +1,55 @@
+import { encodeMessage } from '../../api/codec/message.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
+import type { Entry } from '../watch/entry.ts';
+import { listPieces, PIECES_IN_FLIGHT_BYTES } from './list-response.ts';
+import { encodeJson, type Format, tableColumns, tableRow } from './object-format.ts';
+import type { Pieces } from './pieces.ts';
+
+/** How a page is sent. */
+export interface ListForm {
+  /** How large an object is in this form; absent: as it is stored. */
+  readonly sizeOf?: (entry: Entry) => number;
+  /** What one page takes of memory at most, besides the stored objects. */
+  readonly mostBytes: number;
+  encode(page: ListPage): Buffer | Pieces;
+}
+
+/** As objects are stored. */
+export const storedForm: ListForm = {
+  mostBytes: PIECES_IN_FLIGHT_BYTES,
+  encode: ({ metadata, items }) =>
+    listPieces(
+      metadata,
+      items.map((entry) => entry.bytes),
+    ),
+};
+
+/** The form that a request asks for, for one page. */
+export function listForm(store: KindStore, format: Format, now: Date): ListForm {
+  if (format === 'protobuf') return storedForm;
+  return format === 'json' ? jsonForm(store) : { mostBytes: MAX_PAGE_BYTES, encode: (page) => encodeTable(store, page, now) };
+}
+
+/** JSON may be several times as large as what is stored, so it is made while the page is filled. */
+function jsonForm({ kind, cache: { decoder } }: KindStore): ListForm {
+  const made = new Map<Entry, Buffer>();
+  return {
+    mostBytes: MAX_PAGE_BYTES,
+    sizeOf(entry) {
+      const json = encodeJson(kind, decoder.decode(entry));
+      made.set(entry, json);
+      return json.length;
+    },
+    encode: ({ metadata, items }) =>
+      listPieces(
+        metadata,
+        items.map((entry) => made.get(entry)!),
+      ),
+  };
+}
+
+function encodeTable(store: KindStore, { metadata, items }: ListPage, now: Date): Buffer {
+  const rows = items.map((entry) => tableRow(store.cache.decoder, entry, now));
+  return encodeMessage('berth.meta.v1.ObjectListResponse', { metadata, table: { columns: tableColumns(store.kind), rows } });
+}
