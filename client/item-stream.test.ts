@@ -134,6 +134,15 @@ test('close waits for the answers, and then ends the stream', async () => {
   await expect(bindings.bind(pod('b'), 'n1')).rejects.toMatchObject({ code: 'CANCELLED' });
 });
 
+test('a server that answers everything but does not end the stream is not waited for without end', async () => {
+  const { pods } = await start({
+    duplex: { [stream]: (call) => call.onMessage((message) => call.write(answer(bindingsOf(message)))) },
+  });
+  const bindings = pods.bindStream({ timeoutMs: 300 });
+  await bindings.bind(pod('a'), 'n1');
+  await bindings.close();
+});
+
 test('a caller that gives one up does not disturb the others', async () => {
   const giveUp = new AbortController();
   const { pods } = await start({

@@ -231,9 +231,13 @@ class OpenStream<Result extends ItemResult> {
     await this.#duplex.write(packItems(items.map(({ bytes }) => bytes))).catch(() => {});
   }
 
-  end(): Promise<void> {
+  /** Half-closes; everything has its answer, so a server that does not end the stream in turn is not waited for without end. */
+  async end(): Promise<void> {
+    const { clock, timeoutMs } = this.#options;
     this.#duplex.end();
-    return this.#over;
+    const stopWaiting = clock.after(timeoutMs, () => this.#duplex.cancel());
+    await this.#over;
+    stopWaiting();
   }
 
   async #read(): Promise<void> {

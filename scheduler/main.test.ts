@@ -22,7 +22,8 @@ async function start(nodes: readonly Node[], objects: readonly Pod[] = []) {
   const pods = createFakePodClient({ objects });
   const nodeClient = createFakeResourceClient<Node>({ kind: 'Node', objects: nodes });
   const events = createFakeResourceClient<Event>({ kind: 'Event' });
-  const client = { pods, nodes: nodeClient, events } as unknown as Client;
+  const bulkWriter = () => ({ resource: () => events, close: async () => {} });
+  const client = { pods, nodes: nodeClient, events, bulkWriter } as unknown as Client;
   const controller = new AbortController();
   const running = runScheduler({ client, random: () => 0, clock, logger }, controller.signal);
   stops.push(async () => {

@@ -55,10 +55,13 @@ async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Prom
     metrics = new MetricsRegistry(),
   } = options;
   const random = options.random ?? (() => randomInt(2 ** 32) / 2 ** 32);
-  const profile = defaultProfile(defaultBinder(client.pods), schedulerName);
+  const bindings = client.pods.bindStream();
+  // Every pod that is placed is an event, so these travel together as well.
+  const writer = client.bulkWriter({ answers: 'metadata' });
+  const profile = defaultProfile(defaultBinder(bindings), schedulerName);
   const cache = createCache({ now: clock.now });
   const queue = createSchedulingQueue({ order: queueOrderOf(profile), helps: helpsBy(profile), clock });
-  const reporter = createReporter({ pods: client.pods, events: client.events, clock, logger, metrics });
+  const reporter = createReporter({ pods: client.pods, events: writer.resource('Event'), clock, logger, metrics });
   const observer = createObserver({ schedulerName, cache, queue });
   const nodes = createInformer({ client: client.nodes, name: 'scheduler nodes', clock, logger });
   const pods = createInformer({ client: client.pods, name: 'scheduler pods', clock, logger });
@@ -87,13 +90,19 @@ async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Prom
     const current = pods.lister.get(pod.key);
     if (current?.metadata?.uid === pod.uid) observer.setPod(current);
   };
-  await Promise.all([
-    nodes.run(signal),
-    pods.run(signal),
-    reporter.run(signal),
-    schedule(),
-    expire({ cache, clock, askAgain }, signal),
-  ]);
+  try {
+    await Promise.all([
+      nodes.run(signal),
+      pods.run(signal),
+      reporter.run(signal),
+      schedule(),
+      expire({ cache, clock, askAgain }, signal),
+    ]);
+  } finally {
+    // Everything has its answer by now; how the streams end concerns nobody.
+    void bindings.close();
+    void writer.close();
+  }
 }
 
 interface Expiry {

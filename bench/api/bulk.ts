@@ -9,14 +9,14 @@ const STREAMS = 200;
 const WARM_UP = 40;
 
 /**
- * Creates of a typical pod as items of `Objects.Bulk`: each stream sends 100 of them in one message and ends, 8 streams at once. Every pod is
+ * Creates of a typical pod as items of `Objects.Bulk`: each stream sends 100 of them in one message and ends, 4 streams at once. Every pod is
  * decoded, validated, synced before it is acknowledged, and answered as a whole with a result of its own.
  */
 export async function benchBulk(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (server) => {
     const load = async (accept: string, streams: number): Promise<{ rate: number; cpu: number }> => {
       const request = bulkRequest(accept);
-      const atOnce = { connections: 2, streams: 4 };
+      const atOnce = { connections: 2, streams: 2 };
       const { rate, cpu } = await runLoad(server, { path: '/berth.meta.v1.Objects/Bulk', request, count: streams, atOnce });
       const result = { rate: rate * ITEMS, cpu: (cpu / ITEMS) * 1e6 };
       const each = `${result.cpu.toFixed(0)} microseconds of the server's processor each`;

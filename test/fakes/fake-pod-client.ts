@@ -9,7 +9,7 @@ export interface FakeBinding {
   readonly nodeName: string;
 }
 
-export interface FakePodClient extends FakeResourceClient<Pod>, Pick<PodClient, 'bind'> {
+export interface FakePodClient extends FakeResourceClient<Pod>, Pick<PodClient, 'bind' | 'bindStream'> {
   readonly bindings: FakeBinding[];
   /** The next `times` (default 1) binds throw this. */
   failNextBind(error: Error, times?: number): void;
@@ -31,12 +31,20 @@ export function createFakePodClient(options: Partial<FakeResourceClientOptions<P
     if (old.spec?.nodeName) throw conflict({ kind: 'Pod', ...key }, `is already bound to node "${old.spec.nodeName}"`);
     return base.put({ ...old, spec: { ...old.spec, nodeName } });
   };
-  return Object.defineProperties(
+  const fake: FakePodClient = Object.defineProperties(
     {
       bindings,
       bind,
+      bindStream: () => ({
+        async bind(...call) {
+          const { metadata } = await fake.bind(...call);
+          return { resourceVersion: metadata?.resourceVersion ?? '' };
+        },
+        async close() {},
+      }),
       failNextBind: (error: Error, times = 1) => void failures.push(...Array<Error>(times).fill(error)),
     } as FakePodClient,
     Object.getOwnPropertyDescriptors(base),
   );
+  return fake;
 }
