@@ -17,6 +17,7 @@ import { type ControllerEnvironment, runController } from './controller.ts';
 import { createDependents } from './dependents/controller.ts';
 import { familyIndexers } from './dependents/family.ts';
 import { contentIndexers, createNamespaces } from './namespace/controller.ts';
+import { createNodeLeftovers } from './node-leftovers/controller.ts';
 import { createNodeLifecycle } from './node-lifecycle/controller.ts';
 import { outlineOf, podOutline } from './outline.ts';
 import { createPodGarbage, podIndexers } from './pod-garbage/controller.ts';
@@ -51,7 +52,7 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
   const { client, clock = systemClock, logger = stderrLogger } = options;
   const base = { clock, logger };
   const informers = createInformers(client, base);
-  const { nodes, leases, pods, followed, namespaces, contents } = informers;
+  const { nodes, leases, pods, followed, namespaces, contents, keptForNodes } = informers;
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
   const [nodeEvents, podEvents] = [recorder('node-controller'), recorder('pod-garbage-collector')];
   const controllers = [
@@ -59,6 +60,7 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     createPodGarbage({ client, pods, nodes, events: podEvents, maxFinished: options.maxFinishedPods, ...base }),
     createDependents({ kinds: followed, logger }),
     createNamespaces({ client, namespaces, contents, ...base }),
+    createNodeLeftovers({ client, nodes, kept: keptForNodes, ...base }),
   ];
   await Promise.all([
     ...informers.all.map((informer) => informer.run(signal)),
@@ -92,5 +94,6 @@ function createInformers(client: Client, base: ControllerEnvironment) {
     .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
   const namespaces = followed.find(({ kind }) => kind.kind === 'Namespace')!.informer;
   const contents = followed.filter(({ kind }) => kind.namespaced);
-  return { nodes, leases, pods, followed, namespaces, contents, all: followed.map(({ informer }) => informer) };
+  const keptForNodes = followed.filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics');
+  return { nodes, leases, pods, followed, namespaces, contents, keptForNodes, all: followed.map(({ informer }) => informer) };
 }

@@ -66,7 +66,8 @@ export function createDependents({ kinds, logger }: DependentsOptions): Controll
       dependents.map(({ object }) => object),
     );
     if (action.type === 'wait') return;
-    if (action.type === 'orphan') for (const dependent of dependents) await disown(dependent, member, signal);
+    if (action.type === 'orphan')
+      for (const dependent of await family.askForDependents(member, signal)) await disown(dependent, member, signal);
     await patch(member, { finalizers: action.finalizers.length > 0 ? action.finalizers : null }, signal);
   }
 

@@ -68,7 +68,6 @@ describe('an object that is being deleted', () => {
     const dependents = [dependent(true)];
     expect(decideOwner(object({ ...deleting, finalizers: ['orphan', 'a'] }), dependents)).toEqual({
       type: 'orphan',
-      dependents,
       finalizers: ['a'],
     });
   });

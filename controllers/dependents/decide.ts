@@ -46,14 +46,14 @@ function policyOf(metadata: ObjectMeta | undefined): Propagation {
 export type OwnerAction =
   | { readonly type: 'wait' }
   /** The dependents lose their reference, then the finalizer goes. */
-  | { readonly type: 'orphan'; readonly dependents: readonly ApiObject[]; readonly finalizers: readonly string[] }
+  | { readonly type: 'orphan'; readonly finalizers: readonly string[] }
   /** Nothing that blocks it is left: the finalizer goes. */
   | { readonly type: 'finish'; readonly finalizers: readonly string[] };
 
 /** What an object that is being deleted waits for. Its dependents delete themselves, see decideDependent. */
 export function decideOwner({ metadata }: ApiObject, dependents: readonly ApiObject[]): OwnerAction {
   const without = (name: string) => (metadata?.finalizers ?? []).filter((each) => each !== name);
-  if (hasFinalizer(metadata, finalizers.orphan)) return { type: 'orphan', dependents, finalizers: without(finalizers.orphan) };
+  if (hasFinalizer(metadata, finalizers.orphan)) return { type: 'orphan', finalizers: without(finalizers.orphan) };
   if (!hasFinalizer(metadata, finalizers.foregroundDeletion)) return { type: 'wait' };
   const blocking = dependents.some((dependent) => isBlocking(dependent, metadata?.uid));
   return blocking ? { type: 'wait' } : { type: 'finish', finalizers: without(finalizers.foregroundDeletion) };

@@ -7,7 +7,7 @@ import { isWaitingForDependents, type OwnerState } from './decide.ts';
 /** A kind whose objects may own and be owned. The informer has `familyIndexers`; outlines suffice. */
 export interface FollowedKind {
   readonly kind: Kind;
-  readonly client: Pick<ResourceClient<ApiObject>, 'get' | 'patch' | 'delete'>;
+  readonly client: Pick<ResourceClient<ApiObject>, 'get' | 'list' | 'patch' | 'delete'>;
   readonly informer: Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
 }
 
@@ -28,6 +28,8 @@ export interface Family {
   /** By the key that `keyOf` makes. */
   find(key: string): Member | undefined;
   dependentsOf(object: ApiObject): Member[];
+  /** The same as the server has it now: of several kinds one informer may be behind the other. Reads everything that the object may own. */
+  askForDependents(owner: Member, signal: AbortSignal): Promise<Member[]>;
   /** Whose decisions bear on this object's: itself, its dependents, its owners. */
   keysAround(kind: Kind, object: ApiObject): string[];
   /** Asks the server where the informers do not know the owner: they may be behind. */
@@ -35,6 +37,8 @@ export interface Family {
 }
 
 const separator = '|';
+/** How many objects are held at once while dependents are looked for. */
+const pageSize = 500;
 
 function keyOf(kind: Kind, object: ApiObject): string {
   return `${kind.kind}${separator}${objectKey(object)}`;
@@ -59,6 +63,20 @@ export function createFamily(followed: readonly FollowedKind[]): Family {
       return each && object && { followed: each, object };
     },
     dependentsOf,
+    async askForDependents({ followed: { kind }, object }, signal) {
+      const { uid, namespace } = object.metadata ?? {};
+      const found: Member[] = [];
+      for (const each of followed.filter((other) => other.kind.namespaced || !kind.namespaced)) {
+        for (let from = '', more = true; more; more = from !== '') {
+          const scope = { limit: pageSize, ...(kind.namespaced && { namespace }), ...(from && { continue: from }) };
+          const { items, metadata } = await each.client.list(scope, { signal });
+          const owned = items.filter((item) => item.metadata?.ownerReferences?.some((reference) => reference.uid === uid));
+          found.push(...owned.map((dependent) => ({ followed: each, object: dependent })));
+          from = metadata.continue ?? '';
+        }
+      }
+      return found;
+    },
     keysAround(kind, object) {
       const owners = (object.metadata?.ownerReferences ?? []).flatMap(({ uid }) => related('uid', uid));
       return [keyOf(kind, object), ...[...dependentsOf(object), ...owners].map(keyOfMember)];
