@@ -117,6 +117,17 @@ describe('the history of an object', () => {
     expect(await shown()).toEqual(['ADDED create by ann: ']);
   });
 
+  it('does not take for a creation what a restored store has of an object', async () => {
+    await create({ a: '1' });
+    await patch({ data: { a: '2' } });
+    const { writes } = await storage.history.writes(store.key(at), { limit: 1 });
+    const restored = writes.map((write) => ({ ...write, previous: 0 }));
+    storage = { history: { writes: async () => ({ writes: restored, more: false, compacted: 2 }) } } as unknown as Storage;
+    store = open('ConfigMap');
+    const { revisions } = await objectHistory(store, at, page);
+    expect(revisions).toMatchObject([{ type: 'MODIFIED', verb: 'patch', beforeUnknown: true }]);
+  });
+
   it('comes in pages, as many as fit, and every version once', async () => {
     await create({ a: '0' });
     for (let i = 1; i < 60; i++) await patch({ data: { a: `${i}`.repeat(10_000) } });

@@ -113,8 +113,8 @@ interface Background {
 function describeRevision(kind: Kind, write: KeptWrite, { older, compacted, wholeValues }: Background): Revision {
   const object = decodeMessage<ApiObject>(kind.message, write.bytes);
   const previous = older?.type === 'put' ? older : undefined;
-  // Behind the last compaction only the newest write of a key is kept; what stood before it is unknown, unless nothing did.
-  const beforeUnknown = !older && write.revision <= compacted && write.previous !== 0;
+  // Behind the last compaction only the newest write of a key is kept; what stood before it is unknown, unless it was the first.
+  const beforeUnknown = !older && write.revision <= compacted && write.verb !== 'create';
   const type = write.type === 'delete' ? 'DELETED' : previous || beforeUnknown ? 'MODIFIED' : 'ADDED';
   const { revision, time, user, manager, verb } = write;
   return {

@@ -19,7 +19,7 @@ describe('the compaction loop', () => {
   let abort: AbortController;
   beforeEach(() => {
     clock = createFakeClock();
-    storage = createMemoryStorage();
+    storage = createMemoryStorage({ clock });
     abort = new AbortController();
   });
   afterEach(() => abort.abort());
@@ -38,11 +38,23 @@ describe('the compaction loop', () => {
     await running;
   });
 
+  it('knows after a restart how old the history is', async () => {
+    await storage.create('pods/a', write);
+    await clock.advance(9 * minute);
+    await storage.update('pods/a', 1, write);
+    await clock.advance(2 * minute);
+    await storage.update('pods/a', 2, write);
+    void runCompaction(storage, { keepMs: minute, everyMs: minute, clock }, abort.signal);
+    await clock.advance(0);
+    expect(await isKept(storage, 1)).toBe(false);
+    expect(await isKept(storage, 2)).toBe(true);
+  });
+
   it('asks for nothing when nothing was written', async () => {
     await storage.create('pods/a', write);
     const asked: number[] = [];
     const counted: Storage = Object.assign(Object.create(storage) as Storage, {
-      list: storage.list.bind(storage),
+      history: storage.history,
       compact: async (revision: number) => void asked.push(revision),
     });
     void runCompaction(counted, { keepMs: 10 * minute, everyMs: minute, clock }, abort.signal);
@@ -57,7 +69,7 @@ describe('the compaction loop', () => {
     let failing = true;
     let compacted = 0;
     const flaky: Storage = Object.assign(Object.create(storage) as Storage, {
-      list: storage.list.bind(storage),
+      history: storage.history,
       compact: async (revision: number) => {
         if (failing) throw new StorageError('no-space', 'full');
         compacted = revision;
