@@ -1,10 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connect } from '../../client/index.ts';
 import { metricTables } from '../../hack/metrics.ts';
 import { createInstallation, eventually, freePort, type Installation } from './installation.ts';
 
+const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 let berth: Installation;
 
 beforeAll(async () => {
@@ -133,5 +138,32 @@ describe('a server and an agent that are told to stop', () => {
       return lines.length === 2 && lines.every((line) => line.endsWith(' info')) ? true : undefined;
     });
     expect(await berth.ok('get', 'pod', 'web', '-o', 'name')).toContain('web');
+  });
+
+  it('end at once when they are told a second time', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-e2e-twice-'));
+    const address = `127.0.0.1:${await freePort()}`;
+    const flags = ['--data-dir', folder, '--listen', address, '--backend', 'memory', '--no-scheduler', '--no-controllers'];
+    const server = spawn(process.execPath, [launcher, 'server', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const ended = new Promise<number | null>((resolve) => server.on('exit', resolve));
+    let log = '';
+    server.stderr.on('data', (chunk: Buffer) => (log += chunk.toString('utf8')));
+    const says = (text: string) => eventually(text, async () => (log.includes(text) ? true : undefined));
+    await says('the API server is listening');
+    const read = (name: string): string => readFileSync(join(folder, 'pki', name), 'utf8');
+    const client = connect({ address, ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') });
+    await client.namespaces.get({ name: 'default' });
+    // It keeps the first stop waiting for three seconds.
+    const future = { resourceVersion: '999999', resourceVersionMatch: 'NotOlderThan' };
+    const running = client.namespaces.list(future).catch((error: unknown) => error);
+    await client.namespaces.get({ name: 'default' });
+    server.kill('SIGTERM');
+    await says('the API server is stopping');
+    server.kill('SIGTERM');
+    expect(await ended).toBe(1);
+    expect(log).toContain('stopping at once: asked a second time');
+    expect(await running).toMatchObject({ code: 'UNAVAILABLE' });
+    client.close();
+    rmSync(folder, { recursive: true, force: true });
   });
 });
