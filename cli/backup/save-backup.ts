@@ -95,8 +95,11 @@ class Counter {
         this.#total ||= totalBytes ?? 0;
         this.#objects = objects ?? 0;
         this.#bytes += data?.length ?? 0;
-        if (performance.now() >= nextAt) this.#show();
-        if (performance.now() >= nextAt) nextAt = performance.now() + refreshMs;
+        const now = performance.now();
+        if (now >= nextAt) {
+          nextAt = now + refreshMs;
+          this.#show();
+        }
         if (data) yield data;
       }
     } finally {

@@ -147,6 +147,7 @@ class PageWalk {
 
   /** A list is its length, then pages; 0 is a gap, and a negative number says how many pages begin at the one behind it. */
   #markFree(list: Buffer): void {
+    if (list.length < 8) throw damaged('the list of free pages has an entry that is none');
     const end = Math.min(list.length, 8 * (1 + readNumber(list, 0)));
     let count = 1;
     for (let at = 8; at < end; at += 8) {

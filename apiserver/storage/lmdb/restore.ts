@@ -1,6 +1,6 @@
 import { copyFile, link, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type BackupHeader, readBackup } from '../backup/backup-format.ts';
+import { type BackupHeader, type ReadBackup, readBackup } from '../backup/backup-format.ts';
 import { encodeRecord, type StorageRecord } from '../record.ts';
 import { StorageError } from '../storage-error.ts';
 import { encodeHead } from './head.ts';
@@ -82,14 +82,9 @@ export function computeRestoredRevision(backedUp: number, now: Date): number {
   return Math.max(byTime, backedUp + leastSkip);
 }
 
-interface Backup {
-  readonly header: BackupHeader;
-  readonly records: AsyncIterable<StorageRecord>;
-}
-
 async function writeNewFile(
   directory: string,
-  { header, records }: Backup,
+  { header, records }: ReadBackup,
   now: Date,
 ): Promise<{ header: BackupHeader; state: StoreState }> {
   const tables = await openNewFile(directory);
