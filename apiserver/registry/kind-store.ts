@@ -105,12 +105,16 @@ export class KindStore {
     return this.cache.get(this.key(at));
   }
 
-  /** A version to start a change from; the cache's may be old, which the compare-and-swap finds out. */
-  async current(at: ObjectName, fromStorage: boolean): Promise<Current> {
+  /**
+   * A version to start a change from; the cache's may be old, which the compare-and-swap finds out. The second time, when it may be refused because of
+   * what it finds, it is what readers are shown too: the store itself may be a moment ahead of them.
+   */
+  async current(at: ObjectName, again: boolean): Promise<Current> {
     if (!this.mayExist(at)) throw notFound(this.subject(at));
     const key = this.key(at);
-    const cached = fromStorage ? undefined : this.cache.get(key);
-    const found = cached ?? (await translated(this.subject(at), this.storage.get(key)));
+    const found = again
+      ? await this.read(at)
+      : (this.cache.get(key) ?? (await translated(this.subject(at), this.storage.get(key))));
     if (!found) throw notFound(this.subject(at));
     return found;
   }
@@ -159,10 +163,10 @@ export class KindStore {
     throw tooManyOthers(this.subject(at));
   }
 
-  private async tryChange(at: ObjectName, options: ChangeOptions, fromStorage: boolean): Promise<Buffer | undefined> {
-    const current = await this.current(at, fromStorage);
+  private async tryChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer | undefined> {
+    const current = await this.current(at, again);
     if (options.resourceVersion && options.resourceVersion !== String(current.revision)) {
-      if (!fromStorage) return undefined;
+      if (!again) return undefined;
       throw conflict(
         this.subject(at),
         `the version is ${current.revision}, not ${options.resourceVersion}: read it again and repeat the change`,
@@ -174,7 +178,7 @@ export class KindStore {
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
     keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
-    if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, fromStorage);
+    if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, again);
     this.stamp(next, previous, options);
     const write = this.write(this.encode(next), options.context, options.verb);
     if (options.context.dryRun) {
@@ -198,8 +202,8 @@ export class KindStore {
   }
 
   /** Nothing to write; but that must be true of the newest version, not only of what the cache shows. */
-  private async confirm(at: ObjectName, current: Current, fromStorage: boolean): Promise<Buffer | undefined> {
-    if (!fromStorage && (await this.read(at))?.revision !== current.revision) return undefined;
+  private async confirm(at: ObjectName, current: Current, again: boolean): Promise<Buffer | undefined> {
+    if (!again && (await this.read(at))?.revision !== current.revision) return undefined;
     return stampResourceVersion(current.bytes, String(current.revision));
   }
 
@@ -218,8 +222,7 @@ export class KindStore {
       return this.acknowledge(this.key(at), write, await store());
     } catch (error) {
       if (!(error instanceof StorageError) || !OUTRUN.has(error.code)) throw translateStorageError(error, this.subject(at));
-      const isReadable = error.code === 'exists' && (await this.storage.get(this.key(at))) !== undefined;
-      if (error.revision !== undefined && !isReadable) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);
+      if (error.revision !== undefined) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);
       return undefined;
     }
   }
