@@ -9,6 +9,8 @@ import { translated } from './storage-errors.ts';
 
 /** Whoever asks by a clock that runs ahead of the server's a little means now. */
 const CLOCK_SKEW_MS = 60_000;
+/** Further away no Date reaches, in either direction. */
+const MAX_DATE_MS = 8.64e15;
 /** The store as a whole has no other name in messages. */
 const SUBJECT = { kind: 'history' };
 
@@ -45,7 +47,8 @@ async function find(storage: Storage, request: FindVersionRequest, now: Date, be
     if (!moment) throw beyond(`version ${version}`, beginning, now);
     return { moment: { revision: version, time: moment.time }, at: moment.time };
   }
-  const asked = time ? toMillis(time) : now.getTime() - (ageMilliseconds ?? 0);
+  const wanted = time ? toMillis(time) : now.getTime() - (ageMilliseconds ?? 0);
+  const asked = Math.min(Math.max(wanted, -MAX_DATE_MS), MAX_DATE_MS);
   if (asked > now.getTime() + CLOCK_SKEW_MS)
     throw badRequest(
       `cannot look into the future: ${written(asked)} is later than the server's clock, ${written(now.getTime())}`,

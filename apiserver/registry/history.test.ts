@@ -274,6 +274,9 @@ describe('finding a version', () => {
     await expect(find({ time: { seconds: start / 1000 + 3_600 } })).rejects.toMatchObject(wrong);
     await expect(find({ resourceVersion: '99' })).rejects.toMatchObject(wrong);
     await expect(find({ resourceVersion: '1', ageMilliseconds: 1 })).rejects.toMatchObject(wrong);
+    await expect(find({ ageMilliseconds: Number.MAX_SAFE_INTEGER })).rejects.toMatchObject(gone);
+    await expect(find({ ageMilliseconds: -Number.MAX_SAFE_INTEGER })).rejects.toMatchObject(wrong);
+    await expect(find({ time: { seconds: -Number.MAX_SAFE_INTEGER } })).rejects.toMatchObject(gone);
     expect(await find({ time: { seconds: start / 1000 + 260 } })).toMatchObject({ resourceVersion: '4' });
   });
 });

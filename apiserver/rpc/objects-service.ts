@@ -1,11 +1,13 @@
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { encodeMessage } from '../../api/codec/message.ts';
+import { badRequest } from '../../api/errors/index.ts';
 import type {
   FindVersionRequest,
   ObjectDeleteCollectionRequest,
   ObjectGetRequest,
   ObjectHistoryRequest,
   ObjectListRequest,
+  Timestamp,
 } from '../../api/generated/types.ts';
 import { toDate } from '../../api/meta/time.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -55,12 +57,12 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
       const store = storeOf(registry, kind);
       const format = parseObjectFormat(accept, 'protobuf');
       const { bytes } = await verbs.get(store, get);
-      return { bytes: encodeObjectResponse(store.kind, bytes, format, asOf ? toDate(asOf) : now()) };
+      return { bytes: encodeObjectResponse(store.kind, bytes, format, asOfDate(asOf) ?? now()) };
     },
     List: async (request, call) => {
       const { kind, accept, asOf, ...list } = readRequest<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
-      const form = listForm(store, parseFormat(accept, 'protobuf'), asOf ? toDate(asOf) : now());
+      const form = listForm(store, parseFormat(accept, 'protobuf'), asOfDate(asOf) ?? now());
       return { bytes: await verbs.list(store, list, form, call) };
     },
     History: async (request, call) => {
@@ -86,6 +88,13 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
     },
   };
   return { unary, stream };
+}
+
+/** The time up to which ages count, when the request names one. */
+function asOfDate(asOf: Timestamp | undefined): Date | undefined {
+  const date = asOf && toDate(asOf);
+  if (date && Number.isNaN(date.getTime())) throw badRequest('asOf is no time that can be counted from');
+  return date;
 }
 
 function encodeKinds(registry: Registry): Buffer {

@@ -131,7 +131,9 @@ describe('get --at', () => {
     expect([err, code]).toEqual(['error: pod "web" in namespace "default" not found\n', 1]);
   });
 
-  it('counts ages up to that moment', async () => {
+  it('counts ages up to that moment, which must be one', async () => {
+    const asOf = { seconds: Number.MAX_SAFE_INTEGER };
+    await expect(server.client.objects.listTable('Pod', { asOf })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     const rows = cells((await berth('get', 'pods', '--at', born)).out);
     expect(rows[1]?.at(-1)).toBe('0s');
   });
