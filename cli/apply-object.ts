@@ -3,7 +3,7 @@ import type { ManifestObject } from '../api/codec/yaml.ts';
 import { isNotFound } from '../api/errors/index.ts';
 import { type JsonObject, mergePatch } from '../api/meta/merge-patch.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
-import { manifestKey } from './each-manifest.ts';
+import { type ManifestPlan, manifestKey } from './each-manifest.ts';
 import type { Session } from './session.ts';
 import { type WriteFlags, writeOptions } from './write-options.ts';
 
@@ -14,8 +14,22 @@ export interface Applied {
   readonly done: 'created' | 'configured' | 'unchanged';
 }
 
+type ApplyPlan = ManifestPlan & Pick<Applied, 'live'>;
+
 /** Brings one object to what its manifest says, or finds out what that would do. */
 export async function applyObject(session: Session, document: ManifestObject, flags: WriteFlags): Promise<Applied> {
+  const plan = await planApply(session, document, flags);
+  if ('object' in plan) return plan as Applied;
+  const { objects } = session.client;
+  const { write, live } = plan;
+  const object = await (write.verb === 'patch'
+    ? objects.patch(write.kind, write.target, write.patch, write.options)
+    : objects.create(write.kind, write.object, write.options));
+  return { live, object, done: plan.done(object) as Applied['done'] };
+}
+
+/** How one object comes to be what its manifest says. */
+export async function planApply(session: Session, document: ManifestObject, flags: WriteFlags): Promise<ApplyPlan> {
   const { kind, object } = document;
   const key = manifestKey(session, document);
   const wanted = withLastApplied(
@@ -30,14 +44,14 @@ export async function applyObject(session: Session, document: ManifestObject, fl
   });
   if (live === undefined) {
     if (flags.dryRun === 'client') return { live, object: wanted, done: 'created' };
-    const created = await objects.create(kind.kind, wanted, { ...options, namespace: key.namespace });
-    return { live, object: created, done: 'created' };
+    const createOptions = { ...options, namespace: key.namespace };
+    return { live, write: { verb: 'create', kind: kind.kind, object: wanted, options: createOptions }, done: () => 'created' };
   }
   const patch = computeApplyPatch(readLastApplied(live), wanted, live);
   if (patch === undefined) return { live, object: live, done: 'unchanged' };
   if (flags.dryRun === 'client') return { live, object: mergePatch(live, patch) as JsonObject, done: 'configured' };
-  const after = await objects.patch(kind.kind, key, patch, options);
-  return { live, object: after, done: versionOf(after) === versionOf(live) ? 'unchanged' : 'configured' };
+  const done = (after: JsonObject): string => (versionOf(after) === versionOf(live) ? 'unchanged' : 'configured');
+  return { live, write: { verb: 'patch', kind: kind.kind, target: key, patch, options }, done };
 }
 
 function versionOf(object: JsonObject): unknown {

@@ -1,10 +1,11 @@
 import type { ManifestDocument, ManifestObject } from '../api/codec/yaml.ts';
 import { invalid } from '../api/errors/index.ts';
 import { invalidValue, required } from '../api/errors/violations.ts';
-import type { ObjectKey } from '../client/index.ts';
+import type { BulkResult, BulkWrite, JsonObject, ObjectKey } from '../client/index.ts';
 import { ExitWith } from './failure.ts';
 import { describeManifestFailure, describeManifestWarning } from './manifest-report.ts';
 import type { Session } from './session.ts';
+import { writeAll } from './write-all.ts';
 
 /**
  * Does `run` for every document that can be read, one after the other in the order of the files. A document that cannot be read, or
@@ -30,6 +31,82 @@ export async function eachManifest(
     }
   }
   if (failed > 0) throw new ExitWith(1);
+}
+
+/** What becomes of a document: an object that is as it should be, or a write that makes it so. */
+export type ManifestPlan =
+  | { readonly object: JsonObject; readonly done: string }
+  | { readonly write: ManifestWrite; done(after: JsonObject): string };
+
+type ManifestWrite = Extract<BulkWrite, { verb: 'patch' } | { verb: 'create' | 'update' | 'updateStatus' }>;
+
+export interface ManifestWrites {
+  plan(document: ManifestObject): Promise<ManifestPlan>;
+  print(document: ManifestObject, object: JsonObject, done: string): Promise<void>;
+}
+
+/** So many documents are planned side by side, and written together. */
+const TOGETHER = 100;
+
+/**
+ * As `eachManifest`, for commands that write one object for each document: those of many documents are sent together, and printed in the
+ * order of the files. A document is planned when what comes before of the same object was written.
+ */
+export async function writeManifests(
+  session: Session,
+  documents: readonly ManifestDocument[],
+  writes: ManifestWrites,
+): Promise<void> {
+  let failed = 0;
+  for (const group of groupsOf(session, documents)) {
+    const plans = await Promise.all(group.map((document) => planOf(document, writes)));
+    const sent = plans.flatMap((plan) => (plan.plan && 'write' in plan.plan ? [plan.plan.write] : []));
+    const results = writeAll(session.client.objects, sent);
+    for (const [at, document] of group.entries()) {
+      const { plan, error } = plans[at]!;
+      if ('problems' in document || !plan) failed += report(document, error);
+      else if ('object' in plan) await writes.print(document, plan.object, plan.done);
+      else {
+        const result = (await results.next()).value as BulkResult;
+        for (const warning of result.warnings) tellWarning(document, warning);
+        if (result.error) failed += report(document, result.error);
+        else await writes.print(document, result.object, plan.done(result.object));
+      }
+    }
+  }
+  if (failed > 0) throw new ExitWith(1);
+}
+
+async function planOf(document: ManifestDocument, { plan }: ManifestWrites): Promise<{ plan?: ManifestPlan; error?: unknown }> {
+  try {
+    return 'problems' in document ? {} : { plan: await plan(document) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Runs of documents of which none is about an object that another one of the run is about. */
+function* groupsOf(session: Session, documents: readonly ManifestDocument[]): Generator<ManifestDocument[]> {
+  let group: ManifestDocument[] = [];
+  let keys = new Set<string>();
+  for (const document of documents) {
+    const key = 'problems' in document ? '' : objectKeyOf(session, document);
+    if (group.length === TOGETHER || (key && keys.has(key))) {
+      yield group;
+      [group, keys] = [[], new Set()];
+    }
+    group.push(document);
+    keys.add(key);
+  }
+  if (group.length > 0) yield group;
+}
+
+function objectKeyOf(session: Session, { kind, object: { metadata } }: ManifestObject): string {
+  return metadata?.name ? `${kind.kind}/${metadata.namespace ?? session.namespace}/${metadata.name}` : '';
+}
+
+function tellWarning(document: ManifestDocument, warning: string): void {
+  process.stderr.write(`Warning: ${describeManifestWarning(document, warning)}\n`);
 }
 
 function report(document: ManifestDocument, error?: unknown): 1 {

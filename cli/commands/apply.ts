@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { applyObject } from '../apply-object.ts';
-import { eachManifest } from '../each-manifest.ts';
+import { planApply } from '../apply-object.ts';
+import { writeManifests } from '../each-manifest.ts';
 import type { ManifestFlags } from '../manifests.ts';
 import { withSession } from '../session.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags } from '../write-options.ts';
@@ -16,9 +16,9 @@ export function registerApply(program: Command): void {
       const { readManifests } = await import('../manifests.ts');
       const documents = await readManifests(flags);
       await withSession(command, (session) =>
-        eachManifest(session, documents, async (document) => {
-          const { object, done } = await applyObject(session, document, flags);
-          await printer.print(document.kind, object, done);
+        writeManifests(session, documents, {
+          plan: (document) => planApply(session, document, flags),
+          print: ({ kind }, object, done) => printer.print(kind, object, done),
         }),
       );
     });

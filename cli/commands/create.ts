@@ -3,6 +3,7 @@ import { nearestWord } from '../../api/codec/nearest.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../client/index.ts';
+import type { ManifestPlan } from '../each-manifest.ts';
 import type { DataFlags } from '../generators/data.ts';
 import type { RegistryFlags, TlsFlags } from '../generators/objects.ts';
 import { collect } from '../generators/pairs.ts';
@@ -93,21 +94,23 @@ function unknownNoun(noun: string, command: Command): Error {
 async function createManifests(flags: WriteFlags & ManifestFlags, command: Command): Promise<void> {
   const printer = await WritePrinter.for(flags);
   const { readManifests } = await import('../manifests.ts');
-  const { eachManifest } = await import('../each-manifest.ts');
+  const { writeManifests } = await import('../each-manifest.ts');
   const documents = await readManifests(flags);
   await withSession(command, (session) =>
-    eachManifest(session, documents, async (document) => {
-      await printer.print(document.kind, await createOne(session, document, flags), 'created');
+    writeManifests(session, documents, {
+      plan: (document) => planCreate(session, document, flags),
+      print: ({ kind }, object, done) => printer.print(kind, object, done),
     }),
   );
 }
 
-async function createOne(session: Session, document: ManifestObject, flags: WriteFlags): Promise<JsonObject> {
+async function planCreate(session: Session, document: ManifestObject, flags: WriteFlags): Promise<ManifestPlan> {
   const { manifestNamespace } = await import('../each-manifest.ts');
   const { toJson } = await import('../../api/codec/json.ts');
   const { kind, object } = document;
   const namespace = manifestNamespace(session, document);
   const wanted = toJson(kind, { ...object, metadata: { ...object.metadata, namespace } });
-  if (flags.dryRun === 'client') return wanted;
-  return await session.client.objects.create(kind.kind, wanted, { ...writeOptions(flags, 'berth-create'), namespace });
+  if (flags.dryRun === 'client') return { object: wanted, done: 'created' };
+  const options = { ...writeOptions(flags, 'berth-create'), namespace };
+  return { write: { verb: 'create', kind: kind.kind, object: wanted, options }, done: () => 'created' };
 }

@@ -85,6 +85,38 @@ interface Accepted extends Target {
   readonly uid: string;
 }
 
+interface Deletion {
+  readonly target: Target;
+  /** The object's last state; absent when it was not deleted. */
+  readonly last?: JsonObject | undefined;
+  readonly error?: unknown;
+}
+
+/** Deletes each, or only reads it; several are sent together. */
+async function* deletions(
+  { client: { objects } }: Session,
+  targets: readonly Target[],
+  options: DeleteOptions,
+  onlyRead: boolean,
+): AsyncGenerator<Deletion> {
+  if (targets.length > 1 && !onlyRead) {
+    const { writeAll } = await import('../write-all.ts');
+    const writes = targets.map(
+      (target) => ({ verb: 'delete', kind: target.kind.kind, key: target.key, options, target }) as const,
+    );
+    for await (const { write, object, error } of writeAll(objects, writes)) yield { target: write.target, last: object, error };
+    return;
+  }
+  for (const target of targets) {
+    const { kind, key } = target;
+    try {
+      yield { target, last: await (onlyRead ? objects.get(kind.kind, key) : objects.delete(kind.kind, key, options)) };
+    } catch (error) {
+      yield { target, error };
+    }
+  }
+}
+
 /** Asks for all deletions first, so that many pods end side by side. */
 async function deleteAll(
   session: Session,
@@ -97,16 +129,13 @@ async function deleteAll(
   let failed = 0;
   const verb = options.gracePeriodSeconds === 0 ? 'force deleted' : 'deleted';
   const note = dryRunNotes[flags.dryRun ?? 'none'];
-  for (const target of targets) {
+  for await (const { target, last, error } of deletions(session, targets, options, flags.dryRun === 'client')) {
     const { kind, key } = target;
-    try {
-      const { objects } = session.client;
-      const last = await (flags.dryRun === 'client' ? objects.get(kind.kind, key) : objects.delete(kind.kind, key, options));
+    if (last) {
       process.stdout.write(flags.output ? `${kind.singular}/${key.name}\n` : `${kind.singular} "${key.name}" ${verb}${note}\n`);
       accepted.push({ ...target, uid: uidOf(last) });
-    } catch (error) {
+    } else if (!(flags.ignoreNotFound ?? selected) || !isNotFound(error)) {
       // What was listed a moment ago may be gone by now.
-      if ((flags.ignoreNotFound ?? selected) && isNotFound(error)) continue;
       failed++;
       process.stderr.write(`error: ${describeFailure(error)}\n`);
     }

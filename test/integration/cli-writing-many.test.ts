@@ -1,0 +1,111 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
+import { main } from '../../cli/main.ts';
+import { upsertContext } from '../../client/index.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+
+// Commands that write many objects, in this process, against a real API server: no node runs anything.
+const metrics = new MetricsRegistry();
+let server: RunningServer;
+let folder: string;
+const stdout: string[] = [];
+const stderr: string[] = [];
+
+beforeAll(async () => {
+  server = await startServer({ metrics });
+  folder = await mkdtemp(join(tmpdir(), 'berth-cli-'));
+  process.env.BERTH_CONFIG = join(folder, 'config');
+  await upsertContext({ name: 'here', options: server.admin, use: true });
+  // Each run listens for the end of its reader, which is the end of the process elsewhere.
+  process.stdout.setMaxListeners(100);
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => stdout.push(String(text)) > 0);
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => stderr.push(String(text)) > 0);
+});
+beforeEach(() => {
+  stdout.length = 0;
+  stderr.length = 0;
+});
+afterAll(async () => {
+  vi.restoreAllMocks();
+  delete process.env.BERTH_CONFIG;
+  process.exitCode = undefined;
+  await server.stop();
+  await server.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function berth(...words: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
+  stdout.length = 0;
+  stderr.length = 0;
+  process.exitCode = undefined;
+  await main(['node', 'berth', ...words]);
+  const code = Number(process.exitCode ?? 0);
+  process.exitCode = undefined;
+  const lines = (texts: string[]): string[] => texts.join('').split('\n').filter(Boolean);
+  return { code, out: lines(stdout), err: lines(stderr) };
+}
+
+async function manifest(name: string, ...documents: string[]): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, documents.join('---\n'));
+  return path;
+}
+
+const configMap = (name: string, namespace: string, data: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n  namespace: ${namespace}\ndata:\n  a: "${data}"\n`;
+const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n';
+const unary = (): number =>
+  formatMetrics(metrics, 'prometheus')
+    .split('\n')
+    .filter((line) => /^apiserver_request_total.*method="(Create|Patch|Delete)"/.test(line))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+
+it('applies a namespace and what goes into it together, in the order of the file, without a call for each', async () => {
+  const before = unary();
+  const maps = Array.from({ length: 30 }, (_, i) => configMap(`c${i}`, 'shop', '1'));
+  const path = await manifest('shop.yaml', namespace, ...maps);
+  const first = await berth('apply', '-f', path);
+  const names = ['namespace/shop', ...maps.map((_, i) => `configmap/c${i}`)];
+  expect(first).toEqual({ code: 0, out: names.map((name) => `${name} created`), err: [] });
+  expect((await berth('apply', '-f', path)).out).toEqual(names.map((name) => `${name} unchanged`));
+  await manifest('shop.yaml', namespace, ...maps.slice(0, 29), configMap('c29', 'shop', '2'));
+  const third = await berth('apply', '-f', path);
+  expect(third.out.slice(-2)).toEqual(['configmap/c28 unchanged', 'configmap/c29 configured']);
+  expect((await server.client.configMaps.get({ namespace: 'shop', name: 'c29' })).data).toEqual({ a: '2' });
+  expect(unary()).toBe(before);
+});
+
+it('a document that is refused is told with its place and hides no other', async () => {
+  const bad = configMap('Bad_Name', 'default', '1');
+  const warned =
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: warned\nspec:\n  setHostnameAsFQDN: true\n  containers:\n  - {name: a, image: x}\n';
+  const path = await manifest('mixed.yaml', configMap('one', 'default', '1'), bad, warned, configMap('two', 'default', '1'));
+  const { code, out, err } = await berth('create', '-f', path);
+  expect([code, out]).toEqual([1, ['configmap/one created', 'pod/warned created', 'configmap/two created']]);
+  expect(err).toEqual([
+    expect.stringMatching(/^error: .*mixed\.yaml:\d+: metadata\.name: /),
+    expect.stringMatching(/^Warning: .*mixed\.yaml:\d+: spec\.setHostnameAsFQDN/),
+  ]);
+  expect((await berth('create', '-f', path)).err[0]).toContain('already exists');
+});
+
+it('two documents of one object are applied one after the other', async () => {
+  const path = await manifest('twice.yaml', configMap('twice', 'default', '1'), configMap('twice', 'default', '2'));
+  expect((await berth('apply', '-f', path)).out).toEqual(['configmap/twice created', 'configmap/twice configured']);
+  expect((await server.client.configMaps.get({ namespace: 'default', name: 'twice' })).data).toEqual({ a: '2' });
+});
+
+it('deletes many together, says each by name, and a missing one fails no other', async () => {
+  for (const name of ['x', 'y', 'z']) await server.client.configMaps.create({ metadata: { namespace: 'default', name } });
+  const before = unary();
+  const { code, out, err } = await berth('delete', 'configmaps', 'x', 'none', 'y', 'z');
+  expect([code, out]).toEqual([1, ['configmap "x" deleted', 'configmap "y" deleted', 'configmap "z" deleted']]);
+  expect(err).toEqual([expect.stringMatching(/^error: configmap "none".*not found/)]);
+  const all = await berth('delete', 'configmaps', '--all');
+  expect(all.code).toBe(0);
+  expect((await server.client.configMaps.list({ namespace: 'default' })).items).toEqual([]);
+  expect(unary()).toBe(before);
+});
