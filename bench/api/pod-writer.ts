@@ -6,6 +6,8 @@ import { typicalPod } from './typical-pod.ts';
 const CREATE = '/berth.core.v1.Pods/Create';
 const PREFIX = 'pod-';
 const DIGITS = 8;
+/** Below what the server allows one client at once. */
+const MOST_AT_ONCE = 400;
 
 /** The number in the name of a pod that a writer made. */
 export function numberOf(name: string): number {
@@ -21,6 +23,7 @@ export class PodWriter {
   private readonly nameAt: number;
   private next: number;
   private failed = 0;
+  private running = 0;
 
   private constructor(connection: LeanConnection, most: number, first: number) {
     this.connection = connection;
@@ -47,13 +50,13 @@ export class PodWriter {
     this.connection.close();
   }
 
-  /** `rate` in a second, evenly, whatever the answers take. Resolves when all are acknowledged. */
+  /** `rate` in a second, evenly, as long as the server keeps up: with MOST_AT_ONCE on their way it waits. Resolves when all are acknowledged. */
   async steadily(rate: number, count: number): Promise<void> {
     const begin = performance.now();
     const answers: Promise<void>[] = [];
     while (answers.length < count) {
       const due = Math.min(count, Math.floor(((performance.now() - begin) / 1000) * rate));
-      while (answers.length < due) answers.push(this.write());
+      while (answers.length < due && this.running < MOST_AT_ONCE) answers.push(this.write());
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     await Promise.all(answers);
@@ -72,6 +75,7 @@ export class PodWriter {
 
   private async write(): Promise<void> {
     const number = this.next++;
+    this.running++;
     const request = Buffer.from(this.template);
     request.write(String(number).padStart(DIGITS, '0'), this.nameAt, 'latin1');
     try {
@@ -80,6 +84,7 @@ export class PodWriter {
     } catch {
       this.failed++;
     }
+    this.running--;
   }
 
   private check(): void {
