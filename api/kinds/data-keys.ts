@@ -21,7 +21,7 @@ export function validateDataSize(
   maps: readonly (Readonly<Record<string, string | Uint8Array>> | undefined)[],
 ): FieldViolation[] {
   let bytes = 0;
-  for (const map of maps) for (const key in map) bytes += Buffer.byteLength(map[key]!);
+  for (const map of maps) for (const value of Object.values(map ?? {})) bytes += Buffer.byteLength(value);
   return bytes > DATA_MAX_BYTES ? [tooLong(field, DATA_MAX_BYTES, 'bytes')] : [];
 }
 

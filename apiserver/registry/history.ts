@@ -39,6 +39,7 @@ const MAX_REVISIONS = 500;
 export async function objectHistory(store: KindStore, at: ObjectName, options: HistoryOptions): Promise<HistoryPage> {
   requireHistory(store.kind);
   if (options.limit < 0) throw badRequest('cannot read the history: limit must not be negative');
+  if (!store.mayExist(at)) throw notFound(store.subject(at));
   const key = store.key(at);
   const before = options.continue ? decodeContinue(options.continue, key).revision : undefined;
   await store.fresh();

@@ -119,7 +119,8 @@ export class KindStore {
     return found;
   }
 
-  private mayExist({ namespace, name }: ObjectName): boolean {
+  /** Whether something can be stored under this name at all. */
+  mayExist({ namespace, name }: ObjectName): boolean {
     return POSSIBLE_NAME.test(name) && (!this.kind.namespaced || POSSIBLE_NAME.test(namespace));
   }
 

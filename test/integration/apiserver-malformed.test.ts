@@ -1,6 +1,7 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encodeMessage } from '../../api/codec/message.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
 // What no client library sends; found by the fuzz test.
@@ -62,4 +63,43 @@ test('a list with a limit below nothing is refused, and lists go on', async () =
   const limits = [-1, -(2 ** 53) + 1].map((limit) => server.client.configMaps.list({ namespace: 'default', limit }));
   for (const refused of await Promise.allSettled(limits)) expect(refused).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
   expect((await server.client.configMaps.list({ namespace: 'default' })).items).toHaveLength(1);
+});
+
+const metadata = { namespace: 'default', name: 'x' };
+const unwritable = { resources: { requests: { cpu: { string: 'NaN' }, memory: { string: '1e-400' } } } };
+
+test.each<[string, string, object, number]>([
+  [
+    '/berth.core.v1.Pods/Create',
+    'berth.core.v1.PodWriteRequest',
+    { object: { metadata, spec: { containers: [{ name: 'main', image: 'x', ...unwritable }] } } },
+    codes.INVALID_ARGUMENT,
+  ],
+  // As JSON.parse makes it: a key of its own.
+  [
+    '/berth.core.v1.Secrets/Create',
+    'berth.core.v1.SecretWriteRequest',
+    { object: { metadata, stringData: JSON.parse('{"__proto__":"x"}') } },
+    codes.OK,
+  ],
+  [
+    '/berth.meta.v1.Objects/History',
+    'berth.meta.v1.ObjectHistoryRequest',
+    { kind: { kind: 'ConfigMap' }, namespace: 'default', name: 'a b' },
+    codes.NOT_FOUND,
+  ],
+  [
+    '/berth.meta.v1.Objects/FindVersion',
+    'berth.meta.v1.FindVersionRequest',
+    { ageMilliseconds: Number.MAX_SAFE_INTEGER },
+    codes.OUT_OF_RANGE,
+  ],
+  [
+    '/berth.meta.v1.Objects/FindVersion',
+    'berth.meta.v1.FindVersionRequest',
+    { ageMilliseconds: -Number.MAX_SAFE_INTEGER },
+    codes.INVALID_ARGUMENT,
+  ],
+])('values that are out of the way are judged like any other: %s', async (path, request, message, expected) => {
+  expect(await statusOf(path, encodeMessage(request, message))).toBe(expected);
 });

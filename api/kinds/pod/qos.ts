@@ -1,5 +1,5 @@
 import type { Container, Pod, Quantity } from '../../generated/types.ts';
-import { equalQuantity, quantityMilli } from '../../meta/quantity.ts';
+import { equalQuantity, isQuantity, quantityMilli } from '../../meta/quantity.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
@@ -7,7 +7,10 @@ const QOS_RESOURCES = ['cpu', 'memory'] as const;
 
 type Amounts = Readonly<Record<string, Quantity>> | undefined;
 
-const isSet = (amounts: Amounts, name: string): boolean => quantityMilli(amounts?.[name]) > 0;
+/** The class is found before the pod is validated: what is no quantity asks for nothing, and is refused soon. */
+const isAmount = (amount: Quantity | undefined): boolean => isQuantity(amount?.string ?? '');
+
+const isSet = (amounts: Amounts, name: string): boolean => isAmount(amounts?.[name]) && quantityMilli(amounts?.[name]) > 0;
 
 /** Kubernetes' class of a pod: who is stopped first when a node runs short. Judged by cpu and memory of all containers. */
 export function qosClass(pod: Pod): QosClass {
@@ -26,6 +29,6 @@ function isGuaranteed({ resources }: Pick<Container, 'resources'>): boolean {
   return QOS_RESOURCES.every(
     (name) =>
       isSet(resources?.limits, name) &&
-      (!resources?.requests?.[name] || equalQuantity(resources.requests[name], resources?.limits?.[name])),
+      (!isAmount(resources?.requests?.[name]) || equalQuantity(resources?.requests?.[name], resources?.limits?.[name])),
   );
 }

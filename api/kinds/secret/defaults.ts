@@ -6,7 +6,6 @@ export function defaultSecret(secret: Secret): void {
   const texts = Object.entries(secret.stringData ?? {});
   delete secret.stringData;
   if (texts.length === 0) return;
-  const data = { ...secret.data };
-  for (const [key, text] of texts) data[key] = Buffer.from(text);
-  secret.data = data;
+  // Assigning one by one would take the key "__proto__" for something else.
+  secret.data = { ...secret.data, ...Object.fromEntries(texts.map(([key, text]) => [key, Buffer.from(text)])) };
 }

@@ -22,7 +22,7 @@ export interface RawOutcome {
 }
 
 /** A server that says nothing to a call that must be answered for so long has forgotten it. */
-const silenceMs = 5_000;
+const silenceMs = 60_000;
 
 /** A message as gRPC frames it. */
 export function frame(message: Uint8Array, flags = 0, length = message.length): Buffer {
