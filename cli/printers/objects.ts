@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { Document, visit } from 'yaml';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { fillTemplate, findAll, valueText } from '../jsonpath/evaluate.ts';
@@ -37,9 +37,18 @@ export function withoutManagedFields(object: JsonObject): JsonObject {
   return { ...object, metadata };
 }
 
+const LINE_OF_SPACES = /^[^\S\n]+$/m;
+
 /** An object as YAML for people: long lines stay whole; texts that a reader of YAML 1.1 takes for something else (yes, 0644) have quotes. */
 export function yamlText(object: JsonObject): string {
-  return stringify(object, { lineWidth: 0, version: '1.1' });
+  const document = new Document(object, { version: '1.1' });
+  visit(document, {
+    // Lines of spaces alone would be read back shorter from a block of lines.
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && LINE_OF_SPACES.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER });
 }
 
 function printColumns(objects: readonly JsonObject[], columns: readonly CustomColumn[], headers: boolean): string {

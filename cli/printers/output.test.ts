@@ -80,6 +80,8 @@ describe('YAML', () => {
     '#',
     '\tx',
     'a\n\nb\n',
+    ' \n',
+    '\n ',
   ])('reads %j back as the text that it was', (text) => expect(reread({ a: text })).toEqual({ a: text }));
 
   it('reads any text back as it was', () => {
@@ -93,6 +95,7 @@ describe('YAML', () => {
       fc.property(any, (text) => {
         expect(reread({ a: text, b: 'c' })).toEqual({ a: text, b: 'c' });
       }),
+      { numRuns: 1_000 },
     );
   });
 });
