@@ -104,6 +104,10 @@ describe('a strategic merge patch', () => {
     expect((twice.spec as { containers: unknown[] }).containers).toHaveLength(100_001);
   });
 
+  it('knows no field by a name that every object has', () => {
+    expect(merge({}, { constructor: { prototype: {} } })).toEqual({ constructor: { prototype: {} } });
+  });
+
   it('removes an item and adds it again in one patch', () => {
     const patch = containers({ name: 'a', $patch: 'delete' }, { name: 'a', image: '2' });
     expect(merge(containers({ name: 'a', image: '1', args: ['x'] }), patch)).toEqual(containers({ name: 'a', image: '2' }));
