@@ -28,7 +28,7 @@ export function bulkMethod(path: string, writes: ObjectWrites, streams: ItemStre
 
 /** Items about one object wait for each other, and those of a namespace's objects for the namespace. */
 function itemOf({ store, at, run }: PreparedObjectWrite): ItemWork {
-  const keys = at.name ? [store.key(at)] : [];
-  if (store.kind.namespaced && at.namespace) keys.push(`namespaces/${at.namespace}`);
-  return { keys, run };
+  const own = at.name ? store.key(at) : undefined;
+  const waitsFor = store.kind.namespaced && at.namespace ? [`namespaces/${at.namespace}`] : [];
+  return { own, waitsFor, run };
 }

@@ -48,8 +48,10 @@ const RESET_AFTER_MS = 1_000;
 
 /** An item that was read and let in, but not begun. */
 export interface ItemWork {
-  /** Whatever it shares one of these with is carried out in the order in which it was sent. The first one is what it writes itself. */
-  readonly keys: readonly string[];
+  /** What it writes: items with the same are carried out in the order in which they were sent. Undefined: nothing that another can name. */
+  readonly own?: string | undefined;
+  /** It begins when what was sent before it and writes one of these has ended. */
+  readonly waitsFor?: readonly string[];
   run(): Promise<{ readonly bytes: Uint8Array; readonly warnings?: readonly string[] | undefined }>;
 }
 
@@ -206,10 +208,14 @@ class ItemStream {
       this.finish(item, this.refused(error));
       return;
     }
-    const before = work.keys.map((key) => this.busy.get(key)).filter((job) => job !== undefined);
+    const before = this.jobsBefore(work);
     const job = before.length > 0 ? Promise.all(before).then(() => this.carryOut(item, work)) : this.carryOut(item, work);
-    const [key] = work.keys;
-    if (key !== undefined) this.occupy(key, job);
+    if (work.own !== undefined) this.occupy(work.own, job);
+  }
+
+  private jobsBefore({ own, waitsFor = [] }: ItemWork): Promise<void>[] {
+    const jobs = (own === undefined ? waitsFor : [own, ...waitsFor]).map((key) => this.busy.get(key));
+    return jobs.filter((job) => job !== undefined);
   }
 
   private occupy(key: string, job: Promise<void>): void {

@@ -31,7 +31,7 @@ export function bindMethods(deps: BindDeps, door: Door, streams: ItemStreams): S
       if (item.field !== BINDING) throw badRequest('the item says nothing to do: set binding');
       const run = bind(item.request, call);
       const bytes = async () => field(RESOURCE_VERSION, Buffer.from(resourceVersionOf((await run()).bytes)));
-      return { keys: [], run: async () => ({ bytes: await bytes() }) };
+      return { run: async () => ({ bytes: await bytes() }) };
     }),
   };
 }
