@@ -241,6 +241,26 @@ test('items are counted by their codes', async () => {
   await measured.remove();
 });
 
+test('items whose names the server makes share commits, in one namespace too', async () => {
+  const metrics = new MetricsRegistry();
+  const measured = await startServer({ metrics, backend: 'lmdb' });
+  const own = await rawClient(measured);
+  const commits = (): number =>
+    Number(formatMetrics(metrics, 'prometheus').match(/^berth_storage_commit_duration_seconds_count (\d+)$/m)?.[1]);
+  const object = encodeMessage('berth.core.v1.ConfigMap', { metadata: { generateName: 'drawn-', namespace: 'default' } });
+  const before = commits();
+  const { call, results, status } = open(true, own);
+  call.write(message(Array.from({ length: 200 }, (_, id) => ({ id, create: { kind: { kind: 'ConfigMap' }, object } }))));
+  call.end();
+  await status;
+  expect(results.filter(({ error }) => error)).toEqual([]);
+  expect(commits() - before).toBeGreaterThan(0);
+  expect(commits() - before).toBeLessThan(50);
+  own.raw.close();
+  await measured.stop();
+  await measured.remove();
+});
+
 test('a server that stops in the middle sends the results of what it did, and does nothing without a result', async () => {
   const first = await startServer({ backend: 'lmdb' });
   const own = await rawClient(first);
