@@ -15,7 +15,7 @@ import { runCompaction } from './storage/run-compaction.ts';
 import type { Storage } from './storage/storage.ts';
 import { compactionFailed, measureStorage } from './storage-metrics.ts';
 import { openStore } from './store-files.ts';
-import { runFeed } from './watch/feed.ts';
+import { startFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
 export { type CredentialFiles, issueNodeCredentials, pkiDir } from './auth/pki.ts';
@@ -54,16 +54,21 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
   const inner = new AbortController();
   const loops: Promise<void>[] = [];
   try {
-    await new Promise<void>((resolve, reject) => {
-      const feed = runFeed({ storage, caches, log }, resolve, inner.signal);
-      loops.push(feed);
-      feed.then(() => reject(new Error('the store ended while the server started')), reject);
-    });
+    const feed = await startFeed({ storage, caches, log }, inner.signal);
+    loops.push(feed.ended);
     sums.observe();
     loops.push(runCompaction(storage, { keepMs: options.historyMs, onError: compactionFailed(log, metrics) }, inner.signal));
     loops.push(...runExpiries(registry.stores.values(), { ttlMs: options.eventTtlMs, log }, inner.signal));
     await ensureNamespaces(registry);
-    await listenUntil({ options: { ...options, metrics }, backup: storage.backup, registry, sums, pki, signal });
+    await listenUntil({
+      options: { ...options, metrics },
+      backup: storage.backup,
+      registry,
+      sums,
+      pki,
+      signal: AbortSignal.any([signal, feed.failed]),
+    });
+    feed.failed.throwIfAborted();
   } finally {
     endStorage();
     inner.abort();

@@ -24,6 +24,11 @@ const translations = {
       cause: error,
       retryAfterMs: 10_000,
     }),
+  busy: (_, error) =>
+    new ApiError('RESOURCE_EXHAUSTED', 'TooManyRequests', `the disk is slower than what is written: ${error.message}`, {
+      cause: error,
+      retryAfterMs: 1_000,
+    }),
   corrupt: (_, error) => internal('the store is damaged', error),
   'newer-format': (_, error) => internal('the store was made by a newer version', error),
   locked: (_, error) => internal('the store is in use by another process', error),

@@ -7,6 +7,7 @@ export type StorageErrorCode =
   | 'too-large'
   | 'slow'
   | 'no-space'
+  | 'busy'
   | 'corrupt'
   | 'newer-format'
   | 'locked'

@@ -25,7 +25,8 @@ const START_KEY = 'server/start';
 
 /**
  * Keeps the caches of all kinds up to date from one storage watch, until the signal aborts. `onReady` is called once, when the caches
- * show everything that was stored before the start. A failing watch is begun again where it ended; one that cannot resume reloads.
+ * show everything that was stored before the start. A failing watch is begun again where it ended; one that cannot resume reloads, until
+ * that succeeds. Rejects when the start fails, or the store is damaged where the watch goes on: the caches would stand still for ever.
  */
 export async function runFeed(options: FeedOptions, onReady: () => void, signal: AbortSignal): Promise<void> {
   let from = await loadCaches(options, await startRevision(options));
@@ -42,17 +43,43 @@ export async function runFeed(options: FeedOptions, onReady: () => void, signal:
     onReady();
   };
   seen(from);
+  let reload = false;
   while (!signal.aborted) {
     try {
+      if (reload) seen(await loadCaches(options, undefined));
+      reload = false;
       for await (const batch of options.storage.watch({ prefix: '', from }, signal)) seen(dispatch(options.caches, batch));
     } catch (error) {
       if (signal.aborted) return;
-      const reload = error instanceof StorageError && error.code === 'compacted';
+      const code = error instanceof StorageError ? error.code : undefined;
+      if (code === 'corrupt') throw error;
+      reload ||= code === 'compacted';
       options.log.warn({ err: error, from, reload }, 'the storage watch ended: beginning again');
       await pause(RETRY_MS, signal);
-      if (reload) from = await loadCaches(options, undefined);
     }
   }
+}
+
+/**
+ * Begins to feed the caches and resolves when they show what was stored before the start; rejects when they never will. A feed that
+ * fails later aborts `failed` with its error. `ended` never rejects.
+ */
+export async function startFeed(
+  options: FeedOptions,
+  signal: AbortSignal,
+): Promise<{ readonly failed: AbortSignal; readonly ended: Promise<void> }> {
+  const failure = new AbortController();
+  let ended = Promise.resolve();
+  await new Promise<void>((resolve, reject) => {
+    ended = runFeed(options, resolve, signal).then(
+      () => reject(new Error('the store ended while the server started')),
+      (error: unknown) => {
+        failure.abort(error);
+        reject(error);
+      },
+    );
+  });
+  return { failed: failure.signal, ended };
 }
 
 /** Every cache advances with every batch, so that versions of quiet kinds stay fresh. */

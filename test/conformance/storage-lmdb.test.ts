@@ -2,6 +2,7 @@ import { cp, mkdtemp, open as openFile, readFile, rm, truncate, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { translateStorageError } from '../../apiserver/registry/storage-errors.ts';
 import { assembleLmdbStorage, type LmdbStorageOptions } from '../../apiserver/storage/lmdb/open-lmdb-storage.ts';
 import { openTables, type Tables } from '../../apiserver/storage/lmdb/tables.ts';
 import { openStorage } from '../../apiserver/storage/open-storage.ts';
@@ -278,6 +279,22 @@ describe('the lmdb storage and its disk', () => {
     for (const item of items) await storage.delete(item.key, item.revision, write('gone'));
     await storage.compact((await storage.list('')).revision);
     await storage.create('pods/new', write('x'.repeat(1000)));
+  });
+
+  it('refuses more than 64 MiB that wait for the disk as busy, and takes writes again when they are written', async () => {
+    const storage = await open();
+    const big = write('x'.repeat(1_000_000));
+    const writes = await Promise.allSettled(Array.from({ length: 70 }, (_, i) => storage.create(`pods/${i}`, big)));
+    const refused = writes.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    expect(refused.length).toBeGreaterThanOrEqual(3);
+    expect(refused.length).toBeLessThan(10);
+    for (const reason of refused) expect(reason).toMatchObject({ code: 'busy' });
+    expect(translateStorageError(refused[0], { kind: 'Pod', name: '69' })).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      reason: 'TooManyRequests',
+      retryAfterMs: 1_000,
+    });
+    await storage.create('pods/69', big);
   });
 
   it('shortens the history by itself when it outgrows its bound', async () => {

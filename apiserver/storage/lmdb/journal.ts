@@ -130,7 +130,7 @@ export class Journal {
         `the store holds its limit of ${this.#limits.maxBytes} bytes; delete objects or raise the limit`,
       );
     if (this.#waitingBytes + bytes > maxWaitingBytes)
-      throw new StorageError('failed', `write ${key}: ${this.#waitingBytes} bytes wait for the disk already; try again later`);
+      throw new StorageError('busy', `write ${key}: ${this.#waitingBytes} bytes wait for the disk already; try again later`);
   }
 
   nextRevision(): number {

@@ -1,0 +1,84 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { encodeMessage } from '../../api/codec/message.ts';
+import { configMap } from '../../api/kinds/config-map/kind.ts';
+import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import { StorageError } from '../storage/storage-error.ts';
+import { startFeed } from './feed.ts';
+import { KindCache } from './kind-cache.ts';
+
+const log = pino({ level: 'silent' });
+let storage: Storage;
+let stop: AbortController;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  storage = createMemoryStorage();
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  vi.useRealTimers();
+  await storage.close();
+});
+
+async function create(name: string): Promise<void> {
+  const bytes = encodeMessage(configMap.message, { metadata: { name, namespace: 'default' } });
+  const by = { user: 'u', manager: 'm', verb: 'create', durability: 'synced' } as const;
+  await storage.create(`configmaps/default/${name}`, { kind: 'ConfigMap', bytes, ...by });
+}
+
+/** A feed over a storage whose watches and lists fail as `failures` say, in their order. */
+async function start(failures: { readonly watch: StorageError[]; readonly list: StorageError[] }) {
+  const cache = new KindCache(configMap);
+  let breakWatch = (): void => {};
+  const faulty: Storage = {
+    ...storage,
+    list: (...args) => {
+      const failure = failures.list.shift();
+      return failure ? Promise.reject(failure) : storage.list(...args);
+    },
+    watch: (options, signal) => {
+      const own = new AbortController();
+      breakWatch = () => own.abort();
+      const inner = storage.watch(options, AbortSignal.any([signal, own.signal]));
+      return (async function* () {
+        yield* inner;
+        const failure = own.signal.aborted ? failures.watch.shift() : undefined;
+        if (failure) throw failure;
+      })();
+    },
+  };
+  const feed = await startFeed({ storage: faulty, caches: new Map([[configMap.plural, cache]]), log }, stop.signal);
+  return { feed, cache, breakWatch: () => breakWatch() };
+}
+
+const namesIn = (cache: KindCache): string[] =>
+  cache.range('configmaps/').map(({ key }) => key.slice('configmaps/default/'.length));
+
+test('a watch that cannot resume reloads the caches, and tries that again until it succeeds', async () => {
+  const failures = { watch: [new StorageError('compacted', 'too old')], list: [] as StorageError[] };
+  const { feed, cache, breakWatch } = await start(failures);
+  failures.list.push(new StorageError('failed', 'read the store'), new StorageError('failed', 'read the store'));
+  breakWatch();
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await create('unseen');
+  for (let left = 3; left > 0; left--) {
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  await vi.waitFor(() => expect(namesIn(cache)).toEqual(['unseen']));
+  await create('after');
+  await vi.waitFor(() => expect(namesIn(cache)).toEqual(['after', 'unseen']));
+  expect(failures.list).toEqual([]);
+  expect(feed.failed.aborted).toBe(false);
+});
+
+test('a store that is damaged where the watch goes on is told, as the caches would stand still', async () => {
+  const damaged = new StorageError('corrupt', 'the log is damaged');
+  const { feed, breakWatch } = await start({ watch: [damaged], list: [] });
+  expect(feed.failed.aborted).toBe(false);
+  breakWatch();
+  await feed.ended;
+  expect(feed.failed.reason).toBe(damaged);
+});
