@@ -1,11 +1,13 @@
 import { badRequest, conflict, invalid, notFound } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { Binding, Node, Pod } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { resourceAmounts } from '../../api/kinds/pod/resources.ts';
 import { setCondition } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
+import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
-import { amountsOf, type NodeSums } from './node-sums.ts';
+import { amountsOf, type NodeSums, type Reservation } from './node-sums.ts';
 
 export interface BindDeps {
   readonly pods: KindStore;
@@ -15,27 +17,29 @@ export interface BindDeps {
 
 /**
  * Assigns a pod to a node, once: sets spec.nodeName and the condition PodScheduled in one write. Throws ABORTED when the pod is bound
- * already, is another one than the uid says, or would ask for more than the node has left; sums include bindings that are under way, so
- * that two schedulers cannot over-commit a node together.
+ * already or has finished, is another one than the uid says, or would ask for more than the node has left; sums include bindings that
+ * are under way, so that two schedulers cannot over-commit a node together.
  */
 export async function bindPod(deps: BindDeps, binding: Binding, context: WriteContext): Promise<StoreResult> {
   const { at, nodeName } = checkBinding(deps, binding);
   const { pods, sums } = deps;
   const key = pods.key(at);
-  let release: (() => void) | undefined;
+  let reservation: Reservation | undefined;
   try {
     const compute = async (previous: Pod): Promise<Pod> => {
       checkPod(pods, at, binding, previous);
       const node = await readNode(deps, nodeName);
       // Nothing may come between the check and the reservation: bindings that are judged in the same turn must see each other.
       checkRoom(deps, at, node, previous);
-      release?.();
-      if (!context.dryRun) release = sums.reserve(key, nodeName, previous);
+      reservation?.cancel();
+      if (!context.dryRun) reservation = sums.reserve(key, nodeName, previous);
       return bound(previous, nodeName, pods.origin().now);
     };
-    return { bytes: await pods.change(at, { context, verb: 'bind', compute }), warnings: [] };
+    const bytes = await pods.change(at, { context, verb: 'bind', compute });
+    reservation?.settle(Number(resourceVersionOf(bytes)));
+    return { bytes, warnings: [] };
   } catch (error) {
-    release?.();
+    reservation?.cancel();
     throw error;
   }
 }
@@ -59,6 +63,7 @@ function checkPod(pods: KindStore, at: ObjectName, binding: Binding, pod: Pod): 
   if (uid && uid !== pod.metadata?.uid)
     throw conflict(pods.subject(at), `the uid is ${pod.metadata?.uid}, not ${uid}: the pod was made again`);
   if (pod.metadata?.deletionTimestamp) throw conflict(pods.subject(at), 'it is being deleted and cannot be bound');
+  if (isFinished(pod)) throw conflict(pods.subject(at), 'it has finished and cannot be bound');
   if (pod.spec?.nodeName) throw conflict(pods.subject(at), `it is already assigned to node "${pod.spec.nodeName}"`);
   if (pod.spec?.schedulingGates?.length) throw conflict(pods.subject(at), 'it has scheduling gates and cannot be bound yet');
 }

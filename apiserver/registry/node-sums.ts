@@ -12,15 +12,29 @@ interface Share {
   readonly amounts: Amounts;
 }
 
+/** A pod that is being bound: counts until the cache shows how that ended. */
+interface Reserved extends Share {
+  /** Of the write that binds it; infinite while that is under way. */
+  revision: number;
+}
+
+/** How the holder of a reservation says what became of the binding. Either may be said too late; then it changes nothing. */
+export interface Reservation {
+  /** There is no binding. */
+  cancel(): void;
+  /** The binding is the write of this revision: the pod counts from the cache, once that shows it. */
+  settle(revision: number): void;
+}
+
 /**
  * What the pods of each node ask for together, kept incrementally from the watch cache; a pod that is just being bound counts from the
- * moment it is reserved. Counts pods as the resource "pods".
+ * moment it is reserved; one that several bind at once counts for each of them. Counts pods as the resource "pods".
  */
 export class NodeSums {
   private readonly cache: KindCache;
   private readonly shares = new Map<string, Share>();
   private readonly sums = new Map<string, Amounts>();
-  private readonly reserved = new Map<string, Share>();
+  private readonly reserved = new Map<string, Set<Reserved>>();
 
   constructor(cache: KindCache) {
     this.cache = cache;
@@ -32,7 +46,8 @@ export class NodeSums {
       reset: (entries) => {
         this.shares.clear();
         this.sums.clear();
-        for (const share of this.reserved.values()) this.add(share, 1);
+        for (const shares of this.reserved.values()) for (const share of shares) this.add(share, 1);
+        for (const key of this.reserved.keys()) this.release(key, this.cache.lastChange());
         for (const entry of entries) this.put(entry);
       },
       event: (event) => this.apply(event),
@@ -42,32 +57,44 @@ export class NodeSums {
   /** What is asked for on a node, without one pod. */
   without(node: string, key: string): Amounts {
     const sum = { ...this.sums.get(node) };
-    for (const share of [this.shares.get(key), this.reserved.get(key)]) {
+    for (const share of [this.shares.get(key), ...(this.reserved.get(key) ?? [])]) {
       if (share?.node === node) addAmounts(sum, share.amounts, -1);
     }
     return sum;
   }
 
-  /** Counts a pod that is about to be bound, until the returned function is called. */
-  reserve(key: string, node: string, pod: Pod): () => void {
-    const share = { node, amounts: amountsOf(pod) };
-    this.release(key);
-    this.reserved.set(key, share);
+  /** Counts a pod that is about to be bound. */
+  reserve(key: string, node: string, pod: Pod): Reservation {
+    const share: Reserved = { node, amounts: amountsOf(pod), revision: Number.POSITIVE_INFINITY };
+    const shares = this.reserved.get(key);
+    if (shares) shares.add(share);
+    else this.reserved.set(key, new Set([share]));
     this.add(share, 1);
-    return () => {
-      if (this.reserved.get(key) === share) this.release(key);
+    return {
+      cancel: () => this.drop(key, share),
+      settle: (revision) => {
+        share.revision = revision;
+        if (revision <= this.cache.revision) this.drop(key, share);
+      },
     };
   }
 
-  private release(key: string): void {
-    const share = this.reserved.get(key);
-    if (share) this.add(share, -1);
-    this.reserved.delete(key);
+  /** Ends the reservations of a pod whose bindings the cache shows, or what came after them. */
+  private release(key: string, revision: number): void {
+    for (const share of this.reserved.get(key) ?? []) if (share.revision <= revision) this.drop(key, share);
   }
 
-  private apply(event: CacheEvent): void {
-    if (event.type === 'DELETED') this.remove(event.entry.key);
-    else this.put(event.entry);
+  private drop(key: string, share: Reserved): void {
+    const shares = this.reserved.get(key);
+    if (!shares?.delete(share)) return;
+    if (shares.size === 0) this.reserved.delete(key);
+    this.add(share, -1);
+  }
+
+  private apply({ type, entry, revision }: CacheEvent): void {
+    this.release(entry.key, revision);
+    if (type === 'DELETED') this.remove(entry.key);
+    else this.put(entry);
   }
 
   private put(entry: Entry): void {
@@ -75,9 +102,10 @@ export class NodeSums {
     if (!namesNode(entry.bytes)) return;
     const pod = this.cache.decoder.decode(entry) as Pod;
     const node = pod.spec?.nodeName;
-    if (!node || isFinished(pod)) return;
-    // The cache shows the binding now; the reservation has done its work.
-    this.release(entry.key);
+    if (!node) return;
+    // The cache shows the binding now: the reservation has done its work, and whoever else binds this pod will be refused.
+    this.release(entry.key, Number.POSITIVE_INFINITY);
+    if (isFinished(pod)) return;
     const share = { node, amounts: amountsOf(pod) };
     this.shares.set(entry.key, share);
     this.add(share, 1);

@@ -87,3 +87,13 @@ test('a finished pod gives its share back', async () => {
   await server.client.pods.get(first);
   expect((await server.client.pods.bind(second, 'n3')).spec?.nodeName).toBe('n3');
 });
+
+test('a finished pod is not bound, and its node has room for others', async () => {
+  await makeNode('n4', '1');
+  const [first, second] = [await makePod('e1', '1'), await makePod('e2', '1')];
+  const pod = await server.client.pods.get(first);
+  await server.client.pods.updateStatus({ ...pod, status: { ...pod.status, phase: 'Failed' } });
+  await expect(server.client.pods.bind(first, 'n4')).rejects.toMatchObject({ code: 'ABORTED' });
+  await server.client.pods.delete(first);
+  expect((await server.client.pods.bind(second, 'n4')).spec?.nodeName).toBe('n4');
+});

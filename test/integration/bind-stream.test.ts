@@ -25,6 +25,16 @@ async function makePod(name: string, cpu = '1'): Promise<{ namespace: string; na
   return { namespace: 'default', name };
 }
 
+test('bindings of one pod to two nodes at once do not over-commit either', async () => {
+  await Promise.all([makeNode('tight', '1'), makeNode('wide', '4')]);
+  const [contested, other] = [await makePod('contested'), await makePod('other')];
+  const stream = server.client.pods.bindStream();
+  await Promise.allSettled([stream.bind(contested, 'tight'), stream.bind(contested, 'wide'), stream.bind(other, 'tight')]);
+  await stream.close();
+  const { items } = await server.client.pods.list({ namespace: 'default', fieldSelector: 'spec.nodeName=tight' });
+  expect(items.length).toBeLessThanOrEqual(1);
+});
+
 test('each binding has its own result, with the errors that Bind has', async () => {
   await makeNode('n1', '2');
   const [fits, full, twice] = [await makePod('fits', '2'), await makePod('full'), await makePod('twice', '0')];
