@@ -1,8 +1,6 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { badRequest } from '../../api/errors/index.ts';
 import type { BackupResponse } from '../../client/index.ts';
 import { createProgress, type Progress } from '../progress.ts';
+import { nameFile, notForTerminal, writeAll, writeBackupFile } from './backup-file.ts';
 
 export interface SavedBackup {
   readonly resourceVersion: string;
@@ -14,61 +12,26 @@ export interface SavedBackup {
 const refreshMs = 200;
 const mebi = 1024 * 1024;
 
-/**
- * Writes a backup into a file that only its owner may read, or to standard output ("-"). The file has its name once the backup is whole and on
- * disk, so that an earlier one of that name is never lost to one that failed.
- */
+/** Writes a backup into a file, or to standard output ("-"). Throws when any of it could not be written. */
 export async function saveBackup(pieces: AsyncIterable<BackupResponse>, file: string): Promise<SavedBackup> {
   const counted = new Counter(createProgress());
-  if (file === '-') {
-    if (process.stdout.isTTY) throw badRequest('a backup is no text for a terminal: name a file, or pass it to a program');
-    await writeAll(counted.count(pieces), (bytes) => writeOut(bytes));
-  } else await writeFile(counted.count(pieces), file);
+  if (file === '-') await writeOut(counted.count(pieces));
+  else await writeBackupFile(counted.count(pieces), file);
   return counted.result;
 }
 
-async function writeFile(chunks: AsyncIterable<Buffer>, file: string): Promise<void> {
-  const unfinished = `${file}.unfinished`;
+async function writeOut(chunks: AsyncIterable<Buffer>): Promise<void> {
+  const { stdout } = process;
+  if (stdout.isTTY) throw notForTerminal();
+  // Elsewhere a reader that goes away has seen enough. Here it has a part of a backup: that is an error, told like any other.
+  stdout.removeAllListeners('error').on('error', () => undefined);
+  const write = (bytes: Buffer): Promise<void> =>
+    new Promise((done, fail) => stdout.write(bytes, (error) => (error ? fail(error) : done())));
   try {
-    await rm(unfinished, { force: true });
-    const handle = await open(unfinished, 'wx', 0o600);
-    try {
-      await writeAll(chunks, (bytes) => handle.writeFile(bytes));
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(unfinished, file);
-    await syncFolder(dirname(resolve(file)));
+    await writeAll(chunks, write);
   } catch (error) {
-    await rm(unfinished, { force: true }).catch(() => undefined);
-    throw nameFile(error, file);
+    throw nameFile(error, 'standard output');
   }
-}
-
-async function writeAll(chunks: AsyncIterable<Buffer>, write: (bytes: Buffer) => Promise<void>): Promise<void> {
-  for await (const chunk of chunks) await write(chunk);
-}
-
-function writeOut(bytes: Buffer): Promise<void> {
-  return new Promise((done, fail) => process.stdout.write(bytes, (error) => (error ? fail(error) : done())));
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(folder, 'r');
-    await handle.sync();
-  } finally {
-    await handle?.close();
-  }
-}
-
-/** Errors of the file system say what failed, but not always whose file it was. */
-function nameFile(error: unknown, file: string): unknown {
-  if (!(error instanceof Error) || !('syscall' in error)) return error;
-  const full = 'code' in error && error.code === 'ENOSPC';
-  return badRequest(`write ${file}: ${full ? 'the disk is full; nothing was kept' : error.message}`);
 }
 
 /** Passes the bytes on, and says on a terminal how far it is. */

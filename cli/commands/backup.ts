@@ -5,7 +5,7 @@ export function registerBackup(program: Command): void {
   program
     .command('backup')
     .description('Write all objects, as they are now, into a file (-: standard output); "berth restore" makes a store of it')
-    .argument('<file>', 'where to; what is there is replaced when the backup is whole')
+    .argument('<file>', 'where to; a file that is there is replaced when the backup is whole')
     .action(async (file: string, _flags: object, command: Command) => {
       await withSession(command, async ({ client }) => {
         const { saveBackup } = await import('../backup/save-backup.ts');
