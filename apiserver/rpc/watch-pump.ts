@@ -2,6 +2,7 @@ import { constants } from 'node:http2';
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { exhausted } from '../../api/errors/index.ts';
 import type { Ticker } from '../watch/ticker.ts';
+import type { Turns } from '../watch/turns.ts';
 import type { WatchSource } from '../watch/watch-source.ts';
 import type { Wave } from '../watch/wave.ts';
 import { http2StreamOf } from './caller.ts';
@@ -30,6 +31,8 @@ export interface PumpOptions {
   /** Wakes the watchers of the kind. */
   readonly wave: Wave;
   readonly ticker: Ticker;
+  /** Where a watcher goes on that has much to look at and finds little. */
+  readonly turns: Turns;
   readonly meter: WatchMeter;
   /** Called once, when the client has what there was at the beginning, or is gone. */
   readonly onStarted: () => void;
@@ -82,15 +85,16 @@ class Pump {
   }
 
   start(): void {
-    const { signal, limits, timeoutSeconds, random, wave, ticker } = this.options;
+    const { signal, limits, timeoutSeconds, random, wave, ticker, turns } = this.options;
     const abort = (): void => this.end();
     signal.addEventListener('abort', abort);
-    const leaveWave = wave.add(() => this.wake());
+    const leaveWave = wave.add(this.wake);
     const leaveTicker = ticker.add((now) => this.tick(now));
     this.leave = () => {
       signal.removeEventListener('abort', abort);
       leaveWave();
       leaveTicker();
+      turns.delete(this.wake);
     };
     const age = limits.maxAgeMs * (0.75 + random() / 2);
     this.endAt = ticker.now() + (timeoutSeconds ? Math.min(timeoutSeconds * 1000, age) : age);
@@ -100,19 +104,22 @@ class Pump {
   }
 
   /** Sends what there is, as far as the client takes it. */
-  private wake(): void {
+  private readonly wake = (): void => {
     try {
       while (!this.ended && this.inFlight < this.options.limits.inFlight) {
         const frame = this.source.next();
         if (!frame) break;
         this.write(frame);
       }
+      if (this.inFlight === 0 && !this.source.hasInitial) this.reportStarted();
       this.greet();
-      if (!this.ended && this.source.lost) this.cutOff();
+      if (this.ended) return;
+      if (this.source.lost) this.cutOff();
+      else if (this.source.pending && this.inFlight < this.options.limits.inFlight) this.options.turns.add(this.wake);
     } catch (error) {
       this.end(error);
     }
-  }
+  };
 
   private tick(now: number): void {
     const { limits, bookmarks } = this.options;

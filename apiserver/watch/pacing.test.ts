@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Ticker } from './ticker.ts';
+import { Turns } from './turns.ts';
 import { Wave } from './wave.ts';
 
 /** A clock that runs what is due when it is moved. */
@@ -94,4 +95,24 @@ test('one timer serves all that look at the clock, and none runs when there is n
   ticker.add((now) => seen.push(`c${now}`));
   advance(100);
   expect(seen.at(-1)).toBe('c1300');
+});
+
+test('work that goes on has one piece in each turn, whoever it belongs to, and none of those who left', () => {
+  const { clock, advance, pending } = fakeClock();
+  const turns = new Turns((run) => clock.setImmediate(run));
+  const done: string[] = [];
+  const left = (): void => void done.push('left');
+  const again = (): void => {
+    done.push('a');
+    if (done.length < 3) turns.add(again);
+  };
+  turns.add(again);
+  turns.add(again);
+  turns.add(left);
+  turns.add(() => done.push('b'));
+  turns.delete(left);
+  expect(pending()).toBe(1);
+  advance(0);
+  expect(done).toEqual(['a', 'b', 'a']);
+  expect(pending()).toBe(0);
 });

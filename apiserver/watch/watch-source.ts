@@ -22,8 +22,8 @@ export interface WatchStart {
  * hold, as often as messages are on their way to it.
  */
 const FRAME_BYTES = 64 * 1024;
-/** A bound on the work between two turns of the event loop when few events match. */
-const SCAN_EVENTS = 2_000;
+/** So many objects or events are looked at between two turns of the event loop: selecting may need decoding, which costs some 30 us each. */
+const SCANNED_PER_TURN = 500;
 
 /** The state that a watcher is told of when an object leaves its selection: the old one, with the new version. */
 const leaving = new WeakMap<CacheEvent, Entry>();
@@ -72,16 +72,15 @@ export class WatchSource {
     return this.initial !== undefined;
   }
 
-  /** The next response, framed; undefined when nothing is left for this watcher at the moment. Throws OUT_OF_RANGE when it fell behind. */
+  /**
+   * The next response, framed; undefined when nothing is left for this watcher at the moment, or, when something is still `pending`, when nothing
+   * of what one turn may look at was for it: ask again in another turn. Throws OUT_OF_RANGE when it fell behind.
+   */
   next(): Buffer | undefined {
-    while (this.pending) {
-      const bytes = this.initial ? this.nextInitial() : this.endInitial !== undefined ? this.nextEnd() : this.nextEvents();
-      if (bytes) {
-        this.first = false;
-        return bytes;
-      }
-    }
-    return undefined;
+    if (!this.pending) return undefined;
+    const bytes = this.initial ? this.nextInitial() : this.endInitial !== undefined ? this.nextEnd() : this.nextEvents();
+    if (bytes) this.first = false;
+    return bytes;
   }
 
   /** A bookmark of how far the watcher has come; only when nothing is pending. */
@@ -93,7 +92,8 @@ export class WatchSource {
     const events: WireEvent[] = [];
     let size = 0;
     const entries = this.initial ?? [];
-    while (this.initialAt < entries.length && size < FRAME_BYTES) {
+    const end = Math.min(entries.length, this.initialAt + SCANNED_PER_TURN);
+    while (this.initialAt < end && size < FRAME_BYTES) {
       const entry = entries[this.initialAt++]!;
       if (!this.selection.matches(entry)) continue;
       const bytes = this.format.encode(entry, this.first && events.length === 0);
@@ -125,7 +125,7 @@ export class WatchSource {
     const events: WireEvent[] = [];
     let size = 0;
     let next = this.sequence;
-    const end = Math.min(ring.endSequence, next + SCAN_EVENTS);
+    const end = Math.min(ring.endSequence, next + SCANNED_PER_TURN);
     for (; next < end && size < FRAME_BYTES; next++) {
       const event = ring.at(next)!;
       const type = visibleType(this.selection, event);
