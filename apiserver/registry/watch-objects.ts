@@ -7,17 +7,25 @@ import type { KindStore } from './kind-store.ts';
 import { awaitVersion } from './list.ts';
 import { parseVersion } from './resource-version.ts';
 
+/** A watch that was checked, and whose beginning the cache shows. */
+export interface PreparedWatch {
+  /** Whether it begins with the present objects. */
+  readonly hasInitial: boolean;
+  /** Begins with the objects of this moment: what it holds of them it holds from now on. */
+  open(): WatchSource;
+}
+
 /**
- * Begins a watch. From a version: what happened after it. Without one, or from "0": the present objects as ADDED, then the changes
+ * Prepares a watch. From a version: what happened after it. Without one, or from "0": the present objects as ADDED, then the changes
  * (as in Kubernetes). `sendInitialEvents` true adds the bookmark that ends the present objects; false leaves them out.
- * Throws OUT_OF_RANGE when the changes after the version are no longer kept.
+ * `open` throws OUT_OF_RANGE when the changes after the version are no longer kept.
  */
-export async function watchObjects(
+export async function prepareWatch(
   store: KindStore,
   namespace: string,
   options: ListOptions,
   format: EventFormat,
-): Promise<WatchSource> {
+): Promise<PreparedWatch> {
   if (options.continue || options.limit) throw badRequest('cannot watch: limit and continue belong to lists');
   checkMatch(options);
   const selection = compileSelection(store.cache, { namespace, ...options });
@@ -27,11 +35,8 @@ export async function watchObjects(
   if (initialEvents) await awaitVersion(store, version);
   else if (version > 0) await store.cache.reached(version, FUTURE_TIMEOUT_MS);
   const revision = version > 0 ? version : undefined;
-  return new WatchSource(store.cache, selection, format, {
-    revision,
-    initialEvents,
-    initialBookmark: options.sendInitialEvents === true,
-  });
+  const start = { revision, initialEvents, initialBookmark: options.sendInitialEvents === true };
+  return { hasInitial: initialEvents, open: () => new WatchSource(store.cache, selection, format, start) };
 }
 
 /** Only the present can be asked for "at least as new as"; what comes after a version is always all of it. */

@@ -114,3 +114,24 @@ test('a client that goes while it waits makes way for those behind it', async ()
   await expect(large).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   expect(await isIn(small)).toBe(true);
 });
+
+test('one user that waits everywhere does not keep others from the room that it may not have, nor from waiting', async () => {
+  const { gate: lists, enter } = gate({ maxWaiting: 30 });
+  const held = await enter('greedy', 60);
+  const waiting = Array.from({ length: 30 }, () => enter('greedy', 60));
+  await expect(enter('greedy', 60)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+  expect(await isIn(enter('modest', 30))).toBe(true);
+  const patient = enter('other', 60);
+  expect(await isIn(patient)).toBe(false);
+  expect(lists.waitingLists).toBe(31);
+  held.leave();
+  expect(await isIn(waiting[0]!)).toBe(true);
+});
+
+test('the control plane is never refused a place to wait', async () => {
+  const { enter } = gate({ maxWaiting: 1 });
+  await enter('a', 60);
+  await enter('b', 40);
+  const waiting = Array.from({ length: 3 }, () => enter('system:kube-scheduler', 10));
+  for (const each of waiting) expect(await isIn(each)).toBe(false);
+});

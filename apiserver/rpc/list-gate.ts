@@ -1,11 +1,13 @@
 import { type ApiError, exhausted, unavailable } from '../../api/errors/index.ts';
+import { isControlPlane } from '../auth/identity.ts';
+import { FairShare } from '../limits/fair-share.ts';
 
 export interface ListLimits {
   /** Bytes of answers that are being made or on their way to clients. */
   readonly maxBytes: number;
   /** One user's part of them. */
   readonly userBytes: number;
-  /** Lists that may wait for their turn. */
+  /** Lists that may wait for their turn; then no user gets more than an equal share of the places. */
   readonly maxWaiting: number;
   /** How long one waits before it is refused. */
   readonly waitMs: number;
@@ -47,25 +49,29 @@ interface Waiting {
   admit(): void;
 }
 
+/** Nobody is refused that has fewer lists waiting. */
+const LEAST_WAITING = 10;
 /** A refused list comes back after 1 to 3 s, each at a time of its own. */
 const RETRY_MS = 1_000;
 const RETRY_JITTER_MS = 2_000;
 
 /**
  * Bounds what the answers of lists hold in memory together, however many clients come at once: a list has its turn when there is room for its
- * answer, in the order of arrival, and keeps the room until its client has taken the answer. One user never has all the room. Who waits too
- * long, or comes when too many wait, gets RESOURCE_EXHAUSTED and a delay.
+ * answer, in the order of arrival, and keeps the room until its client has taken the answer. One user never has all the room, nor all the places of
+ * those who wait. Who waits too long, or comes when too many wait, gets RESOURCE_EXHAUSTED and a delay. The control plane always may wait.
  */
 export class ListGate {
   private readonly limits: ListLimits;
   private readonly random: () => number;
   private readonly users = new Map<string, number>();
   private readonly waiting = new Set<Waiting>();
+  private readonly places: FairShare;
   private used = 0;
   private refused = 0;
 
   constructor(limits: ListLimits, random: () => number) {
     this.limits = limits;
+    this.places = new FairShare({ busyAt: limits.maxWaiting, least: Math.min(LEAST_WAITING, limits.maxWaiting) });
     this.random = random;
   }
 
@@ -85,7 +91,7 @@ export class ListGate {
   async enter({ user, bytes, signal }: ListRequestSize): Promise<ListPass> {
     const wanted = Math.max(0, Math.min(bytes, this.limits.userBytes));
     if (this.waiting.size === 0 && this.hasRoom(user, wanted)) return this.pass(user, wanted);
-    if (this.waiting.size >= this.limits.maxWaiting) throw this.refusal();
+    if (!this.places.enter(user, isControlPlane(user))) throw this.refusal();
     return this.wait(user, wanted, signal());
   }
 
@@ -95,6 +101,7 @@ export class ListGate {
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
         this.waiting.delete(waiting);
+        this.places.leave(user);
       };
       const refuse = (error: ApiError): void => {
         leave();

@@ -28,10 +28,11 @@ import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
 import { nameOf, updateObject, updateStatus } from '../registry/update.ts';
-import { watchObjects } from '../registry/watch-objects.ts';
+import { prepareWatch } from '../registry/watch-objects.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { Ticker } from '../watch/ticker.ts';
+import { Turns } from '../watch/turns.ts';
 import { systemWaveClock } from '../watch/wave.ts';
 import type { CallContext } from './door.ts';
 import type { ListForm } from './list-form.ts';
@@ -72,12 +73,14 @@ export class Verbs {
   private readonly options: VerbsOptions;
   private readonly lists: ListGate;
   private readonly ticker: Ticker;
+  private readonly turns: Turns;
   private readonly meters: WatchMeters;
 
   constructor(options: VerbsOptions) {
     this.options = options;
     this.lists = new ListGate(options.listLimits, options.random);
     this.meters = new WatchMeters(options.metrics, this.lists);
+    this.turns = new Turns(setImmediate);
     this.ticker = new Ticker(systemWaveClock, tickMs(options.watchLimits));
   }
 
@@ -209,9 +212,10 @@ export class Verbs {
   ): Promise<void> {
     const options = request.options ?? {};
     const { watchLimits: limits, random } = this.options;
-    const source = await watchObjects(store, request.namespace ?? '', options, format);
-    const pass = source.hasInitial ? await this.enterList(INITIAL_BYTES, context) : undefined;
-    await pumpWatch(call, source, {
+    const prepared = await prepareWatch(store, request.namespace ?? '', options, format);
+    // Before it is opened: a watch that waits for its turn holds no objects.
+    const pass = prepared.hasInitial ? await this.enterList(INITIAL_BYTES, context) : undefined;
+    await pumpWatch(call, prepared.open(), {
       bookmarks: options.allowWatchBookmarks === true,
       timeoutSeconds: options.timeoutSeconds,
       limits,
@@ -219,6 +223,7 @@ export class Verbs {
       signal: context.signal,
       wave: store.cache.wave,
       ticker: this.ticker,
+      turns: this.turns,
       meter: this.meters.of(store.kind.plural),
       onStarted: () => pass?.leave(),
     });

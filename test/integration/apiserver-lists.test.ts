@@ -3,6 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
+import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
 import { type ConfigMap, createInformer, listAll } from '../../client/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -89,6 +90,29 @@ test('watches that begin with the present objects take their turn like lists', a
   await expect(begin()).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   unread.close(constants.NGHTTP2_CANCEL);
   await begin();
+});
+
+test('a watch that waits for its turn begins with what is there when it has it, and holds nothing before', async () => {
+  const metrics = new MetricsRegistry();
+  const server = await start({ listLimits: { userBytes: 1, waitMs: 60_000 }, metrics });
+  await server.client.configMaps.create(configMap('a', 'x'.repeat(1_000)));
+  const unread = openUnread(server);
+  await once(unread, 'response');
+  const signal = new AbortController().signal;
+  const begin = async (): Promise<string[]> => {
+    const seen: string[] = [];
+    const scope = { namespace: 'default', sendInitialEvents: true };
+    for await (const events of server.client.configMaps.watch(scope, { signal })) {
+      seen.push(...events.map(({ type, object }) => `${type} ${object.metadata?.name ?? ''}`));
+      if (seen.at(-1)?.startsWith('BOOKMARK')) return seen;
+    }
+    return seen;
+  };
+  const begun = begin();
+  await expect.poll(() => formatMetrics(metrics, 'prometheus'), { timeout: 20_000 }).toContain('berth_apiserver_lists_waiting 1');
+  await server.client.configMaps.create(configMap('later'));
+  unread.close(constants.NGHTTP2_CANCEL);
+  expect(await begun).toEqual(expect.arrayContaining(['ADDED a', 'ADDED later']));
 });
 
 test('many that list a large kind at once all get it, whole, though only a few have their turn at a time', async () => {
