@@ -4,6 +4,7 @@ import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
 import { benchPods } from './pods.ts';
 import { benchSchedulerDecision } from './scheduler-decision.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Every benchmark by its name; each prints what it does to standard error and returns its figures. Further words choose among its parts. */
 const benches: Readonly<Record<string, (say: (text: string) => void, parts: readonly string[]) => Promise<Figure[]>>> = {
@@ -15,12 +16,17 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
 };
 
 const [name = '', ...parts] = process.argv.slice(2);
-const bench = benches[name];
-if (bench === undefined) {
-  process.stderr.write(`error: no benchmark is called "${name}"; there are ${Object.keys(benches).join(', ')}\n`);
-  process.exitCode = 1;
-} else {
+
+async function run(): Promise<void> {
+  const bench = benches[name];
+  if (bench === undefined) throw new UsageError(`no benchmark is called "${name}"; there are ${Object.keys(benches).join(', ')}`);
   const figures = await bench((text) => process.stderr.write(`${text}\n`), parts);
   for (const figure of figures) process.stdout.write(`${JSON.stringify(figure)}\n`);
   if (figures.some((figure) => !figure.ok)) process.exitCode = 1;
 }
+
+await run().catch((error: unknown) => {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`error: ${error.message}\n`);
+  process.exitCode = 1;
+});

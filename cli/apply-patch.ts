@@ -1,6 +1,6 @@
 import { badRequest } from '../api/errors/index.ts';
 import { isJsonObject, type Json, type JsonObject } from '../api/meta/merge-patch.ts';
-import { lastAppliedAnnotation } from '../api/meta/version-noise.ts';
+import { annotations as wellKnown } from '../api/meta/well-known.ts';
 
 /**
  * The merge patch (RFC 7396) that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has differently are set,
@@ -42,19 +42,19 @@ const noteMaxBytes = 255 * 1024;
 export function withLastApplied(wanted: JsonObject): JsonObject {
   const metadata = isJsonObject(wanted.metadata) ? wanted.metadata : {};
   const annotations = { ...(isJsonObject(metadata.annotations) ? metadata.annotations : {}) };
-  delete annotations[lastAppliedAnnotation];
+  delete annotations[wellKnown.lastApplied];
   const note = JSON.stringify({ ...wanted, metadata: { ...metadata, annotations } });
   if (Buffer.byteLength(note) > noteMaxBytes) {
     const why = 'is too large for apply, which notes the manifest in an annotation of at most 256 KiB';
     throw badRequest(`${String(wanted.kind).toLowerCase()} "${String(metadata.name)}" ${why}; use create -f and replace -f`);
   }
-  return { ...wanted, metadata: { ...metadata, annotations: { ...annotations, [lastAppliedAnnotation]: `${note}\n` } } };
+  return { ...wanted, metadata: { ...metadata, annotations: { ...annotations, [wellKnown.lastApplied]: `${note}\n` } } };
 }
 
 /** What was applied last, as the live object remembers it; undefined when it was not made by apply, or cannot be read. */
 export function readLastApplied(live: JsonObject): JsonObject | undefined {
   const metadata = isJsonObject(live.metadata) ? live.metadata : {};
-  const text = isJsonObject(metadata.annotations) ? metadata.annotations[lastAppliedAnnotation] : undefined;
+  const text = isJsonObject(metadata.annotations) ? metadata.annotations[wellKnown.lastApplied] : undefined;
   if (typeof text !== 'string') return undefined;
   try {
     const value = JSON.parse(text) as Json;

@@ -2,8 +2,10 @@ import { status } from '@grpc/grpc-js';
 import { afterEach, expect, test } from 'vitest';
 import { isUnavailable } from '../api/errors/index.ts';
 import type { BindItem } from '../api/generated/types.ts';
+import { createFakeClock, type FakeClock, settle } from '../test/fakes/fake-clock.ts';
 import { type Script, type ScriptedStream, startScriptedServer } from '../test/fakes/scripted-server.ts';
 import { type Client, connect } from './index.ts';
+import { ItemStream } from './item-stream.ts';
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {
@@ -59,6 +61,26 @@ test('a server that does not know the stream gets each as a call of its own', as
   expect(bound).toEqual([{ resourceVersion: '7' }, { resourceVersion: '7' }]);
   await bindings.bind(pod('c'), 'n1');
   expect(alone.sort()).toEqual(['a', 'b', 'c']);
+  await bindings.close();
+});
+
+test('at most 32 of them at once, as a server that does not know the stream bounds calls', async () => {
+  let [running, most] = [0, 0];
+  const { pods } = await start({
+    unary: {
+      'berth.core.v1.Pods/Bind': async (request) => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        return { metadata: { name: nameOf({ binding: request } as BindItem), resourceVersion: '7' } };
+      },
+    },
+  });
+  const bindings = pods.bindStream();
+  const bound = await Promise.all(Array.from({ length: 200 }, (_, i) => bindings.bind(pod(`p${i}`), 'n1')));
+  expect(bound).toHaveLength(200);
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(32);
   await bindings.close();
 });
 
@@ -224,4 +246,55 @@ test('at most 1,000 are under way, and the others follow as answers come', async
   const answers = await Promise.all(Array.from({ length: all }, (_, i) => bindings.bind(pod(`p${i}`), 'n1')));
   expect(answers).toHaveLength(all);
   expect(most).toBe(bound);
+});
+
+/** A stream over nothing: what is sent and what is answered is up to the test. */
+function startAlone(clock: FakeClock, timeoutMs: number) {
+  const cancelled = new AbortController();
+  const answers: object[][] = [];
+  let wake = (): void => {};
+  let sent = 0;
+  const duplex = {
+    write: async () => void sent++,
+    end: () => {},
+    cancel: () => {
+      cancelled.abort();
+      wake();
+    },
+    closed: cancelled.signal,
+    async *messages() {
+      for (;;) {
+        while (answers.length > 0) yield { results: answers.shift()! };
+        if (cancelled.signal.aborted) throw new Error('cancelled');
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+  const method = { path: '/berth.meta.v1.Objects/Bulk', request: '', response: '' };
+  const items = new ItemStream<{ id?: number }>({ method, open: () => duplex, clock, timeoutMs });
+  const send = () => items.send({ encode: () => Buffer.alloc(1), unary: () => Promise.reject(new Error('not asked')) });
+  const reply = (id: number): void => {
+    answers.push([{ id }]);
+    wake();
+  };
+  return { send, reply, sent: () => sent };
+}
+
+test('a server that answers one after the other is waited for, and given up when it answers none any more', async () => {
+  const clock = createFakeClock();
+  const { send, reply, sent } = startAlone(clock, 1_000);
+  const all = Promise.allSettled(Array.from({ length: 4 }, send));
+  while (sent() === 0) await settle();
+  for (let id = 1; id <= 3; id++) {
+    await clock.advance(900);
+    reply(id);
+    await settle();
+  }
+  await clock.advance(1_000);
+  await settle();
+  const [first, second, third, last] = await all;
+  expect([first, second, third]).toMatchObject([1, 2, 3].map((id) => ({ status: 'fulfilled', value: { id } })));
+  expect(last).toMatchObject({ status: 'rejected', reason: { code: 'DEADLINE_EXCEEDED' } });
 });

@@ -27,7 +27,7 @@ export interface ItemStreamOptions<Result> {
   open(): Duplex<Buffer, { results?: Result[] }>;
   /** Ends it; everything under way is rejected with CANCELLED. */
   readonly signal?: AbortSignal | undefined;
-  /** An item that has no result after so long is rejected with DEADLINE_EXCEEDED, and with it the stream. */
+  /** When an item has no result after so long, and nothing else has had one meanwhile, it is rejected with DEADLINE_EXCEEDED, and with it the stream. */
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -37,6 +37,8 @@ const maxSent = 1_000;
 /** More wait for their turn here, up to this. */
 const maxWaiting = 100_000;
 const maxItemsPerMessage = 500;
+/** So many at once become calls of their own, where the server does not know the stream. */
+const maxAlone = 32;
 /** Objects have at most 1 MiB, messages 4 MiB. */
 const maxMessageBytes = 1024 * 1024;
 const defaultTimeoutMs = 30_000;
@@ -129,12 +131,12 @@ export class ItemStream<Result extends ItemResult> {
   }
 
   #hasRoom(): boolean {
-    return this.#unknown || (this.#current?.sent.size ?? 0) < maxSent;
+    return this.#unknown ? this.#alone.size < maxAlone : (this.#current?.sent.size ?? 0) < maxSent;
   }
 
   async #send(): Promise<void> {
     while (this.#waiting.length > 0 && this.#hasRoom()) {
-      if (this.#unknown) this.#sendAlone(this.#waiting.splice(0));
+      if (this.#unknown) this.#sendAlone(this.#waiting.splice(0, maxAlone - this.#alone.size));
       else {
         this.#current ??= this.#open();
         await this.#current.send(this.#take(maxSent - this.#current.sent.size));
@@ -166,7 +168,7 @@ export class ItemStream<Result extends ItemResult> {
     if (this.#current === stream) this.#current = undefined;
     if (error?.code === 'UNIMPLEMENTED') {
       this.#unknown = true;
-      this.#sendAlone(left);
+      this.#waiting.unshift(...left);
     } else {
       const why = error ?? unavailable(`call ${this.#options.method.path}: the server ended the stream before it answered`);
       for (const { reject } of left) reject(why);
@@ -214,6 +216,8 @@ class OpenStream<Result extends ItemResult> {
   #timedOut: ApiError | undefined;
   #cancelTimer: () => void = () => {};
   #watching = false;
+  #answeredAt = 0;
+  #answers = 0;
 
   constructor(duplex: Duplex<Buffer, { results?: Result[] }>, options: OpenStreamOptions<Result>) {
     this.#duplex = duplex;
@@ -244,6 +248,8 @@ class OpenStream<Result extends ItemResult> {
     let failure: ApiError | undefined;
     try {
       for await (const { results = [] } of this.#duplex.messages()) {
+        this.#answeredAt = this.#options.clock.now();
+        this.#answers++;
         for (const result of results) this.#settle(result);
         this.#options.onResult();
       }
@@ -263,22 +269,29 @@ class OpenStream<Result extends ItemResult> {
     else item?.resolve(result);
   }
 
-  /** Looks after the item that waits longest: the first, as they were sent in order. */
+  /**
+   * Looks after the item that waits longest: the first, as they were sent in order. A server that goes on answering is not given up: items wait
+   * there when their client has a rate.
+   */
   #watch(): void {
-    if (this.#watching) return;
     const [oldest] = this.sent.values();
-    if (oldest === undefined) return;
-    const { clock, timeoutMs, method } = this.#options;
+    if (this.#watching || oldest === undefined) return;
+    const { clock, timeoutMs } = this.#options;
+    const since = Math.max(oldest.sentAt, this.#answeredAt);
+    const answers = this.#answers;
     this.#watching = true;
-    this.#cancelTimer = clock.after(Math.max(oldest.sentAt + timeoutMs - clock.now(), 0), () => {
+    this.#cancelTimer = clock.after(Math.min(Math.max(since + timeoutMs - clock.now(), 0), timeoutMs), () => {
       this.#watching = false;
-      if (!this.sent.has(oldest.id)) this.#watch();
-      else {
-        const why = `the API server did not answer an item of ${method.path} within ${timeoutMs} ms`;
-        this.#timedOut = new ApiError('DEADLINE_EXCEEDED', 'Timeout', why);
-        this.#duplex.cancel();
-      }
+      if (this.sent.has(oldest.id) && this.#answers === answers) this.#timeOut();
+      else this.#watch();
     });
+  }
+
+  #timeOut(): void {
+    const { timeoutMs, method } = this.#options;
+    const why = `the API server did not answer an item of ${method.path} within ${timeoutMs} ms`;
+    this.#timedOut = new ApiError('DEADLINE_EXCEEDED', 'Timeout', why);
+    this.#duplex.cancel();
   }
 }
 

@@ -1,7 +1,5 @@
 import { isJsonObject, type JsonObject } from './merge-patch.ts';
-
-/** Where `apply` notes the manifest: a copy of what stands in the object anyway, also of a secret. */
-export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+import { annotations } from './well-known.ts';
 
 /** What is different in every version and was written by nobody: managedFields and the version itself. */
 const changesAlways = ['resourceVersion', 'managedFields'] as const;
@@ -15,9 +13,9 @@ export function withoutNoise(object: JsonObject): JsonObject {
   if (!isJsonObject(metadata)) return object;
   const kept: JsonObject = { ...metadata };
   for (const name of changesAlways) delete kept[name];
-  if (isJsonObject(kept.annotations) && lastAppliedAnnotation in kept.annotations) {
-    const { [lastAppliedAnnotation]: _, ...annotations } = kept.annotations;
-    if (Object.keys(annotations).length > 0) kept.annotations = annotations;
+  if (isJsonObject(kept.annotations) && annotations.lastApplied in kept.annotations) {
+    const { [annotations.lastApplied]: _, ...others } = kept.annotations;
+    if (Object.keys(others).length > 0) kept.annotations = others;
     else delete kept.annotations;
   }
   return { ...object, metadata: kept };

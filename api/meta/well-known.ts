@@ -31,7 +31,7 @@ export const taintEffects = { noSchedule: 'NoSchedule', preferNoSchedule: 'Prefe
 export const annotations = {
   /** On the bookmark that ends the initial events of a watch. */
   initialEventsEnd: 'k8s.io/initial-events-end',
-  /** What `apply` sent last. */
+  /** What `apply` sent last: a copy of what stands in the object anyway, also of a secret. */
   lastApplied: 'kubectl.kubernetes.io/last-applied-configuration',
   /** On a pod made from a file on the node: where it came from. */
   configSource: 'kubernetes.io/config.source',

@@ -50,10 +50,14 @@ export class LimitKeeper {
     metrics.read(apiserverMetrics.clients, () => new Set([...this.#calls.clients, ...this.#streams.clients]).size);
   }
 
-  /** Counts one call, or one item of a stream, against the rate. Throws RESOURCE_EXHAUSTED with the time to wait. */
-  charge(user: string): void {
-    if (this.#buckets === undefined || isControlPlane(user)) return;
-    const waitMs = this.#buckets.take(user);
+  /** Counts one item of a stream against the rate; 0, or in how many milliseconds there is room for it. */
+  take(user: string): number {
+    return this.#buckets === undefined || isControlPlane(user) ? 0 : this.#buckets.take(user);
+  }
+
+  /** Counts one call against the rate. Throws RESOURCE_EXHAUSTED with the time to wait. */
+  #charge(user: string): void {
+    const waitMs = this.take(user);
     if (waitMs <= 0) return;
     this.#rejected.rate.inc();
     throw exhausted(`user "${user}" makes more calls than the server allows in a second: try again in ${waitMs} ms`, waitMs);
@@ -61,7 +65,7 @@ export class LimitKeeper {
 
   /** Lets a call in, until `leave`. Throws RESOURCE_EXHAUSTED with the time to wait. */
   enter(user: string, shape: CallShape): void {
-    this.charge(user);
+    this.#charge(user);
     const isExempt = isControlPlane(user);
     const pool = shape === 'unary' ? this.#calls : this.#streams;
     if (pool.enter(user, isExempt)) return;

@@ -8,6 +8,7 @@ import { translateStorageError } from '../registry/storage-errors.ts';
 import { BackupEncoder } from '../storage/backup/backup-format.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import { StorageError } from '../storage/storage-error.ts';
+import { resetUnread } from './caller.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { CallContext, Door } from './door.ts';
 import { send } from './tunnel/duplex.ts';
@@ -75,6 +76,7 @@ async function write(call: BackupCall, response: Partial<BackupResponse>, signal
   } catch (error) {
     if (!stalled.signal.aborted) throw error;
     if (signal.aborted) throw unavailable('the API server is stopping, or the client has gone: make the backup again');
+    resetUnread(call);
     throw exhausted('the backup was cut off because it was not read: make it again', 1_000);
   } finally {
     clearTimeout(timer);

@@ -23,6 +23,17 @@ export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
   return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
 }
 
+/** After this, a cut-off stream that cannot even take its status is reset. */
+const RESET_AFTER_MS = 1_000;
+
+/** For a stream that is about to end because its client does not read: one that cannot even take its status goes all the same. */
+export function resetUnread(call: AnyCall): void {
+  const stream = http2StreamOf(call);
+  const reset = setTimeout(() => stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), RESET_AFTER_MS);
+  reset.unref();
+  stream?.once('close', () => clearTimeout(reset));
+}
+
 /** Calls `done` once, when an answer has left or its client is gone; one that is not taken within `ms` is cut off. */
 export function whenTaken(call: AnyCall, ms: number, done: () => void): void {
   const stream = http2StreamOf(call);

@@ -1,4 +1,3 @@
-import { constants } from 'node:http2';
 import { setImmediate as turn } from 'node:timers/promises';
 import { status as codes, type handleBidiStreamingCall } from '@grpc/grpc-js';
 import { exhausted, unavailable } from '../../api/errors/index.ts';
@@ -6,7 +5,7 @@ import { isControlPlane } from '../auth/identity.ts';
 import type { LimitKeeper } from '../limits/client-limits.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import type { CallMeters } from './call-meter.ts';
-import { http2StreamOf } from './caller.ts';
+import { resetUnread } from './caller.ts';
 import type { CallContext, Door } from './door.ts';
 import { encodeResult, type Item, type Outcome, readItems } from './item-frames.ts';
 import { type Duplex, framesOf } from './tunnel/duplex.ts';
@@ -43,8 +42,6 @@ const LEAST_STREAMS = 2;
 const RETRY_AFTER_MS = 1_000;
 /** So many messages may be on their way to one client. */
 const MESSAGES_ON_THEIR_WAY = 2;
-/** After this, a cut-off stream that cannot even take its status is reset. */
-const RESET_AFTER_MS = 1_000;
 
 /** An item that was read and let in, but not begun. */
 export interface ItemWork {
@@ -86,10 +83,12 @@ export class ItemStreams {
           `user "${user}" has its share of ${this.shares.share} streams of writes open: close some, or make single calls`,
           RETRY_AFTER_MS,
         );
+      const stream = new ItemStream({ call, context, door, read, count, ...options });
       try {
-        await new ItemStream({ call, context, door, read, count, ...options }).serve();
+        await stream.serve();
       } finally {
-        this.shares.leave(user);
+        // Also of a client that went away: one that opens, sends and goes again and again would have any number of them.
+        void stream.idle().then(() => this.shares.leave(user));
       }
     });
   }
@@ -118,6 +117,9 @@ class ItemStream {
   /** Nobody takes results any longer: the client has gone, or was cut off. */
   private gone = false;
   private wake: () => void = () => {};
+  /** Items that have no result yet. */
+  private begun = 0;
+  private onIdle: () => void = () => {};
   /** What is being written, by key. */
   private readonly busy = new Map<string, Promise<void>>();
 
@@ -167,7 +169,8 @@ class ItemStream {
   }
 
   private async readAll(): Promise<void> {
-    const { call, limits } = this.parts;
+    const { call, limits, clients, context } = this.parts;
+    const take = (): number => clients.take(context.identity.user);
     const frames = framesOf(call);
     const hasRoom = (): boolean => this.items < limits.itemsUnderWay && this.bytes < limits.bytesUnderWay;
     for (;;) {
@@ -177,10 +180,23 @@ class ItemStream {
       const items = readItems(frame, limits.itemsPerMessage);
       for (let at = 0; at < items.length; at++) {
         if (at > 0 && at % limits.itemsPerTurn === 0) await turn();
+        // Beyond its client's rate an item waits, and nothing more is read: what is sent in bulk is slowed down, not refused.
+        for (let wait = take(); wait > 0 && !this.ending; wait = take()) await this.pause(wait);
         if (this.ending) return;
         this.begin(items[at]!);
       }
     }
+  }
+
+  /** Resolves after so long, or when the stream ends. */
+  private async pause(ms: number): Promise<void> {
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      this.wake();
+    }, ms);
+    await this.until(() => this.ending || isOver);
+    clearTimeout(timer);
   }
 
   /** Undefined when there is none any more, or the stream ends for another reason. */
@@ -197,12 +213,20 @@ class ItemStream {
     return this.ending || !frame || frame.done ? undefined : frame.value;
   }
 
+  /** Resolves when every item that was begun has ended, after `serve`. */
+  async idle(): Promise<void> {
+    if (this.begun === 0) return;
+    await new Promise<void>((resolve) => {
+      this.onIdle = resolve;
+    });
+  }
+
   private begin(item: Item): void {
     this.items++;
+    this.begun++;
     this.bytes += item.size;
     let work: ItemWork;
     try {
-      this.parts.clients.charge(this.parts.context.identity.user);
       work = this.parts.read(item, this.parts.context);
     } catch (error) {
       this.finish(item, this.refused(error));
@@ -240,6 +264,7 @@ class ItemStream {
   }
 
   private finish(item: Item, outcome: Outcome): void {
+    if (--this.begun === 0) this.onIdle();
     this.parts.count('error' in outcome ? outcome.code : codes.OK);
     const result = encodeResult(item.id, outcome);
     this.bytes += result.length - item.size;
@@ -285,12 +310,9 @@ class ItemStream {
   }
 
   private cutOff(): void {
-    const stream = http2StreamOf(this.parts.call);
+    resetUnread(this.parts.call);
     this.gone = true;
     this.fail(exhausted('the stream was cut off because its results were not read', RETRY_AFTER_MS));
-    const reset = setTimeout(() => stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), RESET_AFTER_MS);
-    reset.unref();
-    stream?.once('close', () => clearTimeout(reset));
   }
 }
 

@@ -1,11 +1,10 @@
-import { constants } from 'node:http2';
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { exhausted } from '../../api/errors/index.ts';
 import type { Ticker } from '../watch/ticker.ts';
 import type { Turns } from '../watch/turns.ts';
 import type { WatchSource } from '../watch/watch-source.ts';
 import type { Wave } from '../watch/wave.ts';
-import { http2StreamOf } from './caller.ts';
+import { resetUnread } from './caller.ts';
 import { frameWriter } from './frame-writer.ts';
 import type { WatchMeter } from './watch-meter.ts';
 
@@ -37,9 +36,6 @@ export interface PumpOptions {
   /** Called once, when the client has what there was at the beginning, or is gone. */
   readonly onStarted: () => void;
 }
-
-/** After this, a cut-off stream that cannot even take its status is reset. */
-const RESET_AFTER_MS = 1_000;
 
 /**
  * Carries a watch to its client until the client goes, its time is over (then it ends normally), or it is cut off: a client that does
@@ -169,12 +165,9 @@ class Pump {
   }
 
   private cutOff(): void {
-    const stream = http2StreamOf(this.call);
+    resetUnread(this.call);
     this.options.meter.cutOff.inc();
     this.end(exhausted('the watch was cut off because its events were not read: resume from the last version', 1_000));
-    const reset = setTimeout(() => stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), RESET_AFTER_MS);
-    reset.unref();
-    stream?.once('close', () => clearTimeout(reset));
   }
 
   private end(error?: unknown): void {

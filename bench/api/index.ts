@@ -1,4 +1,5 @@
 import type { Figure } from '../figure.ts';
+import { UsageError } from '../usage-error.ts';
 import { benchBulk } from './bulk.ts';
 import { benchFanOut } from './fan-out.ts';
 import { benchLists } from './lists.ts';
@@ -22,7 +23,7 @@ const parts: Readonly<Record<string, Bench>> = {
 export async function benchApi(say: (text: string) => void, names: readonly string[]): Promise<Figure[]> {
   const unknown = names.filter((name) => !Object.hasOwn(parts, name));
   if (unknown.length > 0)
-    throw new Error(`api has no part "${unknown.join('", "')}"; there are ${Object.keys(parts).join(', ')}`);
+    throw new UsageError(`api has no part "${unknown.join('", "')}"; there are ${Object.keys(parts).join(', ')}`);
   const figures: Figure[] = [];
   for (const [name, bench] of Object.entries(parts)) {
     if (names.length > 0 && !names.includes(name)) continue;

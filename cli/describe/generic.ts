@@ -1,4 +1,4 @@
-import { lastAppliedAnnotation } from '../../api/meta/version-noise.ts';
+import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 import type { Describer } from './describer.ts';
 import { type Tree, tree } from './json.ts';
 import type { Lines } from './lines.ts';
@@ -17,7 +17,7 @@ export const describeGeneric: Describer = async (object) => (lines) => {
 
 /** A tree of values with a label for each name; annotations that only programs read are left out. */
 export function writeTree(values: Tree, lines: Lines): void {
-  for (const [name, value] of Object.entries(values)) if (name !== lastAppliedAnnotation) writeValue(labelOf(name), value, lines);
+  for (const [name, value] of Object.entries(values)) if (name !== wellKnown.lastApplied) writeValue(labelOf(name), value, lines);
 }
 
 function writeValue(label: string, value: unknown, lines: Lines): void {

@@ -1,4 +1,4 @@
-import { lastAppliedAnnotation } from '../../api/meta/version-noise.ts';
+import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 import { compareEvents, firstSeenText, lastSeenText } from '../events/event-times.ts';
 import { list, type Tree, text, tree } from './json.ts';
 import { age, type Lines, pairs, timeText } from './lines.ts';
@@ -12,7 +12,7 @@ export function writeName(object: Tree, lines: Lines): void {
 
 export function writeLabels(object: Tree, lines: Lines): void {
   lines.field('Labels', pairs(tree(object, 'metadata', 'labels')));
-  const { [lastAppliedAnnotation]: _, ...annotations } = tree(object, 'metadata', 'annotations');
+  const { [wellKnown.lastApplied]: _, ...annotations } = tree(object, 'metadata', 'annotations');
   lines.field('Annotations', pairs(annotations, ': '));
 }
 

@@ -204,16 +204,14 @@ test('a client that goes in the middle leaves nothing behind, and gives its plac
   await small.remove();
 });
 
-test('each item counts against the rate of its client', async () => {
-  const slow = await startServer({ limits: { clientRate: 1, clientBurst: 5 } });
+test('a stream whose client has a rate is slowed down, and every item is carried out', async () => {
+  const slow = await startServer({ limits: { clientRate: 20, clientBurst: 5 } });
   const own = await rawClient(slow);
   const { call, results, status } = open(true, own);
   call.write(message(Array.from({ length: 20 }, (_, i) => creation(i, `rate-${i}`))));
   call.end();
   expect((await status).code).toBe(0);
-  const refused = results.filter(({ error }) => error?.code === 8);
-  expect(refused.length).toBeGreaterThanOrEqual(14);
-  expect(refused.length).toBeLessThan(20);
+  expect(results.map(({ error }) => error)).toEqual(Array.from({ length: 20 }, () => undefined));
   own.raw.close();
   await slow.stop();
   await slow.remove();

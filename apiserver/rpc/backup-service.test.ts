@@ -1,0 +1,31 @@
+import { constants } from 'node:http2';
+import type { ServerWritableStream } from '@grpc/grpc-js';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { groups } from '../auth/identity.ts';
+import { backupService } from './backup-service.ts';
+import type { Door, StreamHandler } from './door.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('a client that does not read its backup is told so, and its stream is reset when it cannot even take that', async () => {
+  let handler: StreamHandler = () => Promise.reject(new Error('not set'));
+  const door = {
+    stream: (given: StreamHandler) => {
+      handler = given;
+    },
+  } as unknown as Door;
+  backupService({ begin: () => ({ revision: 1, bytes: 0, pages: () => [] }) }, door, () => new Date(0));
+  const stream = { close: vi.fn(), once: vi.fn() };
+  // Nothing is ever taken.
+  const call = { write: vi.fn(), call: { stream } } as unknown as ServerWritableStream<Buffer, Buffer>;
+  const identity = { user: 'admin', groups: [groups.masters] };
+  const signal = new AbortController().signal;
+  const ended = handler(Buffer.alloc(0), call, { identity, manager: 'm', requestId: 'r', signal, whenTaken: () => {} });
+  const refused = expect(ended).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
+  await vi.advanceTimersByTimeAsync(60_000);
+  await refused;
+  expect(stream.close).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(stream.close).toHaveBeenCalledWith(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+});
