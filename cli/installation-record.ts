@@ -19,21 +19,33 @@ const file = (dataDir: string): string => join(dataDir, 'installation.json');
 
 /** Undefined when there is none; a damaged one counts as none, as everything in it can be given again. */
 export function readRecord(dataDir: string): InstallationRecord | undefined {
+  const found = read(dataDir);
+  const isWhole = typeof found.listen === 'string' && typeof found.nodeName === 'string';
+  return isWhole ? (found as InstallationRecord) : undefined;
+}
+
+function read(dataDir: string): Partial<InstallationRecord> {
   try {
-    const parsed = JSON.parse(readFileSync(file(dataDir), 'utf8')) as Partial<InstallationRecord>;
-    const isWhole = typeof parsed.listen === 'string' && typeof parsed.nodeName === 'string';
-    return isWhole ? (parsed as InstallationRecord) : undefined;
+    return (JSON.parse(readFileSync(file(dataDir), 'utf8')) ?? {}) as Partial<InstallationRecord>;
   } catch {
     // Not there, or not readable: see above.
-    return undefined;
+    return {};
   }
 }
 
 /** Makes the data directory where it is missing, and remembers what it made. */
 export function writeRecord(dataDir: string, record: Omit<InstallationRecord, 'madeFolder'>): void {
   const made = mkdirSync(dataDir, { recursive: true, mode: 0o755 });
-  const madeFolder = made ?? readRecord(dataDir)?.madeFolder;
+  replace(dataDir, { ...record, madeFolder: made ?? read(dataDir).madeFolder });
+}
+
+/** After a start that failed: what it was told is forgotten, so that the next one is told again. What was made stays known. */
+export function restoreRecord(dataDir: string, before: InstallationRecord | undefined): void {
+  replace(dataDir, { ...before, madeFolder: read(dataDir).madeFolder });
+}
+
+function replace(dataDir: string, record: Partial<InstallationRecord>): void {
   const temporary = `${file(dataDir)}.tmp`;
-  writeFileSync(temporary, `${JSON.stringify({ ...record, madeFolder })}\n`, { mode: 0o600 });
+  writeFileSync(temporary, `${JSON.stringify(record)}\n`, { mode: 0o600 });
   renameSync(temporary, file(dataDir));
 }

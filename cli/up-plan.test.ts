@@ -81,6 +81,10 @@ describe('the settings of an installation', () => {
       '--sandbox-image pause:9 (it runs with none)',
     ]);
     expect(ignoredFlags({}, before)).toEqual([]);
+    expect(ignoredFlags({ metricsAddress: 'off', history: '24h', historySize: '512Mi' }, before)).toEqual([
+      '--metrics-address off (it runs with 127.0.0.1:7444 or, if that was taken, a free port)',
+      '--history 24h (it runs with 1h)',
+    ]);
     expect(printFlags(given)).toBe(' --listen 127.0.0.1:1 --node-name web --sandbox-image pause:9');
   });
 

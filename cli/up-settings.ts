@@ -1,10 +1,11 @@
 import { isIP } from 'node:net';
 import { subdomainNameError } from '../api/meta/names.ts';
-import { historyErrors } from './history/history-flags.ts';
+import { defaultHistory, defaultHistorySize, historyErrors } from './history/history-flags.ts';
 import type { InstallationRecord } from './installation-record.ts';
+import { defaultMetricsAddress } from './metrics/serve.ts';
 import { defaultListen, defaultNodeName, parseListen } from './paths.ts';
 
-/** What `berth up` may be told about the installation; what is left out stays as it was at the last start. */
+/** What `berth up` may be told about the installation; what is left out stays as it was at the last start that succeeded. */
 export interface GivenSettings {
   readonly listen?: string | undefined;
   readonly advertise?: string | undefined;
@@ -66,11 +67,20 @@ export function settingsErrors(given: GivenSettings): string[] {
   return [...errors, ...historyErrors(given)];
 }
 
+/** What the processes choose where they are told nothing. */
+const unsaid: GivenSettings = {
+  metricsAddress: `${defaultMetricsAddress.server} or, if that was taken, a free port`,
+  agentMetricsAddress: `${defaultMetricsAddress.agent} or, if that was taken, a free port`,
+  history: defaultHistory,
+  historySize: defaultHistorySize,
+};
+
 /** Flags that ask for something else than what runs, with what it runs with. */
 export function ignoredFlags(given: GivenSettings, running: Settings): string[] {
+  const as = (key: keyof GivenSettings): string | undefined => running[key] ?? unsaid[key];
   return keys
-    .filter((key) => given[key] !== undefined && given[key] !== running[key])
-    .map((key) => `${flagNames[key]} ${given[key]} (it runs with ${running[key] ?? 'none'})`);
+    .filter((key) => given[key] !== undefined && given[key] !== as(key))
+    .map((key) => `${flagNames[key]} ${given[key]} (it runs with ${as(key) ?? 'none'})`);
 }
 
 /** The flags as they were given, to be typed again. */

@@ -5,7 +5,15 @@ import type { ClientLimits } from '../../apiserver/main.ts';
 import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
 import { parseDuration } from '../duration.ts';
 import { ExitWith } from '../failure.ts';
-import { type HistoryFlags, historyErrors, historyHelp, historyOptions, historySizeHelp } from '../history/history-flags.ts';
+import {
+  defaultHistory,
+  defaultHistorySize,
+  type HistoryFlags,
+  historyErrors,
+  historyHelp,
+  historyOptions,
+  historySizeHelp,
+} from '../history/history-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
@@ -32,8 +40,8 @@ export function registerServer(program: Command): void {
     .option('--listen <address>', 'where the API listens', defaultListen)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
     .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
-    .option('--history <span>', historyHelp)
-    .option('--history-size <quantity>', historySizeHelp)
+    .option('--history <span>', `${historyHelp} (default: ${defaultHistory})`)
+    .option('--history-size <quantity>', `${historySizeHelp} (default: ${defaultHistorySize})`)
     .option('--no-scheduler', 'without the scheduler')
     .option('--no-controllers', 'without the controllers')
     .option(

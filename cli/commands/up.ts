@@ -5,8 +5,9 @@ import type { Command } from 'commander';
 import type { Client } from '../../client/index.ts';
 import { listBerthProcesses, type ProcessName } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
-import { historyHelp, historySizeHelp } from '../history/history-flags.ts';
-import { type InstallationRecord, readRecord, writeRecord } from '../installation-record.ts';
+import { defaultHistory, defaultHistorySize, historyHelp, historySizeHelp } from '../history/history-flags.ts';
+import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation-record.ts';
+import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import { findRunning, processNames, rescue, runningVersion, startSupervised, stopSupervised } from '../processes.ts';
@@ -32,6 +33,9 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
+/** What is not said stays as it was at the last start that succeeded. */
+const asBefore = (first: string): string => `default: as before, at first ${first}`;
+
 export function registerUp(program: Command): void {
   program
     .command('up')
@@ -39,20 +43,20 @@ export function registerUp(program: Command): void {
     .option('-d, --detach', 'return when it is ready, and leave it running')
     .option('--upgrade', 'replace a running Berth of another version in place; containers go on running')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
-    .option('--listen <address>', `where the API listens (default: as before, at first ${defaultListen})`)
+    .option('--listen <address>', `where the API listens (${asBefore(defaultListen)})`)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
-    .option('--node-name <name>', `this machine's name as a node (default: as before, at first ${defaultNodeName()})`)
+    .option('--node-name <name>', `this machine's name as a node (${asBefore(defaultNodeName())})`)
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
     .option(
       '--metrics-address <address>',
-      'where the server serves its metrics, or "off" (default: 127.0.0.1:7444, or a free port)',
+      `where the server serves its metrics, or "off" (${asBefore(defaultMetricsAddress.server)}, or a free port)`,
     )
     .option(
       '--agent-metrics-address <address>',
-      'where the agent serves its metrics, or "off" (default: 127.0.0.1:7445, or a free port)',
+      `where the agent serves its metrics, or "off" (${asBefore(defaultMetricsAddress.agent)}, or a free port)`,
     )
-    .option('--history <span>', historyHelp)
-    .option('--history-size <quantity>', historySizeHelp)
+    .option('--history <span>', `${historyHelp} (${asBefore(defaultHistory)})`)
+    .option('--history-size <quantity>', `${historySizeHelp} (${asBefore(defaultHistorySize)})`)
     .action(up);
 }
 
@@ -152,9 +156,9 @@ function argumentsOf(name: ProcessName, settings: Settings): string[] {
       ];
 }
 
-/** Starts these processes and waits until all is ready. What it started it stops again when that fails, or is interrupted. */
+/** Starts these processes and waits until all is ready. What it started it stops again, and what it was told it forgets, when that fails or is interrupted. */
 async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> {
-  const { dataDir, settings, steps, signal } = run;
+  const { dataDir, before, settings, steps, signal } = run;
   const { waitForNode, waitForServer } = await import('../readiness.ts');
   const awaited = { dataDir, ...settings, wait: steps.wait, signal };
   writeRecord(dataDir, settings);
@@ -175,6 +179,7 @@ async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> 
     }
   } catch (error) {
     await stopSupervised(dataDir, names.toReversed());
+    restoreRecord(dataDir, before);
     throw error;
   }
 }

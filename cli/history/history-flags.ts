@@ -7,8 +7,11 @@ export interface HistoryFlags {
   readonly historySize?: string | undefined;
 }
 
-export const historyHelp = 'how long past versions of objects are kept, e.g. 24h (default: 1h)';
-export const historySizeHelp = 'what they may take; then the older half goes before its time (default: 512Mi)';
+export const historyHelp = 'how long past versions of objects are kept, e.g. 24h';
+export const historySizeHelp = 'what they may take; then the older half goes before its time';
+/** The server's own choice. */
+export const defaultHistory = '1h';
+export const defaultHistorySize = '512Mi';
 
 /** Watches that resume and lists of several pages read the history too. */
 const leastMs = 10_000;
@@ -19,7 +22,9 @@ const mostBytes = 2 * 1024 ** 3;
 /** What is wrong with them: a sentence each. */
 export function historyErrors({ history, historySize }: HistoryFlags): string[] {
   const errors: string[] = [];
-  if (history !== undefined && !(spanOf(history) >= leastMs))
+  // Elsewhere a bare number counts as seconds; whoever types 24 here may well mean hours.
+  if (history !== undefined && /^\d+$/.test(history)) errors.push(`--history "${history}" needs a unit, e.g. 30m or 24h`);
+  else if (history !== undefined && !(spanOf(history) >= leastMs))
     errors.push(`--history "${history}" must be a span of at least 10s, e.g. 30m or 24h`);
   const bytes = historySize === undefined ? leastBytes : isQuantity(historySize) ? quantityValue(historySize) : Number.NaN;
   if (!(bytes >= leastBytes && bytes <= mostBytes))

@@ -132,8 +132,15 @@ describe('berth up', () => {
     expect(waited).toMatch(/another command is at work on .*: berth up \(process \d+\); waiting for it\n/);
   });
 
-  it('runs again as it ran before when it is started without flags', async () => {
+  it('runs again as it ran before when it is started without flags, also after a start with a flag that failed', async () => {
     await berth.ok('down', '--data-dir', berth.dataDir);
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const address = `127.0.0.1:${(taken.address() as { port: number }).port}`;
+    const failed = await berth.berth(['up', '--detach', '--data-dir', berth.dataDir, '--agent-metrics-address', address]);
+    await new Promise((resolve) => taken.close(resolve));
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`cannot serve metrics on ${address}`)]);
+    expect(readFileSync(join(berth.dataDir, 'installation.json'), 'utf8')).not.toContain(address);
     const { stdout } = await berth.berth(['up', '--detach', '--data-dir', berth.dataDir]);
     expect(stdout).toContain(`ok: API server on ${berth.address}\n`);
     expect(stdout).toContain(`ok: node ${berth.nodeName} is ready`);
