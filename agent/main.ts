@@ -30,7 +30,10 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const { nodeName } = options;
   const nodeDir = join(options.dataDir, 'node', nodeName);
   await mkdir(nodeDir, { recursive: true, mode: 0o700 });
-  await withNodeLock({ nodeName, dataDir: options.dataDir, nodeDir }, () => runLocked({ ...options, nodeDir }, signal));
+  await withNodeLock({ nodeName, dataDir: options.dataDir, nodeDir }, async () => {
+    options.locked?.();
+    await runLocked({ ...options, nodeDir }, signal);
+  });
 }
 
 async function runLocked(options: AgentOptions & { readonly nodeDir: string }, signal: AbortSignal): Promise<void> {

@@ -16,6 +16,8 @@ export interface AgentOptions {
   /** Changes how much `logger` writes. */
   readonly logLevel?: LogLevelControl | undefined;
   readonly metrics?: MetricsRegistry;
+  /** Called once no other agent can run this node from this data directory. */
+  readonly locked?: () => void;
   /** Instead of this machine. */
   readonly ports?: AgentPorts;
   readonly clock?: Clock;

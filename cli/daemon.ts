@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import type { LogLevelControl } from '../api/meta/log-level.ts';
+import { changeLogLevel, type LogLevelControl } from '../api/meta/log-level.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ConnectOptions } from '../client/index.ts';
 import type { ProcessName } from './berth-processes.ts';
@@ -31,6 +31,8 @@ export interface DaemonContext {
   readonly logger: Logger;
   readonly logLevel: LogLevelControl;
   readonly metrics: MetricsRegistry;
+  /** To be called once the process has its part of the data directory to itself: what it notes there is its own. */
+  readonly alone: () => void;
   /** Aborts when the process shall end. */
   readonly signal: AbortSignal;
 }
@@ -60,8 +62,8 @@ export async function runDaemon(
     });
   }
   process.on('SIGUSR2', () => {
-    logLevel.set(logLevel.get() === 'debug' ? usualLevel : 'debug');
-    logger.error({ level: logLevel.get(), signal: 'SIGUSR2' }, 'the log level was changed');
+    const level = logLevel.get() === 'debug' ? usualLevel : 'debug';
+    changeLogLevel(logLevel, level, () => logger.warn({ level, signal: 'SIGUSR2' }, 'the log level was changed'));
   });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
@@ -73,11 +75,11 @@ export async function runDaemon(
   void runGuardian(dataDir, logger, signal);
   collectWhenIdle(signal);
   const metrics = new MetricsRegistry();
-  const endMetrics = await serveMetrics(metrics, { component, instance, address: flags.metricsAddress, dataDir, logger });
+  const served = await serveMetrics(metrics, { component, instance, address: flags.metricsAddress, dataDir, logger });
   try {
-    await run({ logger, logLevel, metrics, signal });
+    await run({ logger, logLevel, metrics, alone: served.note, signal });
   } finally {
-    endMetrics();
+    served.end();
   }
   logger.info({}, 'stopped');
 }

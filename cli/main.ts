@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { expandBooleanFlags } from './boolean-flags.ts';
-import { diffUsageExit } from './commands/diff.ts';
+import { diffFailed, diffUsageExit } from './commands/diff.ts';
 import { commands } from './commands/index.ts';
 import { packageVersion } from './commands/version.ts';
 import { describeFailure, ExitWith } from './failure.ts';
@@ -37,13 +37,14 @@ function plainError(text: string): string {
 
 /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader that goes away (`berth get pods | head`) is no failure.
+  const program = createProgram();
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that goes away (`berth get pods | head`) is no failure.
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    process.stderr.write(`error: cannot write the output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}\n`);
+    process.exit(program.args[0] === 'diff' ? diffFailed : 1);
   });
   try {
-    const program = createProgram();
     await program.parseAsync(expandBooleanFlags(program, argv));
   } catch (error) {
     if (error instanceof CommanderError) {

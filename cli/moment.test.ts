@@ -5,6 +5,7 @@ it('reads a version, a span of time, or a time', () => {
   expect(parseMoment('1234')).toEqual({ resourceVersion: '1234' });
   expect(parseMoment('10m')).toEqual({ ageMilliseconds: 600_000 });
   expect(parseMoment('1h30m')).toEqual({ ageMilliseconds: 5_400_000 });
+  expect(parseMoment('99999999999999999h')).toEqual({ ageMilliseconds: Number.MAX_SAFE_INTEGER });
   expect(parseMoment('2026-01-31T12:00:00.5+01:00')).toEqual({ time: { seconds: 1769857200, nanos: 500_000_000 } });
 });
 

@@ -20,7 +20,7 @@ export function parseMoment(text: string): FindVersionRequest {
   const time = fromRfc3339(text);
   if (time) return { time };
   try {
-    return { ageMilliseconds: Math.round(parseDuration(text)) };
+    return { ageMilliseconds: Math.min(Math.round(parseDuration(text)), Number.MAX_SAFE_INTEGER) };
   } catch {
     throw badRequest(`"${text}" is no point in time; write ${momentHelp}`);
   }

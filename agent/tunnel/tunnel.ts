@@ -1,6 +1,6 @@
 import { badRequest, exhausted, unavailable } from '../../api/errors/index.ts';
 import type { LogLevel, Open } from '../../api/generated/types.ts';
-import { isLogLevel, type LogLevelControl } from '../../api/meta/log-level.ts';
+import { changeLogLevel, isLogLevel, type LogLevelControl } from '../../api/meta/log-level.ts';
 import { linkAbort, onAbort } from '../../client/abort.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import type { TunnelClient, TunnelStream } from '../../client/client.ts';
@@ -104,11 +104,8 @@ async function serveLogLevel(
 ): Promise<void> {
   if (!logLevel) throw badRequest('this agent was started with a log whose level cannot be changed');
   const before = logLevel.get();
-  if (isLogLevel(level) && level !== before) {
-    logLevel.set(level);
-    // At a level that is written whatever was asked for: a log that falls silent says why.
-    logger.error({ requestId, before, level }, 'the log level was changed');
-  }
+  if (isLogLevel(level) && level !== before)
+    changeLogLevel(logLevel, level, () => logger.warn({ requestId, before, level }, 'the log level was changed'));
   await stream.write({ logLevel: { level: logLevel.get() } });
 }
 

@@ -13,3 +13,12 @@ export interface LogLevelControl {
   /** Counts at once, for every part of the process, until it starts again. */
   set(level: LogLevelName): void;
 }
+
+/**
+ * Sets it, and has a warning written about that on the side of the change where warnings are: also a log that falls silent says why.
+ */
+export function changeLogLevel(control: LogLevelControl, level: LogLevelName, warn: () => void): void {
+  if (level === 'error') warn();
+  control.set(level);
+  if (level !== 'error') warn();
+}

@@ -61,7 +61,8 @@ async function find(storage: Storage, request: FindVersionRequest, now: Date, be
 /** How far back the history goes, for whoever asked for more. */
 function beyond(what: string, { revision, time }: Moment, now: Date): ApiError {
   const age = formatAge(Math.max(0, now.getTime() - time));
-  const limit = '"berth up --history" sets how long it is kept';
+  // A store that is younger than the question would know no more if it had kept more.
+  const limit = revision === 1 ? 'nothing was written before' : '"berth up --history" sets how long it is kept';
   return expired(
     `cannot look back to ${what}: the history goes back to ${written(time)} (${age} ago, version ${revision}); ${limit}`,
   );

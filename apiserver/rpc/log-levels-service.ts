@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, failedPrecondition, permissionDenied, unavailable } from '../../api/errors/index.ts';
 import type { GetLogLevelRequest, LogLevel, ServeRequest, SetLogLevelRequest } from '../../api/generated/types.ts';
-import { isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
+import { changeLogLevel, isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
 import { isMaster } from '../auth/identity.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { serviceDefinition } from './definitions.ts';
@@ -60,9 +60,7 @@ function own({ own, log }: LogLevelsDeps, { level }: Wish, { identity: { user },
   if (!own) throw failedPrecondition('LogLevelFixed', 'this server was started with a log whose level cannot be changed');
   const before = own.get();
   if (!isLogLevel(level) || level === before) return before;
-  own.set(level);
-  // At a level that is written whatever was asked for: a log that falls silent says why.
-  log.error({ requestId, user, before, level }, 'the log level was changed');
+  changeLogLevel(own, level, () => log.warn({ requestId, user, before, level }, 'the log level was changed'));
   return level;
 }
 

@@ -40,8 +40,8 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const client = connect(await nodeConnection(flags));
   const { nodeName, dataDir, sandboxImage, dockerSocket } = flags;
   try {
-    await runDaemon({ component: 'agent', instance: nodeName, flags }, ({ logger, logLevel, metrics, signal }) =>
-      runAgent({ client, nodeName, dataDir, sandboxImage, dockerSocket, logger, logLevel, metrics }, signal),
+    await runDaemon({ component: 'agent', instance: nodeName, flags }, ({ alone, signal, ...observed }) =>
+      runAgent({ client, nodeName, dataDir, sandboxImage, dockerSocket, locked: alone, ...observed }, signal),
     );
   } finally {
     client.close();

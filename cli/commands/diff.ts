@@ -25,7 +25,7 @@ interface DiffFlags {
 
 /** As kubectl diff: 0 says that nothing differs, 1 that something does. */
 const differs = 1;
-const failed = 2;
+export const diffFailed = 2;
 
 export function registerDiff(program: Command): void {
   const command = program
@@ -48,7 +48,7 @@ export function registerDiff(program: Command): void {
           flags.filename ? diffManifests(session, flags, print) : diffMoments(session, words, flags, print),
         );
       } catch (error) {
-        throw new ExitWith(failed, error instanceof ExitWith ? error.message : describeFailure(error));
+        throw new ExitWith(diffFailed, error instanceof ExitWith ? error.message : describeFailure(error));
       }
       if (found) throw new ExitWith(differs);
     });
@@ -57,7 +57,7 @@ export function registerDiff(program: Command): void {
 
 /** A command line that is wrong must not look like a difference. */
 export function diffUsageExit(error: CommanderError): never {
-  throw error.exitCode === 0 ? error : new ExitWith(failed);
+  throw error.exitCode === 0 ? error : new ExitWith(diffFailed);
 }
 
 function checkFlags(words: readonly string[], { at, to, filename, selector, allNamespaces }: DiffFlags): void {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -59,13 +60,16 @@ function tellNothing(dataDir: string): string {
     : `There is no ${dataDir}; nothing to remove.`;
 }
 
-/** Data is lost for good: on a terminal the person is asked. Scripts have typed --purge. */
+/** Data is lost for good: a person at a terminal is asked, wherever the output goes. Scripts have typed --purge. */
 async function confirm(dataDir: string): Promise<void> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) return;
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  if (!process.stdin.isTTY) return;
+  const output = process.stdout.isTTY && !process.stderr.isTTY ? process.stdout : process.stderr;
+  const terminal = createInterface({ input: process.stdin, output });
+  // Ctrl-C and the end of the input are no answer.
+  const unanswered = once(terminal, 'close').then(() => '');
   try {
     const question = `This removes all containers of Berth's pods, their volumes, the images it pulled, and ${dataDir} with all objects. Go on? [y/N] `;
-    const answer = await terminal.question(question);
+    const answer = await Promise.race([terminal.question(question).catch(() => ''), unanswered]);
     if (!/^y(es)?$/i.test(answer.trim())) throw new ExitWith(1, 'nothing was stopped or removed');
   } finally {
     terminal.close();

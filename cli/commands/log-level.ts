@@ -37,12 +37,23 @@ async function printAll(client: Client): Promise<string> {
   const { listAll } = await import('../../client/index.ts');
   const { items } = await listAll(client.nodes);
   const names = items.map((node) => node.metadata?.name ?? '');
-  const levelOf = (name: string | undefined): Promise<string> =>
-    client.logLevels.get(name).catch((error: unknown) => `unknown: ${describeFailure(error)}`);
-  const levels = await Promise.all([undefined, ...names].map(levelOf));
+  const answers = await Promise.allSettled([undefined, ...names].map((name) => client.logLevels.get(name)));
+  const [first] = answers;
+  // Not of one component: whoever may not ask, or reaches no server.
+  if (first?.status === 'rejected' && answers.every((answer) => isSame(answer, first))) throw first.reason;
   const components = ['server', ...names.map((name) => `agent/${name}`)];
   return plainTable(
     ['COMPONENT', 'LEVEL'],
-    components.map((component, i) => [component, levels[i] ?? '']),
+    components.map((component, i) => [component, levelIn(answers[i])]),
   );
+}
+
+type Answer = PromiseSettledResult<string>;
+
+function isSame(answer: Answer, failure: PromiseRejectedResult): boolean {
+  return answer.status === 'rejected' && describeFailure(answer.reason) === describeFailure(failure.reason);
+}
+
+function levelIn(answer: Answer | undefined): string {
+  return answer?.status === 'fulfilled' ? answer.value : `unknown: ${describeFailure(answer?.reason)}`;
 }

@@ -87,6 +87,7 @@ async function server(flags: ServerFlags): Promise<void> {
     const running: Promise<void>[] = [];
     const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
     const ready = ({ address }: { readonly address: string }): void => {
+      daemon.alone();
       if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon }));
       if (flags.controllers) running.push(runComponent('controllers', { flags, address, daemon }));
     };

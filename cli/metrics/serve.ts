@@ -22,22 +22,32 @@ export interface MetricsOptions {
   readonly logger: Logger;
 }
 
-/** Begins to measure this process and to serve all that the registry holds, unless that is off; the returned function ends both. */
-export async function serveMetrics(registry: MetricsRegistry, options: MetricsOptions): Promise<() => void> {
+export interface ServedMetrics {
+  /** Notes where they are, in the data directory; once the process has that to itself, as another one may run from there. */
+  note(): void;
+  /** Ends the measuring and the serving, and removes the note that was made. */
+  end(): void;
+}
+
+/** Begins to measure this process and to serve all that the registry holds, unless that is off. */
+export async function serveMetrics(registry: MetricsRegistry, options: MetricsOptions): Promise<ServedMetrics> {
   const { component, address, logger } = options;
-  if (address === 'off') return () => {};
+  if (address === 'off') return { note() {}, end() {} };
   const { openMetricsEndpoint } = await import('./endpoint.ts');
   const { measureProcess } = await import('./process.ts');
   const endMeasuring = measureProcess(registry, { component, version: packageVersion() });
   const wanted = address ?? defaultMetricsAddress[component];
   const endpoint = await openMetricsEndpoint({ registry, address: wanted, mayMove: address === undefined });
-  const note = noteTarget(options, endpoint.address);
   if (endpoint.address === wanted) logger.info({ address: endpoint.address }, 'metrics are served');
   else logger.warn({ address: endpoint.address, taken: wanted }, 'metrics are served on another port: the usual one is taken');
-  return () => {
-    endpoint.close();
-    endMeasuring();
-    rmSync(note, { force: true });
+  let noted: string | undefined;
+  return {
+    note: () => void (noted = noteTarget(options, endpoint.address)),
+    end() {
+      endpoint.close();
+      endMeasuring();
+      if (noted !== undefined) rmSync(noted, { force: true });
+    },
   };
 }
 

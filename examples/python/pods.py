@@ -108,6 +108,8 @@ def main(verb="", *arguments):
             create(pods, namespace, *arguments)
         elif verb == "list":
             for pod in pages(pods, namespace)[0]:
+                # Who set which field is long, and seldom what one looks for.
+                del pod.metadata.managedFields[:]
                 print(json.dumps(MessageToDict(pod)))
         elif verb == "watch":
             watch(pods, namespace)
@@ -119,4 +121,7 @@ def main(verb="", *arguments):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -89,6 +89,15 @@ describe('the metrics of a running Berth', () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`error: cannot serve metrics on ${address}: the port is taken`);
   });
+
+  it('are found where they were noted also after a second server and a second agent were refused', async () => {
+    const before = [targetOf('server'), targetOf('agent')];
+    const { dataDir, nodeName, address } = berth;
+    const server = await berth.berth(['server', '--data-dir', dataDir, '--listen', `127.0.0.1:${await freePort()}`]);
+    const agent = await berth.berth(['agent', '--data-dir', dataDir, '--node-name', nodeName, '--server', address]);
+    expect([server.code, agent.code]).toEqual([1, 1]);
+    expect([targetOf('server'), targetOf('agent')]).toEqual(before);
+  });
 });
 
 describe('the logs of a running Berth', () => {

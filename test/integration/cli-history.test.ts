@@ -141,8 +141,9 @@ describe('get --at', () => {
   it('says how far back the history goes, and refuses what has none or makes no sense', async () => {
     const said = async (...words: string[]) => (await berth('get', ...words)).err;
     expect(await said('pods', '--at', '48h')).toMatch(
-      /^error: cannot look back to \S+Z: the history goes back to \S+Z \(\S+ ago, version 1\); /,
+      /^error: cannot look back to \S+Z: the history goes back to \S+Z \(\S+ ago, version 1\); nothing was written before\n$/,
     );
+    expect(await said('pods', '--at', '99999999999999999h')).toMatch(/^error: cannot look back to 0001-01-01T00:00:00Z: /);
     expect(await said('leases', '-A', '--at', born)).toMatch(/^(error: leases keep no history|No resources found)/);
     expect(await said('pods', '--at', '2999-01-01T00:00:00Z')).toContain('cannot look into the future');
     expect(await said('pods', '--at', 'lately')).toContain('"lately" is no point in time');

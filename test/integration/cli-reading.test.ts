@@ -6,7 +6,7 @@ import { kindNamed } from '../../api/kinds/index.ts';
 import { followTable } from '../../cli/follow.ts';
 import { main } from '../../cli/main.ts';
 import { upsertContext } from '../../client/index.ts';
-import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 
 // Commands that read, in this process, against a real API server: no node runs anything.
 let server: RunningServer;
@@ -160,6 +160,24 @@ describe('top', () => {
     expect(out).toMatch(/^n1 +1000m +<unknown> +1024Mi +<unknown>\nn2 +<unknown> +<unknown> +<unknown> +<unknown>\n$/);
     expect(err).toContain('Warning: the figures of node "n1" are 10m old');
     expect(err).toContain('Warning: node "n2" has not reported what it uses yet');
+  });
+});
+
+describe('log-level', () => {
+  it('shows what it can of all components, and one error when that is the same for all', async () => {
+    const { code, out } = await berth('log-level');
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^COMPONENT +LEVEL\nserver +unknown: .*\nagent\/n1 +unknown: node "n1" is not/),
+    ]);
+    stdout.length = 0;
+    const options = { ...server.admin, ...(await readPair(server.dataDir, 'scheduler')) };
+    await upsertContext({ name: 'few-rights', options, use: false });
+    expect(await berth('log-level', '--context', 'few-rights')).toEqual({
+      code: 1,
+      out: '',
+      err: 'error: user "system:kube-scheduler" may not see or change log levels: that is for administrators\n',
+    });
   });
 });
 

@@ -124,7 +124,7 @@ describe('programs in Python', () => {
   function watch(): void {
     watcher = spawn(python, ['-u', join(folder, 'pods.py'), 'watch'], {
       env: { ...env, PYTHONPATH: folder },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     let rest = '';
     watcher.stdout!.on('data', (chunk: Buffer) => {
@@ -147,6 +147,7 @@ describe('programs in Python', () => {
 
   it('lists what is there', async () => {
     const [line = '{}'] = (await pods('list')).stdout.trim().split('\n');
+    expect(line).not.toContain('managedFields');
     expect(JSON.parse(line)).toMatchObject({
       metadata: { name: 'first' },
       spec: { containers: [{ command: ['sleep', '600'] }] },
@@ -176,8 +177,10 @@ describe('programs in Python', () => {
     await expect.poll(() => seen, { timeout: 30_000 }).toContain('ADDED third');
     expect(seen).toEqual(['LISTED first', 'ADDED second', 'DELETED first', 'ADDED third']);
     const ended = once(watcher!, 'exit');
-    watcher!.kill('SIGTERM');
-    expect(await ended).toEqual([0, null]);
+    let said = '';
+    watcher!.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+    watcher!.kill('SIGINT');
+    expect([await ended, said]).toEqual([[130, null], '']);
   }, 90_000);
 
   it('need no file of the API when they ask reflection, as generic tools do', async () => {
