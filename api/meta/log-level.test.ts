@@ -9,7 +9,13 @@ it.each<[LogLevelName, LogLevelName]>([
 ])('warns of a change from %s to %s while warnings are written', (before, after) => {
   let level = before;
   const written: LogLevelName[] = [];
-  changeLogLevel({ get: () => level, set: (next) => void (level = next) }, after, () => written.push(level));
+  const control = {
+    get: () => level,
+    set: (next: LogLevelName) => {
+      level = next;
+    },
+  };
+  changeLogLevel(control, after, () => written.push(level));
   expect(level).toBe(after);
   expect(written).toHaveLength(1);
   expect(written).not.toContain('error');

@@ -42,7 +42,9 @@ export async function serveMetrics(registry: MetricsRegistry, options: MetricsOp
   else logger.warn({ address: endpoint.address, taken: wanted }, 'metrics are served on another port: the usual one is taken');
   let noted: string | undefined;
   return {
-    note: () => void (noted = noteTarget(options, endpoint.address)),
+    note() {
+      noted = noteTarget(options, endpoint.address);
+    },
     end() {
       endpoint.close();
       endMeasuring();
