@@ -1,6 +1,6 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 
-const INLINE = '(berth.meta.v1.inline)';
+export const INLINE = '(berth.meta.v1.inline)';
 const MICRO_TIME = '(berth.meta.v1.micro_time)';
 
 /** The fields of a message as its JSON object has them: inlined messages give their own. */
@@ -28,10 +28,15 @@ const scalars: Readonly<Record<string, string>> = {
   float: 'number',
 };
 
+/** Whether a message is one value in JSON. */
+export function isJsonValue(type: Type): boolean {
+  return type.fullName in values;
+}
+
 /** The message whose fields stand below a field in JSON; undefined for values and maps. */
 export function messageBelow(field: Field): Type | undefined {
   const { resolvedType } = field.resolve();
-  return resolvedType instanceof protobuf.Type && !field.map && !(resolvedType.fullName in values) ? resolvedType : undefined;
+  return resolvedType instanceof protobuf.Type && !field.map && !isJsonValue(resolvedType) ? resolvedType : undefined;
 }
 
 /** The type of a field as people write it: "string", "[]Container", "map[string]Quantity". */

@@ -1,5 +1,6 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
+import { INLINE } from './json-fields.ts';
 import type { JsonReader } from './json-reader.ts';
 import { messageType } from './message.ts';
 import { nearestWord } from './nearest.ts';
@@ -28,7 +29,6 @@ interface WritePlan {
   readonly codec: ValueCodec;
 }
 
-const INLINE = '(berth.meta.v1.inline)';
 const MICRO_TIME = '(berth.meta.v1.micro_time)';
 const RAW_JSON = '(berth.meta.v1.raw_json)';
 
@@ -131,12 +131,25 @@ const rawJson: ValueCodec = {
   },
 };
 
+/** Undefined for a text that is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Kubernetes' FieldsV1 is its JSON. */
 const fieldsV1: ValueCodec = {
   read: (json, at) => (isJsonObject(json) ? { Raw: rawJson.read(json, at) } : at.wrong('an object', json)),
   write: (value) => {
     const raw = (value as { Raw?: Buffer }).Raw;
     return raw === undefined ? undefined : rawJson.write(raw);
+  },
+  check(value, at) {
+    const text = (value as { Raw?: Buffer }).Raw?.toString() ?? '';
+    if (text !== '' && !isJsonObject(parsed(text))) at.wrong('a JSON object', text);
   },
 };
 
@@ -147,7 +160,8 @@ function fieldCodec(field: Field): ValueCodec {
   return field.repeated ? listCodec(single) : single;
 }
 
-function valueCodec(field: Field): ValueCodec {
+/** One value of a field: of a list or map each has this codec. */
+export function valueCodec(field: Field): ValueCodec {
   const { resolvedType } = field;
   if (resolvedType instanceof protobuf.Enum) return enumCodec(Object.keys(resolvedType.values));
   if (resolvedType) return messageCodec(fullName(resolvedType), Boolean(field.options?.[MICRO_TIME]));

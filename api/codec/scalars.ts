@@ -1,12 +1,14 @@
 import type { Duration, IntOrString, Quantity, Timestamp } from '../generated/types.ts';
 import { isQuantity } from '../meta/quantity.ts';
-import { fromRfc3339, toRfc3339 } from '../meta/time.ts';
+import { fromRfc3339, isWritableTime, toRfc3339 } from '../meta/time.ts';
 import type { JsonReader } from './json-reader.ts';
 
 /** How one type of value reads from JSON and writes to it. `read` gives undefined after it reported a violation. */
 export interface ValueCodec {
   read(json: unknown, at: JsonReader): unknown;
   write(value: unknown): unknown;
+  /** Reports a value that protobuf carries and `read` would not give. Absent: there is none. */
+  readonly check?: ((value: unknown, at: JsonReader) => unknown) | undefined;
 }
 
 const asIs = (value: unknown): unknown => value;
@@ -30,6 +32,10 @@ function integer(minimum: number, maximum: number): ValueCodec {
     },
     write: asIs,
   };
+}
+
+function checkedByReading(codec: ValueCodec): ValueCodec {
+  return { ...codec, check: codec.read };
 }
 
 const float: ValueCodec = {
@@ -56,8 +62,8 @@ const bytes: ValueCodec = {
 const INT32 = integer(-(2 ** 31), 2 ** 31 - 1);
 const UINT32 = integer(0, 2 ** 32 - 1);
 /** JSON numbers are doubles here; a larger integer would change on the way, so it is refused. */
-const INT64 = integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-const UINT64 = integer(0, Number.MAX_SAFE_INTEGER);
+const INT64 = checkedByReading(integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
+const UINT64 = checkedByReading(integer(0, Number.MAX_SAFE_INTEGER));
 
 /** By protobuf type. */
 export const scalarCodecs: Readonly<Record<string, ValueCodec>> = {
@@ -78,14 +84,20 @@ export const scalarCodecs: Readonly<Record<string, ValueCodec>> = {
   fixed64: UINT64,
 };
 
+const A_QUANTITY = 'a quantity such as "100m", "1.5" or "2Gi"';
+
 /** A string or a number, kept as written. */
 export const quantityCodec: ValueCodec = {
   read: (json, at): Quantity | undefined => {
     const written = typeof json === 'number' ? String(json) : json;
     if (typeof written === 'string' && isQuantity(written)) return { string: written };
-    return at.wrong('a quantity such as "100m", "1.5" or "2Gi"', json);
+    return at.wrong(A_QUANTITY, json);
   },
   write: (value) => (value as Quantity).string ?? '0',
+  check(value, at) {
+    const { string = '0' } = value as Quantity;
+    if (!isQuantity(string)) at.wrong(A_QUANTITY, string);
+  },
 };
 
 export const intOrStringCodec: ValueCodec = {
@@ -98,6 +110,10 @@ export const intOrStringCodec: ValueCodec = {
     const { type, intVal, strVal } = value as IntOrString;
     return type === 1 ? (strVal ?? '') : (intVal ?? 0);
   },
+  check(value, at) {
+    const { type = 0 } = value as IntOrString;
+    if (type !== 0 && type !== 1) at.wrong('the type 0 (an integer) or 1 (a string)', type);
+  },
 };
 
 function time(digits: 0 | 6): ValueCodec {
@@ -107,6 +123,7 @@ function time(digits: 0 | 6): ValueCodec {
       return parsed ?? at.wrong('a time such as "2026-01-31T12:00:00Z"', json);
     },
     write: (value) => toRfc3339(value as Timestamp, digits),
+    check: (value, at) => isWritableTime(value as Timestamp) || at.wrong('a time in the years 1 to 9999', value),
   };
 }
 
@@ -130,6 +147,11 @@ export const durationCodec: ValueCodec = {
     if (nanos === 0) return `${seconds}s`;
     const sign = seconds < 0 || nanos < 0 ? '-' : '';
     return `${sign}${Math.abs(seconds)}.${String(Math.abs(nanos)).padStart(9, '0').replace(/0+$/, '')}s`;
+  },
+  check(value, at) {
+    const { seconds = 0, nanos = 0 } = value as Duration;
+    const isWhole = Number.isSafeInteger(seconds) && Math.abs(nanos) < 1e9 && seconds * nanos >= 0;
+    if (!isWhole) at.wrong('a duration of seconds, and nanoseconds below a second of the same sign', value);
   },
 };
 

@@ -35,6 +35,11 @@ export function compareTimestamps(a: Timestamp | undefined, b: Timestamp | undef
   return (a.seconds ?? 0) - (b.seconds ?? 0) || (a.nanos ?? 0) - (b.nanos ?? 0);
 }
 
+/** Whether RFC 3339 can write a time as it is. */
+export function isWritableTime({ seconds = 0, nanos = 0 }: Timestamp): boolean {
+  return seconds >= MIN_SECONDS && seconds <= MAX_SECONDS && nanos >= 0 && nanos <= MAX_NANOS;
+}
+
 /**
  * RFC 3339 in UTC. `digits` are the least fractional digits: 0 for Kubernetes' Time, 6 for its MicroTime. More are written where the
  * time has them, so that nothing is lost.

@@ -1,8 +1,8 @@
-import { badRequest, conflict, invalid, notFound } from '../../api/errors/index.ts';
+import { badRequest, conflict, type ErrorSubject, invalid, notFound } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { Binding, Node, Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
-import { resourceAmounts } from '../../api/kinds/pod/resources.ts';
+import { type Amounts, resourceAmounts } from '../../api/kinds/pod/resources.ts';
 import { setCondition } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
@@ -76,7 +76,7 @@ async function readNode({ nodes }: BindDeps, name: string): Promise<Node> {
 
 function checkRoom({ pods, sums }: BindDeps, at: ObjectName, node: Node, pod: Pod): void {
   const nodeName = node.metadata?.name ?? '';
-  const allocatable = resourceAmounts(node.status?.allocatable ?? node.status?.capacity);
+  const allocatable = readAllocatable(pods.subject(at), node);
   const taken = sums.without(nodeName, pods.key(at));
   const wanted = amountsOf(pod);
   for (const name of Object.keys(wanted)) {
@@ -86,6 +86,16 @@ function checkRoom({ pods, sums }: BindDeps, at: ObjectName, node: Node, pod: Po
     const left = (allocatable[name] ?? 0) - (taken[name] ?? 0);
     if (amount <= left) continue;
     throw conflict(pods.subject(at), `node "${nodeName}" has not enough ${name}: ${amount} wanted, ${Math.max(left, 0)} left`);
+  }
+}
+
+/** What the status says came from outside, and may be older than the rules that it is judged by now. */
+function readAllocatable(subject: ErrorSubject, { metadata, status }: Node): Amounts {
+  try {
+    return resourceAmounts(status?.allocatable ?? status?.capacity);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw conflict(subject, `what node "${metadata?.name}" has cannot be read: ${error.message}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Type } from 'protobufjs';
-import { fromJson } from '../../api/codec/json.ts';
+import { fromJson, subjectOf } from '../../api/codec/json.ts';
 import { decodeWithUnknown, messageType } from '../../api/codec/message.ts';
+import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
@@ -89,10 +90,13 @@ export function decodeStrictly<T extends object>(messageName: string, bytes: Uin
   return value;
 }
 
-/** Decodes an object of a write from either of its forms. */
+/** Decodes an object of a write from either of its forms; what one of them refuses, the other does too. */
 export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json'): ApiObject {
-  if (format === 'protobuf') return decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
-  return fromJson<ApiObject>(kind, parseJson(bytes, kind.singular));
+  if (format === 'json') return fromJson<ApiObject>(kind, parseJson(bytes, kind.singular));
+  const object = decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
+  const violations = findUnsayable(kind, object);
+  if (violations.length > 0) throw invalid(subjectOf(kind, object), violations.slice(0, MAX_VIOLATIONS));
+  return object;
 }
 
 /** Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words. */

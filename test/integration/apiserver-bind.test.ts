@@ -97,3 +97,22 @@ test('a finished pod is not bound, and its node has room for others', async () =
   await server.client.pods.delete(first);
   expect((await server.client.pods.bind(second, 'n4')).spec?.nodeName).toBe('n4');
 });
+
+test('a status with an amount that is none is refused, and the node goes on being patched and bound to', async () => {
+  await makeNode('n5', '1');
+  const node = await server.client.nodes.get({ name: 'n5' });
+  const allocatable = { ...node.status?.allocatable, cpu: { string: 'abc' } };
+  await expect(server.client.nodes.updateStatus({ ...node, status: { allocatable } })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    violations: [{ field: 'status.allocatable[cpu]' }],
+  });
+  const at = await makePod('f1', '1');
+  const pod = await server.client.pods.get(at);
+  const containerStatuses = [{ name: 'main', resources: { requests: { cpu: { string: '1x' } } } }];
+  await expect(server.client.pods.updateStatus({ ...pod, status: { containerStatuses } })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    violations: [{ field: 'status.containerStatuses[0].resources.requests[cpu]' }],
+  });
+  await server.client.nodes.patch({ name: 'n5' }, { metadata: { labels: { a: 'b' } } });
+  expect((await server.client.pods.bind(at, 'n5')).spec?.nodeName).toBe('n5');
+});
