@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { defaultNodeName, launcher, localAddress } from './paths.ts';
+import { defaultDataDir, defaultNodeName, launcher, localAddress, startCommand } from './paths.ts';
 
 it.each([
   ['127.0.0.1:7443', '127.0.0.1:7443'],
@@ -16,4 +16,9 @@ it('finds the launchers of this package', () => {
 
 it('makes a node name that is a valid label of the host name', () => {
   expect(defaultNodeName()).toMatch(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+});
+
+it('names the folder to start with where it is not the one that is used anyway', () => {
+  expect(startCommand(defaultDataDir())).toBe('berth up');
+  expect(startCommand('/srv/berth')).toBe('berth up --data-dir /srv/berth');
 });

@@ -7,6 +7,11 @@ export function defaultDataDir(uid: number | undefined = process.getuid?.()): st
   return uid === 0 ? '/var/lib/berth' : join(homedir(), '.local', 'share', 'berth');
 }
 
+/** What starts what is kept there, for messages. */
+export function startCommand(dataDir: string): string {
+  return dataDir === defaultDataDir() ? 'berth up' : `berth up --data-dir ${dataDir}`;
+}
+
 /** The machine's host name as a node name: lower case, without what a name may not hold. */
 export function defaultNodeName(): string {
   const name = hostname()

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { defaultDataDir } from '../paths.ts';
+import { defaultDataDir, startCommand } from '../paths.ts';
 import { refuseRunning } from '../running-server.ts';
 
 interface CompactFlags {
@@ -26,7 +26,8 @@ async function compact(flags: CompactFlags): Promise<void> {
   try {
     refuseRunning(dataDir);
     const { before, after } = await compactFiles(dataDir, say);
-    process.stdout.write(`the file of the store had ${inKibi(before)} and has ${inKibi(after)}; start it with "berth up"\n`);
+    const start = startCommand(dataDir);
+    process.stdout.write(`the file of the store had ${inKibi(before)} and has ${inKibi(after)}; start it with "${start}"\n`);
   } finally {
     await lock.release();
   }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { showRestored } from '../backup/show-restored.ts';
 import { ExitWith } from '../failure.ts';
-import { defaultDataDir } from '../paths.ts';
+import { defaultDataDir, startCommand } from '../paths.ts';
 import { createProgress } from '../progress.ts';
 import { refuseRunning } from '../running-server.ts';
 
@@ -34,11 +34,12 @@ async function restore(file: string, flags: RestoreFlags): Promise<void> {
     const bytes: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 1024 * 1024 });
     const backup = showRestored(bytes, total, createProgress());
     const name = file === '-' ? 'standard input' : file;
-    const { header, objects, aside } = await restoreFiles({ dataDir, backup, name, force: flags.force === true });
+    const { header, objects, aside, isUnread } = await restoreFiles({ dataDir, backup, name, force: flags.force === true });
     const lines = [
       `restored ${objects} objects into ${dataDir}, as they were at ${header.createdAt} (version ${header.revision})`,
       ...(aside === undefined ? [] : [`the store that was there is now ${aside}; remove it when you are sure`]),
-      'start it with "berth up"',
+      ...(isUnread ? ['that one cannot be read: the versions of the new one go on from what the time says'] : []),
+      `start it with "${startCommand(dataDir)}"`,
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } finally {

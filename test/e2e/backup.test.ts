@@ -109,7 +109,9 @@ it('brings everything back after the data directory was wiped, and the container
   for (const name of ['store', 'pki', 'logs', 'installation.json']) rmSync(dataDir(name), { recursive: true });
   const { code, stdout } = await restore(file);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^restored \d+ objects into .*, as they were at \S+ \(version \d+\)\nstart it with "berth up"\n$/);
+  expect(stdout).toMatch(
+    /^restored \d+ objects into .*, as they were at \S+ \(version \d+\)\nstart it with "berth up --data-dir .*"\n$/,
+  );
   await house.berth.up();
   const pod = await house.pod('one');
   expect(uids).toContain(pod.metadata.uid);
@@ -137,6 +139,7 @@ it('says what to do about a damaged file, and the backup takes its place while t
   expect(code).toBe(0);
   const [, aside = ''] = /the store that was there is now (\S+);/.exec(stdout) ?? [];
   expect(readdirSync(aside)).toContain('data.mdb');
+  expect(stdout).toContain('that one cannot be read: the versions of the new one go on from what the time says\n');
   await house.berth.up();
   await expectAdopted(before, uid);
 });
@@ -175,7 +178,7 @@ it('is refused when it was cut off, and what is there goes on', async () => {
     stderr: `error: read ${short}: the backup is damaged: it has been cut off; use another one\n`,
   });
   expect(await house.berth.ok('compact', '--data-dir', dataDir())).toMatch(
-    /^the file of the store had \d+ KiB and has \d+ KiB; start it with "berth up"\n$/,
+    /^the file of the store had \d+ KiB and has \d+ KiB; start it with "berth up --data-dir .*"\n$/,
   );
   await house.berth.up();
   await expectAdopted(before, uid);
