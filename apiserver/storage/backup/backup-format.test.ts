@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../record.ts';
 import { StorageError } from '../storage-error.ts';
@@ -50,6 +51,12 @@ async function refusal(bytes: Buffer): Promise<string> {
 describe('a backup', () => {
   it.each([[[]], [['pods/a']], [['pods/a', 'pods/b', 'leases/c']]])('of %j is read as it was written', async (keys) => {
     expect(await decode(encode(...keys))).toEqual(keys.map((key, index) => `${key}@${index + 1}`));
+  });
+
+  it('is refused with what to do while it is packed', async () => {
+    expect(await refusal(gzipSync(encode('pods/a')))).toBe(
+      'corrupt: read it: it is packed with gzip: unpack it first: zcat FILE | berth restore -',
+    );
   });
 
   it('says in its first line what it is', async () => {

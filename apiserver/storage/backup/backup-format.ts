@@ -21,6 +21,8 @@ export interface BackupHeader {
 }
 
 const magic = 'berth-backup ';
+/** RFC 1952, 2.3.1. */
+const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const digestSize = 32;
 const countSize = 6;
 const maxHeaderBytes = 4096;
@@ -78,6 +80,8 @@ export async function readBackup(chunks: AsyncIterable<Buffer>, name: string): P
 }
 
 async function readHeader(reader: ByteReader, name: string): Promise<BackupHeader> {
+  if (await reader.startsWith(gzipMagic))
+    throw new StorageError('corrupt', `read ${name}: it is packed with gzip: unpack it first: zcat FILE | berth restore -`);
   const line = await reader.line();
   const [, format, json] = /^berth-backup (\d+) (.*)$/.exec(line ?? '') ?? [];
   if (format === undefined || json === undefined)
@@ -147,6 +151,12 @@ class ByteReader {
       if (end >= 0 && end < maxHeaderBytes) return this.#cut(end + 1).toString('utf8', 0, end);
       if (this.#rest.length >= maxHeaderBytes || !(await this.#more())) return undefined;
     }
+  }
+
+  /** Takes nothing. */
+  async startsWith(bytes: Buffer): Promise<boolean> {
+    while (this.#rest.length < bytes.length) if (!(await this.#more())) return false;
+    return this.#rest.subarray(0, bytes.length).equals(bytes);
   }
 
   async take(size: number): Promise<Buffer> {

@@ -28,6 +28,8 @@ export interface Restored {
   readonly objects: number;
   /** Where the store that was there is now. */
   readonly aside: string | undefined;
+  /** That one could not be read: how far its revisions went is not known. */
+  readonly isUnread: boolean;
 }
 
 /**
@@ -45,7 +47,10 @@ export async function restoreStore({ directory, backup, name, force, now }: Rest
         'exists',
         `restore into ${directory}: there is a store already; --force moves it aside and puts the backup in its place`,
       );
-    const { header, state } = await writeNewFile(directory, await readBackup(backup, name), now);
+    const read = await readBackup(backup, name);
+    const { reached, isUnread } = isTaken ? await readReached(directory) : { reached: 0, isUnread: false };
+    const revision = computeRestoredRevision([read.header.revision, reached], now);
+    const { header, state } = await writeNewFile(directory, read, { revision, now });
     await runInChild(newFileIn(directory), 'verify');
     const aside = isTaken ? await keepAside(directory, now) : undefined;
     if (!isTaken) await writeFormat(directory);
@@ -56,7 +61,7 @@ export async function restoreStore({ directory, backup, name, force, now }: Rest
     if (isTaken) await writeFormat(directory);
     await markClean(directory, state.commit);
     await syncDirectory(dirname(directory));
-    return { header, objects: state.live + state.relaxed, aside };
+    return { header, objects: state.live + state.relaxed, aside, isUnread };
   } catch (error) {
     if (error instanceof StorageError) throw error;
     throw new StorageError('failed', `restore ${name} into ${directory}: ${(error as Error).message}`, { cause: error });
@@ -68,28 +73,45 @@ export async function restoreStore({ directory, backup, name, force, now }: Rest
 
 /** Beginning of the count below. */
 const epoch = Date.UTC(2020, 0, 1);
-/** More than a store can write for hours on end. */
-const revisionsPerSecond = 10_000;
+/** Several times what a store can write for hours on end. */
+const revisionsPerMs = 50;
+/** The year 2109: a clock that is beyond is wrong. A record has room for twice as much. */
+const mostByTime = 2 ** 47;
 const leastSkip = 1_000_000_000;
+/** 69 years. */
+const mostElapsedMs = 2 ** 41;
 
 /**
  * Where the counter of a restored store goes on: above everything that any store made of this backup or before it can have reached, so that no
- * revision is used twice and a version from before the restore is refused as forgotten. That is the time, at a pace that no store keeps
- * up; and in case a clock was wrong, far above the backup's.
+ * revision is used twice and a version from before the restore is refused as forgotten. That is the time, at a pace that no store keeps up, so that each
+ * restore has a number of its own, whatever became of the stores before. `known` are revisions that were reached: the backup's, and that of the store that is moved aside.
+ * Where the time is not above them, a clock is or was wrong: then it goes on far above them, and still elsewhere at each moment.
  */
-export function computeRestoredRevision(backedUp: number, now: Date): number {
-  const byTime = Math.floor((now.getTime() - epoch) / 1000) * revisionsPerSecond;
-  return Math.max(byTime, backedUp + leastSkip);
+export function computeRestoredRevision(known: readonly number[], now: Date): number {
+  const elapsed = now.getTime() - epoch;
+  const byTime = elapsed * revisionsPerMs;
+  const highest = Math.max(...known);
+  if (byTime > highest && byTime < mostByTime) return byTime;
+  return highest + leastSkip + Math.min(Math.max(elapsed, 0), mostElapsedMs);
+}
+
+/** The highest revision that a store may have given out. It may be damaged, as that is why one restores: then `isUnread`, and nothing is known. */
+async function readReached(directory: string): Promise<{ reached: number; isUnread: boolean }> {
+  try {
+    return { reached: (await runInChild(directory, 'verify')).reserved, isUnread: false };
+  } catch (error) {
+    if (error instanceof StorageError) return { reached: 0, isUnread: true };
+    throw error;
+  }
 }
 
 async function writeNewFile(
   directory: string,
   { header, records }: ReadBackup,
-  now: Date,
+  { revision, now }: { readonly revision: number; readonly now: Date },
 ): Promise<{ header: BackupHeader; state: StoreState }> {
   const tables = await openNewFile(directory);
   try {
-    const revision = computeRestoredRevision(header.revision, now);
     const at = now.getTime();
     const times = { compactedAt: at, steps: [], last: at, floor: 0 };
     const start = { ...emptyState, commit: 1, revision, reserved: revision, compacted: revision, swept: revision, times };
@@ -133,12 +155,23 @@ async function writeRecords(tables: Tables, records: AsyncIterable<StorageRecord
 /** The old store in a folder of its own beside the store, as a second name of the same file: nothing is copied, and nothing is missing for a moment. */
 async function keepAside(directory: string, now: Date): Promise<string> {
   const stamp = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '');
-  const aside = `${directory}.before-restore-${stamp}`;
-  await mkdir(aside, { mode: 0o700 });
+  const aside = await makeFolder(`${directory}.before-restore-${stamp}`);
   await link(join(directory, 'data.mdb'), join(aside, 'data.mdb'));
   for (const mark of ['format', 'made', 'clean'])
     if (await exists(join(directory, mark))) await copyFile(join(directory, mark), join(aside, mark));
   await syncDirectory(aside);
   await syncDirectory(dirname(aside));
   return aside;
+}
+
+/** Of that name; with a number behind it when the same second has made one already. */
+async function makeFolder(name: string, count = 1): Promise<string> {
+  const folder = count === 1 ? name : `${name}-${count}`;
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    return folder;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return makeFolder(name, count + 1);
+  }
 }

@@ -11,9 +11,9 @@ async function run(directory: string, task: ChildTask): Promise<Verdict> {
   try {
     const { canWrite } = checkPages(join(directory, 'data.mdb'));
     const tables = openTables(directory, { readOnly: true });
-    const { commit } = verifyTables(tables);
+    const { commit, reserved } = verifyTables(tables);
     if (task === 'copy') await copyTables(tables, directory);
-    return { code: 'sound', commit, canWrite };
+    return { code: 'sound', commit, reserved, canWrite };
   } catch (error) {
     if (error instanceof StorageError) return { code: error.code, message: error.message };
     return { code: 'corrupt', message: `${error instanceof Error ? error.message : String(error)}; ${restoreAdvice}` };

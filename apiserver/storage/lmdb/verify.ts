@@ -9,6 +9,8 @@ export type ChildTask = 'verify' | 'copy';
 export interface Soundness {
   /** The last commit in it. */
   readonly commit: number;
+  /** No revision above this one was ever given out. */
+  readonly reserved: number;
   /** False: everything is there, but the next write would destroy something; it has to be copied first. */
   readonly canWrite: boolean;
 }
