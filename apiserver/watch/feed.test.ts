@@ -32,24 +32,21 @@ async function create(name: string): Promise<void> {
 async function start(failures: { readonly watch: StorageError[]; readonly list: StorageError[] }) {
   const cache = new KindCache(configMap);
   let breakWatch = (): void => {};
-  const faulty: Storage = {
-    ...storage,
-    list: (...args) => {
+  const [list, watch] = [storage.list.bind(storage), storage.watch.bind(storage)];
+  Object.assign(storage, {
+    list: (...args: Parameters<Storage['list']>) => {
       const failure = failures.list.shift();
-      return failure ? Promise.reject(failure) : storage.list(...args);
+      return failure ? Promise.reject(failure) : list(...args);
     },
-    watch: (options, signal) => {
+    watch: async function* (...[options, signal]: Parameters<Storage['watch']>) {
       const own = new AbortController();
       breakWatch = () => own.abort();
-      const inner = storage.watch(options, AbortSignal.any([signal, own.signal]));
-      return (async function* () {
-        yield* inner;
-        const failure = own.signal.aborted ? failures.watch.shift() : undefined;
-        if (failure) throw failure;
-      })();
+      yield* watch(options, AbortSignal.any([signal, own.signal]));
+      const failure = own.signal.aborted ? failures.watch.shift() : undefined;
+      if (failure) throw failure;
     },
-  };
-  const feed = await startFeed({ storage: faulty, caches: new Map([[configMap.plural, cache]]), log }, stop.signal);
+  });
+  const feed = await startFeed({ storage, caches: new Map([[configMap.plural, cache]]), log }, stop.signal);
   return { feed, cache, breakWatch: () => breakWatch() };
 }
 
