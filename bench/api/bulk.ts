@@ -15,7 +15,7 @@ const WARM_UP = 40;
 export async function benchBulk(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (server) => {
     const load = async (accept: string, streams: number): Promise<{ rate: number; cpu: number }> => {
-      const request = bulkRequest(accept);
+      const request = bulkRequest(accept, ITEMS);
       const atOnce = { connections: 2, streams: 2 };
       const { rate, cpu } = await runLoad(server, { path: '/berth.meta.v1.Objects/Bulk', request, count: streams, atOnce });
       const result = { rate: rate * ITEMS, cpu: (cpu / ITEMS) * 1e6 };
@@ -38,8 +38,9 @@ export async function benchBulk(say: (text: string) => void): Promise<Figure[]> 
   });
 }
 
-function bulkRequest(accept: string): Buffer {
+/** One message: creates of so many typical pods. */
+export function bulkRequest(accept: string, count: number): Buffer {
   const object = encodeMessage('berth.core.v1.Pod', typicalPod());
   const create = { kind: { kind: 'Pod' }, object, accept };
-  return encodeMessage('berth.meta.v1.BulkRequest', { items: Array.from({ length: ITEMS }, (_, id) => ({ id, create })) });
+  return encodeMessage('berth.meta.v1.BulkRequest', { items: Array.from({ length: count }, (_, id) => ({ id, create })) });
 }

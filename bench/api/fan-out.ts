@@ -1,8 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { atLeast, atMost, type Figure, note } from '../figure.ts';
+import { atLeast, atMost, type Figure, inParallel, note } from '../figure.ts';
 import { cpuSeconds } from '../process-costs.ts';
-import { withApiServer } from './lean-connection.ts';
+import { bulkRequest } from './bulk.ts';
+import { LeanConnection, withApiServer } from './lean-connection.ts';
 import { newestVersion } from './pod-lists.ts';
 import { PodWriter } from './pod-writer.ts';
 import { CountingWatchers, openStalled, TimingWatchers } from './watchers.ts';
@@ -14,11 +15,15 @@ const MEASURED = 10_000;
 const WARM_UP = 3_000;
 const BURST_WARM_UP = 4_000;
 const BURST = 20_000;
+/** Writers at once, each with a connection and one stream after the other: enough to keep the server busy. */
+const WRITERS = 8;
+/** Pods that one stream creates: their message is smaller than what a stream may send before the server has taken some of it. */
+const ITEMS = 40;
 /** What is late arrives within this, or is missing. */
 const PATIENCE_MS = 20_000;
 
 /**
- * How changes reach many watchers, each on a connection of its own with TLS: events in a second while pods are created as fast as they go, and
+ * How changes reach many watchers, each on a connection of its own with TLS: events in a second while streams create typical pods as fast as they go, and
  * how long after its acknowledgement a write reaches the watchers at 1,000 writes a second, on one clock, as writer and watchers are one process.
  */
 export async function benchFanOut(say: Say): Promise<Figure[]> {
@@ -35,12 +40,12 @@ function eventsPerSecond(say: Say): Promise<Figure[]> {
     const version = await newestVersion(target);
     const watchers = new CountingWatchers();
     await watchers.open(target, 100, version);
-    const writer = await PodWriter.open(target, BURST + BURST_WARM_UP);
-    await writer.flatOut(64, BURST_WARM_UP);
+    const writers = await Promise.all(Array.from({ length: WRITERS }, () => LeanConnection.open(target)));
+    await createMany(writers, BURST_WARM_UP);
     await until(() => watchers.events === BURST_WARM_UP * 100, 'the first events');
     const { events, bytes, messages } = watchers;
     const [begin, cpu, own] = [performance.now(), cpuSeconds([server.pid!]), cpuSeconds([process.pid])];
-    await writer.flatOut(64, BURST);
+    await createMany(writers, BURST);
     await until(() => watchers.events === (BURST_WARM_UP + BURST) * 100, 'all events');
     const seconds = (performance.now() - begin) / 1000;
     const spent = cpuSeconds([server.pid!]) - cpu;
@@ -49,12 +54,21 @@ function eventsPerSecond(say: Say): Promise<Figure[]> {
       `${delivered} events in ${(watchers.messages - messages).toFixed(0)} messages and ${seconds.toFixed(1)} s, ${((watchers.bytes - bytes) / 1e6 / seconds).toFixed(0)} MB/s; processor: server ${(spent / seconds).toFixed(2)}, load ${((cpuSeconds([process.pid]) - own) / seconds).toFixed(2)}`,
     );
     watchers.close();
-    writer.close();
+    for (const writer of writers) writer.close();
     return [
       atLeast('events to 100 watchers', delivered / seconds, '1/s', 200_000),
       note('events in a message', delivered / (watchers.messages - messages), 'events'),
       note("server's processor for an event, its share of the write included", (spent / delivered) * 1e6, 'microseconds'),
     ];
+  });
+}
+
+/** Creates pods as items of streams. */
+async function createMany(writers: readonly LeanConnection[], count: number): Promise<void> {
+  const request = bulkRequest('metadata', ITEMS);
+  let left = count / ITEMS;
+  await inParallel(WRITERS, WRITERS, async (index) => {
+    while (left-- > 0) await writers[index]!.unary('/berth.meta.v1.Objects/Bulk', request);
   });
 }
 

@@ -39,6 +39,8 @@ const MAX_WINDOW = 2 ** 31 - 1;
 /** The connection's window is filled up again when so much was taken from it. */
 const REFILL_AT = 2 ** 28;
 const FRAME_HEADER = 9;
+/** The largest that every server takes. */
+const MAX_FRAME = 16_384;
 
 /**
  * HTTP/2 and gRPC as far as a benchmark needs them, over TLS: requests are prepared bytes, answers are cut into messages and nothing of them is
@@ -103,7 +105,7 @@ export class LeanConnection {
     this.socket.destroy();
   }
 
-  /** `path` is "/package.Service/Method". */
+  /** `path` is "/package.Service/Method"; the request is at most 64 KB. */
   call(path: string, request: Buffer, call: LeanCall): void {
     const id = this.nextStream;
     this.nextStream += 2;
@@ -112,7 +114,11 @@ export class LeanConnection {
     head.writeUInt32BE(request.length, 1);
     const headers = frame(HEADERS, END_HEADERS, id, this.headers(path));
     const data = Buffer.concat([head, request]);
-    this.waiting.push({ bytes: Buffer.concat([headers, frame(DATA, END_STREAM, id, data)]), data: data.length });
+    for (let at = 0; at < data.length; at += MAX_FRAME) {
+      const part = data.subarray(at, at + MAX_FRAME);
+      const body = frame(DATA, at + MAX_FRAME < data.length ? 0 : END_STREAM, id, part);
+      this.waiting.push({ bytes: at === 0 ? Buffer.concat([headers, body]) : body, data: part.length });
+    }
     this.send(0);
   }
 
