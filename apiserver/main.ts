@@ -44,7 +44,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { log, metrics = new MetricsRegistry() } = options;
   const caches = new Map(
-    (options.kinds ?? apiKinds).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {} })]),
+    (options.kinds ?? apiKinds).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {}, log })]),
   );
   const registry = createRegistry(caches.values(), { storage, now: () => new Date(), random: Math.random, uid: randomUUID });
   const sums = new NodeSums(registry.store('Pod').cache);

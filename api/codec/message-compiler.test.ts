@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import protobuf, { type Field, type ReflectionObject, type Type } from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { allDescriptors } from './descriptors.ts';
-import { decodeMessage, decodeWithUnknown, encodeMessage, messageType } from './message.ts';
+import { decodeForeign, decodeMessage, encodeMessage, messageType } from './message.ts';
 
 const DEPTH = 4;
 const POD = 'berth.core.v1.Pod';
@@ -35,10 +35,21 @@ function allTypes(): Type[] {
 
 function randomMessage(type: Type, depth: number): fc.Arbitrary<object> {
   const fields = type.fieldsArray.filter((field) => depth > 0 || !isMessage(field.resolve().resolvedType));
-  return fc.record(Object.fromEntries(fields.map((field) => [field.name, randomField(field, depth)])), {
-    requiredKeys: [],
-    noNullPrototype: true,
-  });
+  return fc
+    .record(Object.fromEntries(fields.map((field) => [field.name, randomField(field, depth)])), {
+      requiredKeys: [],
+      noNullPrototype: true,
+    })
+    .map((message) => withoutRivals(type, message));
+}
+
+/** Of the members of a oneof only one may be set. */
+function withoutRivals(type: Type, message: Record<string, unknown>): object {
+  for (const { fieldsArray } of type.oneofsArray) {
+    const set = fieldsArray.filter(({ name }) => name in message);
+    for (const { name } of set.slice(1)) delete message[name];
+  }
+  return message;
 }
 
 function randomField(field: Field, depth: number): fc.Arbitrary<unknown> {
@@ -60,7 +71,7 @@ describe('the compiled codec', () => {
       const property = fc.property(randomMessage(type, DEPTH), (message) => {
         const bytes = libraryBytes(type, message);
         expect(encodeMessage(name, message).equals(bytes)).toBe(true);
-        expect(decodeWithUnknown(name, bytes)).toEqual({ value: message, hasUnknown: false });
+        expect(decodeForeign(name, bytes)).toEqual({ value: message, hasUnknown: false });
       });
       fc.assert(property, { numRuns: 15, seed: 4_711 });
     });
@@ -74,6 +85,18 @@ describe('the compiled codec', () => {
 
   it('goes on after a value that it could not write', () => {
     expect(() => encodeMessage(POD, { spec: { containers: [{ name: 5 }] } })).toThrow();
+    expect(encodeMessage(POD, { metadata: { name: 'a' } })).toEqual(Buffer.from('0a030a0161', 'hex'));
+  });
+
+  it.each([
+    ['an integer', { metadata: { generation: Number.NaN } }],
+    ['an integer', { metadata: { generation: 2 ** 53 } }],
+    ['an integer', { metadata: { generation: 5e9 + 0.5 } }],
+    ['a 32-bit number', { spec: { priority: Number.NaN } }],
+    ['a 32-bit number', { spec: { priority: 2 ** 31 } }],
+    ['a 32-bit number', { spec: { priority: -(2 ** 31) - 1 } }],
+  ])('does not write what is not %s: %j', (_, message) => {
+    expect(() => encodeMessage(POD, message)).toThrow(RangeError);
     expect(encodeMessage(POD, { metadata: { name: 'a' } })).toEqual(Buffer.from('0a030a0161', 'hex'));
   });
 
@@ -134,14 +157,14 @@ describe('damaged and unknown bytes', () => {
     ['4 bytes', 'fd3f01020304'],
   ])('an unknown field with %s is passed over and told', (_, hex) => {
     const more = Buffer.concat([bytes, Buffer.from(hex, 'hex')]);
-    expect(decodeWithUnknown(POD, more)).toEqual({ value: decodeMessage(POD, bytes), hasUnknown: true });
-    expect(decodeWithUnknown('berth.core.v1.PodList', wrap(2, more)).hasUnknown).toBe(true);
+    expect(decodeForeign(POD, more)).toEqual({ value: decodeMessage(POD, bytes), hasUnknown: true });
+    expect(decodeForeign('berth.core.v1.PodList', wrap(2, more)).hasUnknown).toBe(true);
   });
 
   it('an unknown field of an entry of a map is told', () => {
     const entry = wrap(1, Buffer.from('cpu'));
     const limits = wrap(1, Buffer.concat([entry, Buffer.from('f83f01', 'hex')]));
-    expect(decodeWithUnknown('berth.core.v1.ResourceRequirements', limits)).toEqual({
+    expect(decodeForeign('berth.core.v1.ResourceRequirements', limits)).toEqual({
       value: { limits: { cpu: {} } },
       hasUnknown: true,
     });
@@ -153,6 +176,79 @@ describe('damaged and unknown bytes', () => {
     const expected = { supplementalGroups: [7, 8] };
     expect(decodeMessage(security, Buffer.from([id * 8, 7, id * 8, 8]))).toEqual(expected);
     expect(decodeMessage(security, wrap(id, Buffer.from([7, 8])))).toEqual(expected);
+  });
+});
+
+describe('numbers and texts that nothing here can hold', () => {
+  const generation = (value: bigint): Buffer => {
+    const digits = [];
+    for (let rest = BigInt.asUintN(64, value); digits.length === 0 || rest > 0n; rest >>= 7n) digits.push(Number(rest & 0x7fn));
+    const { id } = messageType('berth.meta.v1.ObjectMeta').fields.generation!;
+    return wrap(1, Buffer.from([id * 8, ...digits.map((bits, i) => (i < digits.length - 1 ? bits | 0x80 : bits))]));
+  };
+  const most = Number.MAX_SAFE_INTEGER;
+
+  it.each<[string, bigint, number]>([
+    ['2^63-1', 2n ** 63n - 1n, most],
+    ['2^53', 2n ** 53n, most],
+    ['2^64-1 read as -1, which fits', -1n, -1],
+    ['-2^53', -(2n ** 53n), -most],
+    ['-2^63', -(2n ** 63n), -most],
+  ])('%s is refused from outside, and read as what can be written again elsewhere', (_, value, nearest) => {
+    const bytes = generation(value);
+    if (BigInt(nearest) === value) expect(decodeForeign(POD, bytes).value).toEqual({ metadata: { generation: nearest } });
+    else expect(() => decodeForeign(POD, bytes)).toThrow('2^53-1');
+    const read = decodeMessage(POD, bytes);
+    expect(read).toEqual({ metadata: { generation: nearest } });
+    expect(decodeMessage(POD, encodeMessage(POD, read))).toEqual(read);
+  });
+
+  it('the largest that fit are read as they are', () => {
+    for (const value of [most, -most])
+      expect(decodeForeign(POD, generation(BigInt(value))).value).toEqual({ metadata: { generation: value } });
+  });
+
+  it('truth and unknown fields are no numbers', () => {
+    const huge = Buffer.from('ffffffffffffffff7f', 'hex');
+    const { id } = messageType('berth.core.v1.PodSecurityContext').fields.runAsNonRoot!;
+    const security = decodeForeign('berth.core.v1.PodSecurityContext', Buffer.concat([Buffer.from([id * 8]), huge]));
+    expect(security.value).toEqual({ runAsNonRoot: true });
+    expect(decodeForeign(POD, Buffer.concat([Buffer.from('f83f', 'hex'), huge]))).toEqual({ value: {}, hasUnknown: true });
+  });
+
+  it('a text that is not UTF-8 is refused from outside, in a map as well; U+FFFD itself is a character like any other', () => {
+    const named = (name: Buffer): Buffer => wrap(1, wrap(1, name));
+    expect(decodeForeign(POD, named(Buffer.from('a\uFFFD'))).value).toEqual({ metadata: { name: 'a\uFFFD' } });
+    const bad = Buffer.from([0x61, 0xff]);
+    const label = wrap(messageType('berth.meta.v1.ObjectMeta').fields.labels!.id, wrap(1, bad));
+    for (const bytes of [named(bad), wrap(1, label)]) expect(() => decodeForeign(POD, bytes)).toThrow('UTF-8');
+    expect(decodeMessage(POD, named(bad))).toEqual({ metadata: { name: 'a\uFFFD' } });
+  });
+});
+
+describe('fields that come more than once', () => {
+  const both = (type: string, ...values: object[]): object =>
+    decodeMessage(type, Buffer.concat(values.map((value) => libraryBytes(messageType(type), value))));
+
+  it('of scalars the last counts, lists go on, and messages are merged', () => {
+    const first = { metadata: { name: 'a', labels: { x: '1' }, finalizers: ['f'] }, spec: { nodeName: 'n' } };
+    const second = { metadata: { name: 'b', labels: { y: '2' }, finalizers: ['g'] } };
+    expect(both(POD, first, second)).toEqual({
+      metadata: { name: 'b', labels: { x: '1', y: '2' }, finalizers: ['f', 'g'] },
+      spec: { nodeName: 'n' },
+    });
+  });
+
+  it('of the members of a oneof the last counts, merged with itself', () => {
+    const item = 'berth.meta.v1.BulkItem';
+    const create = { create: { kind: { kind: 'Pod' } } };
+    expect(both(item, { id: 1 }, create, { delete: { delete: { name: 'a' } } })).toEqual({
+      id: 1,
+      delete: { delete: { name: 'a' } },
+    });
+    expect(both(item, { delete: {} }, create, { create: { options: { dryRun: ['All'] } } })).toEqual({
+      create: { ...create.create, options: { dryRun: ['All'] } },
+    });
   });
 });
 

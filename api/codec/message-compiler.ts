@@ -2,8 +2,8 @@ import type { Field, MapField, Type } from 'protobufjs';
 import type { WireInput } from './wire-input.ts';
 import type { WireOutput } from './wire-output.ts';
 
-/** Reads the message that ends at `end`. */
-export type Decode = (input: WireInput, end: number) => object;
+/** Reads the message that ends at `end`, on top of what came of it before. */
+export type Decode = (input: WireInput, end: number, before?: object) => object;
 /** Writes a message before what is written already. */
 export type Encode = (message: object, output: WireOutput) => void;
 
@@ -38,7 +38,6 @@ const VALUE = 2;
 export function compileDecoder(type: Type, childOf: (type: Type) => Decode): Decode {
   const fields = type.fieldsArray.map((field) => field.resolve());
   const body = `
-    const message = {};
     while (input.at < end) {
       const tag = input.uint32();
       switch (tag) {
@@ -48,7 +47,7 @@ export function compileDecoder(type: Type, childOf: (type: Type) => Decode): Dec
     }
     input.leave(end);
     return message;`;
-  return build(`function decode(input, end) {${body}}`, {
+  return build(`function decode(input, end, message = {}) {${body}}`, {
     children: lazily(fields, childOf),
     known: new Set(fields.map(({ id }) => id)),
     entry: new Set([KEY, VALUE]),
@@ -73,7 +72,10 @@ function decodeField(field: Field, index: number): string {
   const value = decodeValue(field, index, 'end');
   const { wire } = formOf(field);
   if (field.map) return decodeEntry(field, index, at);
-  if (!field.repeated) return `case ${tag(field.id, wire)}: ${at} = ${value}; break;`;
+  if (!field.repeated) {
+    const merged = field.resolvedType ? `children[${index}](input, input.enter(end), ${at})` : value;
+    return `case ${tag(field.id, wire)}: ${at} = ${merged}; ${forgetOthers(field)} break;`;
+  }
   const single = `case ${tag(field.id, wire)}: (${at} ??= []).push(${value}); break;`;
   if (wire === LENGTH_DELIMITED) return single;
   // Numbers may come one by one or packed, whichever the encoder prefers.
@@ -85,6 +87,13 @@ function decodeField(field: Field, index: number): string {
       input.leave(to);
       break;
     }`;
+}
+
+/** Of the members of a oneof the last counts. */
+function forgetOthers(field: Field): string {
+  const others = field.partOf?.fieldsArray.filter(({ id }) => id !== field.id) ?? [];
+  const all = others.map(({ name }) => `message[${JSON.stringify(name)}]`);
+  return all.map((at) => `if (${at} !== undefined) delete ${at};`).join(' ');
 }
 
 function decodeEntry(field: Field, index: number, at: string): string {

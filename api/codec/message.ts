@@ -32,17 +32,25 @@ export function encodeMessage(messageName: string, value: object): Buffer {
 
 /**
  * Bytes as a plain object in the in-memory form: absent stays absent, 64-bit integers are numbers, bytes are Buffers of their own, and of a
- * field that comes twice the last value counts. Throws an Error for bytes that are no such message.
+ * field that comes twice the last value counts; messages are merged. Throws an Error for bytes that are no such message. What it gives can
+ * always be encoded again: what no number or text here can hold is read as the nearest one.
  */
 export function decodeMessage<T extends object = Record<string, unknown>>(messageName: string, bytes: Uint8Array): T {
-  return decodeWithUnknown<T>(messageName, bytes).value;
+  return decode<T>(messageName, new WireInput(bytes, false));
 }
 
-/** The same, and whether there are fields that the message, or one in it, does not have. */
-export function decodeWithUnknown<T extends object>(messageName: string, bytes: Uint8Array): { value: T; hasUnknown: boolean } {
-  const input = new WireInput(bytes);
-  const value = decoderOf(messageType(messageName))(input, input.end) as T;
+/**
+ * The same for bytes from outside, and whether there are fields that the message, or one in it, does not have. Throws an Error also for texts
+ * that are not UTF-8 and for integers that a number does not hold: they would be kept as something else.
+ */
+export function decodeForeign<T extends object>(messageName: string, bytes: Uint8Array): { value: T; hasUnknown: boolean } {
+  const input = new WireInput(bytes, true);
+  const value = decode<T>(messageName, input);
   return { value, hasUnknown: input.hasUnknown };
+}
+
+function decode<T extends object>(messageName: string, input: WireInput): T {
+  return decoderOf(messageType(messageName))(input, input.end) as T;
 }
 
 const decoders = new WeakMap<Type, Decode>();

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** Where a decoder stands in encoded bytes. The compiled decoders (message-compiler.ts) read with it, forward, each up to its message's end. */
 export class WireInput {
   at = 0;
@@ -5,8 +7,11 @@ export class WireInput {
   /** The decoder met a field that its message does not have. */
   hasUnknown = false;
   private readonly buffer: Buffer;
+  private readonly isStrict: boolean;
 
-  constructor(bytes: Uint8Array) {
+  /** A strict one refuses values that would not be the same when they are read; the other takes what is nearest to them. */
+  constructor(bytes: Uint8Array, isStrict: boolean) {
+    this.isStrict = isStrict;
     this.buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.length;
   }
@@ -30,26 +35,15 @@ export class WireInput {
     return this.uint32() | 0;
   }
 
-  /** As near as a number comes to it. */
   int64(): number {
-    let low = 0;
-    let high = 0;
-    for (let shift = 0; shift < 70; shift += 7) {
-      const byte = this.byte();
-      const bits = byte & 0x7f;
-      if (shift < 28) low |= bits << shift;
-      else if (shift > 28) high |= bits << (shift - 32);
-      else {
-        low |= bits << 28;
-        high = bits >>> 4;
-      }
-      if (byte < 0x80) return high * 0x1_0000_0000 + (low >>> 0);
-    }
-    throw new Error('a number is longer than 10 bytes');
+    const value = this.varint();
+    if (Number.isSafeInteger(value)) return value;
+    if (this.isStrict) throw new Error('a 64-bit number is not within ±(2^53-1), which is what can be kept');
+    return value < 0 ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER;
   }
 
   bool(): boolean {
-    return this.int64() !== 0;
+    return this.varint() !== 0;
   }
 
   double(end: number): number {
@@ -60,7 +54,11 @@ export class WireInput {
   string(end: number): string {
     const length = this.uint32();
     const at = this.skip(length, end);
-    return length === 0 ? '' : this.buffer.toString(undefined, at, this.at);
+    if (length === 0) return '';
+    const text = this.buffer.toString(undefined, at, this.at);
+    if (this.isStrict && text.includes('\uFFFD') && !isUtf8(this.buffer.subarray(at, this.at)))
+      throw new Error('a text is not UTF-8');
+    return text;
   }
 
   /** A copy: whoever keeps it does not keep the whole message. */
@@ -84,7 +82,7 @@ export class WireInput {
     this.hasUnknown = true;
     switch (tag & 7) {
       case 0:
-        this.int64();
+        this.varint();
         return;
       case 1:
         this.skip(8, end);
@@ -103,6 +101,24 @@ export class WireInput {
   /** Every message ends where its length says. */
   leave(end: number): void {
     if (this.at !== end) cutOff();
+  }
+
+  /** A 64-bit number, as near as a double comes to it. */
+  private varint(): number {
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      const byte = this.byte();
+      const bits = byte & 0x7f;
+      if (shift < 28) low |= bits << shift;
+      else if (shift > 28) high |= bits << (shift - 32);
+      else {
+        low |= bits << 28;
+        high = bits >>> 4;
+      }
+      if (byte < 0x80) return high * 0x1_0000_0000 + (low >>> 0);
+    }
+    throw new Error('a number is longer than 10 bytes');
   }
 
   private byte(): number {

@@ -38,6 +38,7 @@ export class WireOutput {
       this.buffer[--this.at] = value;
       return;
     }
+    if (value !== value >>> 0) throw new RangeError(`${value} is no 32-bit number`);
     let size = 2;
     for (let rest = value >>> 14; rest !== 0; rest >>>= 7) size++;
     this.at -= size;
@@ -47,6 +48,7 @@ export class WireOutput {
   }
 
   int32(value: number): void {
+    if (value !== (value | 0)) throw new RangeError(`${value} is no 32-bit number`);
     if (value >= 0) this.uint32(value);
     else this.int64(value);
   }
@@ -56,10 +58,11 @@ export class WireOutput {
       this.uint32(value);
       return;
     }
+    // Of anything else no byte, or others than were meant, would stand behind the tag.
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no integer of at most 53 bits`);
     this.reserve(10);
-    const whole = Math.trunc(value);
-    let low = whole >>> 0;
-    let high = Math.floor(whole / 0x1_0000_0000) >>> 0;
+    let low = value >>> 0;
+    let high = Math.floor(value / 0x1_0000_0000) >>> 0;
     const size = Math.ceil((64 - leadingZeros(low, high)) / 7);
     this.at -= size;
     for (let i = 0; i < size; i++) {

@@ -5,6 +5,9 @@ const MIN_SECONDS = -62135596800;
 const MAX_SECONDS = 253402300799;
 const MAX_NANOS = 999_999_999;
 
+/** The longest period in seconds that anything may wait for; a date so far ahead can still be written. */
+export const longestSeconds = 2 ** 31 - 1;
+
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?([Zz]|([+-])(\d\d):(\d\d))$/;
 
 /** An instant as a Timestamp, to the millisecond. */

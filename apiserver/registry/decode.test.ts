@@ -40,5 +40,8 @@ test('an unknown field is found in an entry of a map and in its value', () => {
 });
 
 test('bytes that are no message are an invalid request', () => {
+  expect(() => decodeStrictly(POD, field(1, field(1, Buffer.from([0xff]))), 'pod')).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
   expect(() => decodeStrictly(POD, Buffer.from([0xff]), 'pod')).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
 });

@@ -1,6 +1,6 @@
 import type { Type } from 'protobufjs';
 import { fromJson, subjectOf } from '../../api/codec/json.ts';
-import { decodeWithUnknown, messageType } from '../../api/codec/message.ts';
+import { decodeForeign, messageType } from '../../api/codec/message.ts';
 import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { unknownField } from '../../api/errors/violations.ts';
@@ -79,7 +79,7 @@ export function decodeStrictly<T extends object>(messageName: string, bytes: Uin
   let violations: FieldViolation[] = [];
   let value: T;
   try {
-    const decoded = decodeWithUnknown<T>(messageName, bytes);
+    const decoded = decodeForeign<T>(messageName, bytes);
     value = decoded.value;
     // Only what is refused costs a walk that finds the names.
     if (decoded.hasUnknown) violations = findUnknownFields(messageName, bytes);

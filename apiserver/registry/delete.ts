@@ -1,6 +1,6 @@
 import { badRequest, conflict, permissionDenied } from '../../api/errors/index.ts';
 import type { DeleteOptions } from '../../api/generated/types.ts';
-import { secondsTimestamp } from '../../api/meta/time.ts';
+import { longestSeconds, secondsTimestamp } from '../../api/meta/time.ts';
 import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
@@ -43,6 +43,8 @@ function checkDelete(store: KindStore, at: ObjectName, options: DeleteOptions): 
     throw badRequest('cannot delete: give propagationPolicy or its older form orphanDependents, not both');
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0)
     throw badRequest('cannot delete: gracePeriodSeconds must not be negative');
+  if (gracePeriodSeconds !== undefined && gracePeriodSeconds > longestSeconds)
+    throw badRequest(`cannot delete: gracePeriodSeconds must be at most ${longestSeconds}`);
   if (store.kind.kind === 'Namespace' && PROTECTED_NAMESPACES.includes(at.name)) {
     throw permissionDenied(`cannot delete namespace "${at.name}": Berth itself needs it`);
   }

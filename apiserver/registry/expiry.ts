@@ -71,12 +71,12 @@ class WrittenQueue {
 
   reset(entries: Iterable<Entry>): void {
     const now = this.clock.now();
-    const written = (entry: Entry): Written => ({
-      key: entry.key,
-      revision: entry.revision,
-      at: Math.min(this.seenAt(entry), now),
-    });
-    this.writes = [...entries].map(written).sort((a, b) => a.at - b.at);
+    const written = (entry: Entry): Written[] => {
+      const { key, revision } = entry;
+      const seenAt = this.store.cache.attempt(key, () => this.seenAt(entry));
+      return seenAt === undefined ? [] : [{ key, revision, at: Math.min(seenAt, now) }];
+    };
+    this.writes = [...entries].flatMap(written).sort((a, b) => a.at - b.at);
   }
 
   event({ type, entry: { key, revision } }: { readonly type: string; readonly entry: Entry }): void {

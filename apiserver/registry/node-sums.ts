@@ -48,7 +48,7 @@ export class NodeSums {
         this.sums.clear();
         for (const shares of this.reserved.values()) for (const share of shares) this.add(share, 1);
         for (const key of this.reserved.keys()) this.release(key, this.cache.lastChange());
-        for (const entry of entries) this.put(entry);
+        for (const entry of entries) this.cache.attempt(entry.key, () => this.put(entry));
       },
       event: (event) => this.apply(event),
     });

@@ -3,7 +3,7 @@ import { invalidValue } from '../../api/errors/violations.ts';
 import type { WriteOptions } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { WriteContext } from '../registry/kind-store.ts';
-import { WireReader } from '../watch/wire.ts';
+import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
 import type { CallContext } from './door.ts';
 
 const OBJECT = 1;
@@ -12,21 +12,26 @@ const OPTIONS = 2;
 /** A typed write's `{object, options}`, which is the same for every kind, with the object still encoded. */
 export function splitWriteRequest(request: Buffer): { object: Uint8Array; options: WriteOptions } {
   let object: Uint8Array = request.subarray(0, 0);
-  let options: WriteOptions = {};
+  let options = object;
   try {
     const reader = new WireReader(request);
     while (reader.next()) {
-      if (reader.number === OBJECT) object = reader.value();
-      else if (reader.number === OPTIONS)
-        options = decodeStrictly<WriteOptions>('berth.meta.v1.WriteOptions', reader.value(), 'options');
-      else throw badRequest(`cannot decode the request: it has no field ${reader.number}`);
+      const { number, wire } = reader;
+      if (number !== OBJECT && number !== OPTIONS) throw badRequest(`cannot decode the request: it has no field ${number}`);
+      if (wire !== LENGTH_DELIMITED)
+        throw badRequest(`cannot decode the request: the field ${number} has the wrong wire type ${wire}`);
+      // Of a message that comes twice the parts count together, as one behind the other.
+      if (number === OBJECT) object = join(object, reader.value());
+      else options = join(options, reader.value());
     }
+    return { object, options: decodeStrictly<WriteOptions>('berth.meta.v1.WriteOptions', options, 'options') };
   } catch (error) {
     if (error instanceof Error && error.name === 'WireError') throw badRequest(`cannot decode the request: ${error.message}`);
     throw error;
   }
-  return { object, options };
 }
+
+const join = (before: Uint8Array, more: Uint8Array): Uint8Array => (before.length === 0 ? more : Buffer.concat([before, more]));
 
 /** Checks the options of a write and says who writes. Throws INVALID_ARGUMENT. */
 export function writeContext(options: WriteOptions | undefined, call: CallContext): WriteContext {

@@ -2,6 +2,7 @@ import { decodeMessage } from '../../api/codec/message.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
+import { WireError } from './wire.ts';
 
 /** One version of one object as it is served: encoded, with its resourceVersion. Never changed; a new version is a new entry. */
 export interface Entry {
@@ -13,9 +14,14 @@ export interface Entry {
   fields?: Readonly<Record<string, string>>;
 }
 
-/** A stored object as it is served. */
+/** A stored object as it is served. Bytes that are no message stay as they are: who reads them is told, and all else goes on. */
 export function makeEntry(key: string, bytes: Uint8Array, revision: number): Entry {
-  return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
+  try {
+    return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    return { key, bytes: Buffer.from(bytes), revision };
+  }
 }
 
 const noLabels: Readonly<Record<string, string>> = {};

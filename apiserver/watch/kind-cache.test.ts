@@ -202,6 +202,27 @@ test('all that happened before a wave wakes watchers once', () => {
   expect(woken).toBe(1);
 });
 
+test('an observer that throws is passed over: the cache and its other observers go on', () => {
+  const { cache, put } = harness();
+  const seen: string[] = [];
+  const fail = (): never => {
+    throw new Error('unreadable');
+  };
+  cache.observe({ reset: fail, event: fail });
+  cache.observe({ reset: () => void seen.push('reset'), event: ({ entry }) => void seen.push(entry.key) });
+  put('a', 1);
+  cache.advance(1);
+  cache.reset([], 2);
+  expect(seen).toEqual(['reset', 'configmaps/default/a', 'reset']);
+  expect(cache.revision).toBe(2);
+});
+
+test('bytes that are no message are kept as they are', () => {
+  const { cache } = harness();
+  cache.apply({ ...change('put', 'a', 1, {}), bytes: Buffer.from('ff', 'hex') });
+  expect(cache.get('configmaps/default/a')?.bytes.toString('hex')).toBe('ff');
+});
+
 test('waiting for a version ends when the feed has come there, whatever the kind of the change', async () => {
   const { cache } = harness();
   const reached = cache.reached(7, 60_000);

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { StorageEvent, StoredObject, StoredPage } from '../storage/storage.ts';
 import { type Entry, EntryDecoder, makeEntry } from './entry.ts';
@@ -10,9 +11,11 @@ import { systemWaveClock, Wave, type WaveClock } from './wave.ts';
 export interface KindCacheOptions {
   readonly bounds?: Partial<RingBounds>;
   readonly clock?: WaveClock;
+  /** Hears of objects that an observer cannot deal with. */
+  readonly log?: Logger;
 }
 
-/** Sees every event, in order, while it is applied; must be short and must not throw. `reset` comes first and after every reload. */
+/** Sees every event, in order, while it is applied; must be short. What it throws is logged. `reset` comes first and after every reload. */
 export interface CacheObserver {
   reset(entries: Iterable<Entry>): void;
   event(event: CacheEvent): void;
@@ -34,6 +37,7 @@ export class KindCache {
   readonly wave: Wave;
   readonly frames = new SharedFrames();
   private readonly clock: WaveClock;
+  private readonly log: Logger | undefined;
   private readonly observers = new Set<CacheObserver>();
   private readonly waiters = new Set<Waiter>();
   private table = new EntryTable();
@@ -42,6 +46,7 @@ export class KindCache {
   constructor(kind: Kind, options: KindCacheOptions = {}) {
     this.kind = kind;
     this.clock = options.clock ?? systemWaveClock;
+    this.log = options.log;
     this.decoder = new EntryDecoder(kind);
     this.ring = new EventRing({ ...defaultRingBounds, ...options.bounds }, 0);
     this.wave = new Wave(this.clock);
@@ -109,7 +114,7 @@ export class KindCache {
     this.table = next;
     this.frames.clear();
     this.ring.reset(revision);
-    for (const observer of this.observers) observer.reset(this.table.values());
+    for (const observer of this.observers) this.resetObserver(observer);
     this.at = 0;
     this.advance(revision);
     this.wave.request();
@@ -131,7 +136,7 @@ export class KindCache {
       event = { type: 'DELETED', revision: change.revision, entry, previous, atMs };
     }
     this.ring.push(event);
-    for (const observer of this.observers) observer.event(event);
+    for (const observer of this.observers) this.attempt(change.key, () => observer.event(event));
     this.wave.request();
   }
 
@@ -144,9 +149,23 @@ export class KindCache {
 
   /** Observes from now on, after a `reset` with the present entries. */
   observe(observer: CacheObserver): () => void {
-    observer.reset(this.table.values());
+    this.resetObserver(observer);
     this.observers.add(observer);
     return () => this.observers.delete(observer);
+  }
+
+  /** Looks at one object for an observer. One that cannot be read is logged and passed over, so that it stops nothing else. */
+  attempt<T>(key: string, look: () => T): T | undefined {
+    try {
+      return look();
+    } catch (error) {
+      this.log?.error({ err: error, key }, 'cannot read a stored object: passing it over');
+      return undefined;
+    }
+  }
+
+  private resetObserver(observer: CacheObserver): void {
+    this.attempt(`${this.kind.plural}/`, () => observer.reset(this.table.values()));
   }
 
   /** Resolves with true once the cache shows a revision, with false when it does not in time. */

@@ -8,7 +8,7 @@ interface Span {
   end: number;
 }
 
-/** The metadata's content; the last one, as a decoder merges several. */
+/** The metadata's content. Stored bytes come from the encoder and have it once. */
 function findMetadata(bytes: Uint8Array): (Span & { tagStart: number }) | undefined {
   const reader = new WireReader(bytes);
   let found: (Span & { tagStart: number }) | undefined;

@@ -62,7 +62,7 @@ export function registerDelete(program: Command): void {
 
 function parseGracePeriod(text: string): number {
   const seconds = Number(text);
-  if (!Number.isInteger(seconds) || seconds < -1) throw new InvalidArgumentError('It takes a whole number of seconds.');
+  if (!Number.isSafeInteger(seconds) || seconds < -1) throw new InvalidArgumentError('It takes a whole number of seconds.');
   return seconds;
 }
 

@@ -28,6 +28,8 @@ export interface ContainersOptions {
 const startTimeoutMs = 120_000;
 // What the engine may take beyond the grace period to kill and to clean up.
 const stopSlackMs = 30_000;
+// A timer that is to run longer ends at once.
+const longestTimerMs = 2 ** 31 - 1;
 const removeTimeoutMs = 60_000;
 const notModified = 304;
 
@@ -128,7 +130,7 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
         query: { t: seconds },
         action: `stop container ${id}`,
         accept: [notModified],
-        timeoutMs: seconds * 1000 + stopSlackMs,
+        timeoutMs: Math.min(seconds * 1000 + stopSlackMs, longestTimerMs),
         slow: true,
       }),
     );

@@ -1,4 +1,5 @@
 import type { Pod } from '../../generated/types.ts';
+import { longestSeconds } from '../../meta/time.ts';
 import type { Lifecycle } from '../kind.ts';
 import { qosClass } from './qos.ts';
 
@@ -18,6 +19,6 @@ export const podLifecycle: Lifecycle<Pod> = {
   gracePeriodSeconds(pod, requested) {
     if (!pod.spec?.nodeName || isFinished(pod)) return undefined;
     const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? 30;
-    return seconds <= 0 ? undefined : seconds;
+    return seconds <= 0 ? undefined : Math.min(seconds, longestSeconds);
   },
 };

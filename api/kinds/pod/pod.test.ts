@@ -170,6 +170,10 @@ describe('life', () => {
     const grace = (pod: Pod, requested?: number): number | undefined => kind.lifecycle?.gracePeriodSeconds?.(pod, requested);
     const bound: Pod = { spec: { nodeName: 'n', terminationGracePeriodSeconds: 7 }, status: { phase: 'Running' } };
     expect([grace(bound), grace(bound, 3), grace(bound, 0)]).toEqual([7, 3, undefined]);
+    expect([grace(bound, 9e12), grace({ spec: { nodeName: 'n', terminationGracePeriodSeconds: 9e12 } })]).toEqual([
+      2 ** 31 - 1,
+      2 ** 31 - 1,
+    ]);
     expect([grace({ spec: {} }), grace({ ...bound, status: { phase: 'Failed' } }, 5)]).toEqual([undefined, undefined]);
   });
 });

@@ -9,6 +9,7 @@ import type {
   TCPSocketAction,
 } from '../../generated/types.ts';
 import { portNameError } from '../../meta/names.ts';
+import { longestSeconds } from '../../meta/time.ts';
 import { checkExactlyOne, checkOneOf, checkPort, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
 
 const SCHEMES = ['HTTP', 'HTTPS'];
@@ -31,7 +32,7 @@ export function checkProbe(out: Violations, at: string, name: ProbeName, probe: 
   }
   if (name === 'readinessProbe' && grace !== undefined) {
     out.push(forbidden(`${at}.terminationGracePeriodSeconds`, 'a readiness probe stops nothing'));
-  } else checkRange(out, at, '.terminationGracePeriodSeconds', grace, 1);
+  } else checkRange(out, at, '.terminationGracePeriodSeconds', grace, 1, longestSeconds);
 }
 
 /** What a container does after it starts and before it stops. */

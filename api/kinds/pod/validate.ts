@@ -2,6 +2,7 @@ import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type { Pod, PodSpec } from '../../generated/types.ts';
 import { labelNameError, qualifiedNameError, subdomainNameError } from '../../meta/names.ts';
+import { longestSeconds } from '../../meta/time.ts';
 import { checkIp, checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
 import { podFields } from './fields.ts';
@@ -15,7 +16,6 @@ const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
 const DNS_POLICIES = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 const NAMESERVERS_MAX = 3;
 const SEARCHES_MAX = 32;
-const DEADLINE_MAX = 2 ** 31 - 1;
 
 const support = lazyFieldSupport('berth.core.v1.Pod', podFields);
 
@@ -43,8 +43,8 @@ export function podWarnings(pod: Pod): string[] {
 }
 
 function checkTimes(out: Violations, spec: PodSpec): void {
-  checkRange(out, 'spec', '.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds, 0);
-  checkRange(out, 'spec', '.activeDeadlineSeconds', spec.activeDeadlineSeconds, 1, DEADLINE_MAX);
+  checkRange(out, 'spec', '.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds, 0, longestSeconds);
+  checkRange(out, 'spec', '.activeDeadlineSeconds', spec.activeDeadlineSeconds, 1, longestSeconds);
 }
 
 function checkNames(out: Violations, spec: PodSpec): void {
