@@ -31,14 +31,20 @@ export async function deleteCollection(
   for (;;) {
     const { items, metadata } = await listObjects(store, { namespace, options: page });
     const left = items.values();
+    let failed = false;
     const work = async (): Promise<void> => {
       for (const entry of left) {
+        if (failed) return;
         if (signal?.aborted)
           throw new ApiError('CANCELLED', 'Cancelled', `cannot go on deleting ${store.kind.plural}: nobody waits`);
         if (await deleteListed(store, entry, options, context, failures)) deleted++;
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    const stop = (error: unknown): never => {
+      failed = true;
+      throw error;
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, () => work().catch(stop)));
     if (!metadata.continue || listOptions.limit) break;
     const { resourceVersion: _, resourceVersionMatch: __, ...rest } = listOptions;
     page = { ...rest, continue: metadata.continue };

@@ -70,3 +70,14 @@ describe('a change that finds another write on its way to the disk', () => {
     await refusal;
   });
 });
+
+it('a read of a store that is closing is unavailable, whatever write it belongs to', async () => {
+  const closed = () => Promise.reject(new StorageError('closed', 'it is closed'));
+  const create = () => Promise.reject(new StorageError('exists', 'it exists'));
+  const storage = { get: closed, create } as unknown as Storage;
+  const store = new KindStore(new KindCache(kind), { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
+  for (const dryRun of [true, false]) {
+    const created = store.insert({ namespace: 'default', name: 'a' }, bytes, { ...context, dryRun });
+    await expect(created).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  }
+});

@@ -4,7 +4,7 @@ import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, un
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { checkWrite } from '../storage/checks.ts';
-import type { Storage, Write } from '../storage/storage.ts';
+import type { Storage, StoredObject, Write } from '../storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -112,11 +112,14 @@ export class KindStore {
   async current(at: ObjectName, again: boolean): Promise<Current> {
     if (!this.mayExist(at)) throw notFound(this.subject(at));
     const key = this.key(at);
-    const found = again
-      ? await this.read(at)
-      : (this.cache.get(key) ?? (await translated(this.subject(at), this.storage.get(key))));
+    const found = again ? await this.read(at) : (this.cache.get(key) ?? (await this.stored(at)));
     if (!found) throw notFound(this.subject(at));
     return found;
+  }
+
+  /** What is on the disk; the cache may not show it yet. */
+  private stored(at: ObjectName): Promise<StoredObject | undefined> {
+    return translated(this.subject(at), this.storage.get(this.key(at)));
   }
 
   /** Whether something can be stored under this name at all. */
@@ -141,13 +144,13 @@ export class KindStore {
     const key = this.key(at);
     if (context.dryRun) {
       this.checkStorable(at, write);
-      if (await this.storage.get(key)) throw alreadyExists(this.subject(at));
+      if (await this.stored(at)) throw alreadyExists(this.subject(at));
       return Buffer.from(write.bytes);
     }
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const done = await this.attempt(at, () => this.storage.create(key, write), write);
       if (done) return done;
-      if (await this.storage.get(key)) throw alreadyExists(this.subject(at));
+      if (await this.stored(at)) throw alreadyExists(this.subject(at));
     }
     throw tooManyOthers(this.subject(at));
   }

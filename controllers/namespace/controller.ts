@@ -56,9 +56,9 @@ export function createNamespaces(options: NamespacesOptions): Controller {
     if (!namespace) return removeStrays(name, strays, signal);
     if (!namespace.metadata?.deletionTimestamp || !namespace.spec?.finalizers?.includes(finalizers.kubernetes)) return;
     const remains = await empty(name, signal);
-    await report(namespace, remains, signal);
-    if (isEmpty(remains)) await finish(namespace, signal);
-    else waits.begin(name);
+    const reported = await report(namespace, remains, signal);
+    if (!isEmpty(remains)) waits.begin(name);
+    else if (reported) await finish(reported, signal);
   }
 
   /** Tells everything in the namespace to go, and says what is still there. */
@@ -85,20 +85,24 @@ export function createNamespaces(options: NamespacesOptions): Controller {
     return { plural, count: items.length + (metadata.remainingItemCount ?? 0), finalizers: waiting, failure };
   }
 
-  async function report(namespace: Namespace, remains: readonly Remains[], signal: AbortSignal): Promise<void> {
+  /** Writes the conditions; gives the namespace as it is then, or undefined when it is gone. */
+  async function report(namespace: Namespace, remains: readonly Remains[], signal: AbortSignal): Promise<Namespace | undefined> {
     const now = secondsTimestamp(new Date(clock.now()));
     const conditions = computeConditions(remains, namespace.status?.conditions, now);
-    if (!conditions) return;
+    if (!conditions) return namespace;
     const { name = '', uid } = namespace.metadata ?? {};
     const json = conditions.map((each) => messageToJson('berth.core.v1.NamespaceCondition', each));
     const patch = { metadata: { uid }, status: { conditions: json } };
-    await client.namespaces.patch({ name, subresource: 'status' }, patch, {}, { signal }).catch(ignoreGone);
+    return (await client.namespaces.patch({ name, subresource: 'status' }, patch, {}, { signal }).catch(ignoreGone)) ?? undefined;
   }
 
+  /** Of that very version: another's finalizer that came since would be lost. */
   async function finish({ metadata = {}, spec }: Namespace, signal: AbortSignal): Promise<void> {
-    const { name, uid } = metadata;
+    const { name, uid, resourceVersion } = metadata;
     const others = (spec?.finalizers ?? []).filter((each) => each !== finalizers.kubernetes);
-    await client.namespaces.finalize({ metadata: { name, uid }, spec: { finalizers: others } }, {}, { signal }).catch(ignoreGone);
+    await client.namespaces
+      .finalize({ metadata: { name, uid, resourceVersion }, spec: { finalizers: others } }, {}, { signal })
+      .catch(ignoreGone);
     logger.info({ namespace: name }, 'emptied a namespace that is being deleted');
   }
 

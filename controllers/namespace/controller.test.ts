@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import type { Namespace } from '../../api/generated/types.ts';
+import { createFakeClock } from '../../test/fakes/fake-clock.ts';
+import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
+import { createNamespaces, type NamespacesOptions } from './controller.ts';
+
+/** A controller of one empty namespace, with a condition of before if it was not always empty; and what it lets go. */
+function createController(conditions: object[] = []) {
+  const metadata = { name: 'a', uid: 'u', deletionTimestamp: { seconds: 1 } };
+  const spec = { finalizers: ['kubernetes', 'example.com/early'] };
+  const namespace: Namespace = { metadata: { ...metadata, resourceVersion: '5' }, spec, status: { conditions } };
+  const finalized: Namespace[] = [];
+  const namespaces = {
+    get: async () => namespace,
+    patch: async () => ({
+      metadata: { ...metadata, resourceVersion: '7' },
+      spec: { finalizers: ['kubernetes', 'example.com/late'] },
+    }),
+    finalize: async (sent: Namespace) => void finalized.push(sent),
+  };
+  const controller = createNamespaces({
+    client: { namespaces, objects: { kinds: async () => [] } },
+    namespaces: { lister: { get: () => namespace } },
+    contents: [],
+    clock: createFakeClock(),
+    logger: createFakeLogger(),
+  } as unknown as NamespacesOptions);
+  return { finalized, reconcile: () => controller.reconcile('a', new AbortController().signal) };
+}
+
+it('lets go of the very version whose finalizers it has read, so that none that came since is lost', async () => {
+  const { finalized, reconcile } = createController();
+  await reconcile();
+  expect(finalized).toEqual([
+    { metadata: { name: 'a', uid: 'u', resourceVersion: '5' }, spec: { finalizers: ['example.com/early'] } },
+  ]);
+});
+
+it('goes on from the version that its own report made', async () => {
+  const { finalized, reconcile } = createController([{ type: 'NamespaceContentRemaining', status: 'True' }]);
+  await reconcile();
+  expect(finalized).toEqual([
+    { metadata: { name: 'a', uid: 'u', resourceVersion: '7' }, spec: { finalizers: ['example.com/late'] } },
+  ]);
+});
