@@ -27,7 +27,24 @@ const resizePauseMs = 50;
 
 /** Joins a connection that was taken over from the engine with a process's streams. */
 export function createSession({ engine, socket, action, tty, signal, resizePath }: SessionParts): AttachSession {
-  let newest = 0;
+  let wanted: { readonly w: number; readonly h: number } | undefined;
+  let setting: Promise<void> | undefined;
+
+  /** One call at a time: of two at once the engine may carry out the older one last. */
+  async function setSizes(): Promise<void> {
+    try {
+      for (let tries = 0; wanted !== undefined && tries < resizeTries && !socket.destroyed; ) {
+        const size = wanted;
+        const done = await setSize(engine, resizePath, size, action);
+        if (!done) await delay(resizePauseMs);
+        tries = wanted === size && !done ? tries + 1 : 0;
+        if (wanted === size && done) wanted = undefined;
+      }
+    } finally {
+      setting = undefined;
+    }
+  }
+
   return {
     async *output() {
       try {
@@ -57,11 +74,10 @@ export function createSession({ engine, socket, action, tty, signal, resizePath 
         });
       }),
     async resize(width, height) {
-      const wish = ++newest;
-      for (let tries = 0; tries < resizeTries && wish === newest && !socket.destroyed; tries++) {
-        if (await setSize(engine, resizePath, { w: width, h: height }, action)) return;
-        await delay(resizePauseMs);
-      }
+      wanted = { w: width, h: height };
+      if (socket.destroyed) return;
+      setting ??= setSizes();
+      await setting;
     },
     close: () => socket.destroy(),
   };
