@@ -1,6 +1,9 @@
 /** What Berth makes in a data directory. Anything else in there is somebody else's, and stays. */
 export const ownEntries: readonly string[] = ['installation.json', 'logs', 'node', 'pki', 'run', 'store'];
 
+/** What people put there for Berth to read; it stays when Berth goes. */
+export const givenEntries: readonly string[] = ['node.yaml', 'seccomp'];
+
 /** A store that `berth restore --force` moved aside. */
 export function isStoreAside(name: string): boolean {
   return name.startsWith('store.before-restore-');

@@ -50,4 +50,19 @@ describe('the limit', () => {
     await settle();
     expect(begun).toEqual(['next']);
   });
+
+  it('runs what can be done later too only where a place is free, which it takes', async () => {
+    const { limit, begun, add, end } = setUp(2);
+    void add('a');
+    let done = () => {};
+    const spare = limit.ifFree(() => new Promise<string>((resolve) => (done = () => resolve('done'))));
+    expect(limit.ifFree(async () => 'never')).toBeUndefined();
+    void add('b');
+    expect(begun).toEqual(['a']);
+    done();
+    expect(await spare).toBe('done');
+    expect(begun).toEqual(['a', 'b']);
+    await end('a');
+    expect(await limit.ifFree(async () => 'now')).toBe('now');
+  });
 });

@@ -1,4 +1,5 @@
 import { fastSeconds, type MetricsRegistry, type MetricTable, slowSeconds } from '../api/metrics/index.ts';
+import type { MachineReader } from './machine/machine-reader.ts';
 import type { AgentPorts } from './ports.ts';
 import type { ContainerRuntime, ImageService, ObservedContainer } from './runtime/runtime.ts';
 import { sandboxName } from './runtime/runtime.ts';
@@ -13,6 +14,7 @@ export const agentMetrics = {
     labels: ['container_state'],
   },
   workers: { name: 'berth_agent_pods', type: 'gauge', help: 'Pods that the agent looks after, whatever their state.' },
+  warm: { name: 'berth_agent_warm_sandboxes', type: 'gauge', help: 'Sandboxes made in advance that wait for pods.' },
   syncs: {
     name: 'kubelet_pod_worker_duration_seconds',
     type: 'histogram',
@@ -63,7 +65,9 @@ type Operation = (...args: never[]) => Promise<unknown>;
 const operations = {
   list: 'list_containers',
   runSandbox: 'run_podsandbox',
+  createContainer: 'create_container',
   runContainer: 'run_container',
+  update: 'update_container',
   stop: 'stop_container',
   remove: 'remove_container',
   version: 'version',
@@ -74,10 +78,13 @@ const imageOperations = {
   list: 'list_images',
   load: 'load_image',
   remove: 'remove_image',
+  isRefused: 'ask_registry',
+  usedByContainers: 'list_all_containers',
 } as const satisfies Record<keyof ImageService, string>;
 
 /** The same ports, with the calls of the engine measured. */
 export function measurePorts(ports: AgentPorts, metrics: MetricsRegistry): AgentPorts {
+  metrics.read(agentMetrics.warm, () => ports.warm?.waiting() ?? 0);
   const runtime = { ...ports.runtime, ...measured(ports.runtime, operations, metrics) };
   return { ...ports, runtime, images: { ...ports.images, ...measured(ports.images, imageOperations, metrics) } };
 }
@@ -146,4 +153,14 @@ export function measureWorkers(
       if (containerName !== sandboxName) byState.set(state, (byState.get(state) ?? 0) + 1);
     return [...byState].map(([state, value]) => ({ labels: [state], value }));
   });
+}
+
+/** What containers use, on pages of their own as the kubelet has them: they name pods, and are made from hundreds of files. */
+export function addFigurePages(
+  metrics: MetricsRegistry,
+  machine: Pick<MachineReader, 'cadvisor' | 'resource'>,
+  containers: () => readonly ObservedContainer[],
+): void {
+  metrics.addPage('/metrics/cadvisor', () => machine.cadvisor(containers()));
+  metrics.addPage('/metrics/resource', () => machine.resource(containers()));
 }

@@ -3,7 +3,11 @@ import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import type { Logger } from '../client/logger.ts';
+import type { ImageOptions } from './images/options.ts';
 import type { AgentPorts } from './ports.ts';
+
+/** Off until asked for. */
+export const defaultWarmSandboxes = 0;
 
 export interface AgentOptions {
   readonly client: Client;
@@ -11,7 +15,14 @@ export interface AgentOptions {
   /** Berth's data directory; the agent's own is <dataDir>/node/<nodeName>. */
   readonly dataDir: string;
   readonly sandboxImage?: string | undefined;
+  /** How many sandboxes are made in advance; none with a sandbox image of somebody else's. */
+  readonly warmSandboxes?: number | undefined;
   readonly dockerSocket?: string | undefined;
+  /** The longest that a container which ends again and again waits for its next run; 5 minutes where not said. */
+  readonly maxContainerRestartMs?: number | undefined;
+  /** The folder, or the file, of this machine's static pods, in place of what node.yaml says. */
+  readonly staticPodPath?: string | undefined;
+  readonly imageOptions?: ImageOptions | undefined;
   readonly logger: Logger;
   /** Changes how much `logger` writes. */
   readonly logLevel?: LogLevelControl | undefined;

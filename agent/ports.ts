@@ -1,9 +1,10 @@
-import { recordPulls } from './config/pulled-images.ts';
 import { type MachineInventory, readInventory } from './machine/inventory.ts';
+import { createMachineReader, type MachineReader } from './machine/machine-reader.ts';
 import { createPodDialer, type PodDialer } from './machine/pod-dialer.ts';
-import { createUsageReader, type UsageReader } from './machine/usage-reader.ts';
+import { defaultWarmSandboxes } from './options.ts';
+import { ownSandboxImage } from './pause/sandbox-image.ts';
 import { createDockerRuntime } from './runtime/docker/docker-runtime.ts';
-import type { ContainerAccess, ContainerRuntime, ImageService } from './runtime/runtime.ts';
+import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService, ObservedContainer } from './runtime/runtime.ts';
 import { createVolumes, type Volumes } from './volumes/volumes.ts';
 
 /** Everything of the machine that the agent touches. Tests bring their own. */
@@ -11,10 +12,15 @@ export interface AgentPorts {
   readonly runtime: ContainerRuntime;
   readonly images: ImageService;
   readonly access: ContainerAccess;
+  readonly commands: CommandRunner;
   readonly dialer: PodDialer;
   readonly volumes: Volumes;
-  readonly usage: UsageReader;
+  readonly usage: MachineReader;
+  /** The memory of a running container that cannot be taken from it; by default what the kernel says. */
+  readonly memoryUsage?: (container: ObservedContainer) => number | undefined;
   readonly inventory: MachineInventory;
+  /** Makes sandboxes for pods to come, until aborted; says how many wait. */
+  readonly warm?: { run(signal: AbortSignal): Promise<void>; waiting(): number };
   close(): void;
 }
 
@@ -22,21 +28,33 @@ export interface PortsOptions {
   readonly nodeName: string;
   /** The agent's own folder: <data>/node/<node>. */
   readonly nodeDir: string;
-  readonly dockerSocket: string | undefined;
+  readonly dockerSocket?: string | undefined;
+  readonly sandboxImage?: string | undefined;
+  readonly warmSandboxes?: number | undefined;
   readonly warn: (message: string) => void;
 }
 
 /** This machine, with the Docker Engine. */
-export async function openPorts({ nodeName, nodeDir, dockerSocket, warn }: PortsOptions): Promise<AgentPorts> {
-  const docker = createDockerRuntime({ nodeName, warn, ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }) });
+export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
+  const { nodeName, nodeDir, dockerSocket, sandboxImage, warmSandboxes = defaultWarmSandboxes, warn } = options;
+  // Entering a network is what Berth's own sandbox program can do.
+  const warm = { size: sandboxImage === undefined ? warmSandboxes : 0, image: ownSandboxImage };
+  const docker = createDockerRuntime({
+    nodeName,
+    warn,
+    warm,
+    ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }),
+  });
   const dialer = createPodDialer(warn);
   return {
     runtime: docker.runtime,
-    images: recordPulls(docker.images, nodeDir, warn),
+    images: docker.images,
     access: docker.access,
+    commands: docker.commands,
+    warm: docker.warm,
     dialer,
     volumes: createVolumes(`${nodeDir}/pods`, { warn }),
-    usage: createUsageReader({ nodeName, dataDir: nodeDir }),
+    usage: createMachineReader({ nodeName, dataDir: nodeDir }),
     inventory: await readInventory({ dataDir: nodeDir }),
     close() {
       dialer.close();

@@ -1,8 +1,8 @@
 import { readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readPulledImages } from './config/pulled-images.ts';
 import { isStoreAside, nodeMarker, ownEntries } from './data-dir.ts';
-import { ownSandboxImage } from './pause/sandbox-image.ts';
+import { readPulledImages } from './images/pulled-images.ts';
+import { formerSandboxImages, ownSandboxImage } from './pause/sandbox-image.ts';
 import { createDockerRuntime, type DockerRuntime } from './runtime/docker/docker-runtime.ts';
 import { RuntimeError } from './runtime/runtime-error.ts';
 import { createMounts } from './volumes/mounts.ts';
@@ -86,7 +86,8 @@ async function* purgeNode(dataDir: string, nodeName: string): AsyncIterable<Purg
       }
     }
     if (removed > 0) yield { kind: 'removed', what: `${removed} containers of node ${nodeName}` };
-    for (const image of [ownSandboxImage, ...(await readPulledImages(join(dataDir, 'node', nodeName)))])
+    await docker.warm.removeAll();
+    for (const image of [ownSandboxImage, ...formerSandboxImages, ...(await readPulledImages(join(dataDir, 'node', nodeName)))])
       yield* removeImage(docker, image);
   } catch (error) {
     yield { kind: 'failed', what: `containers of node ${nodeName}: ${wordsOf(error)}` };

@@ -1,23 +1,28 @@
 import type { Pod } from '../api/generated/types.ts';
+import { isStaticUid } from '../api/kinds/pod/static-pods.ts';
 import { createBackoff } from '../client/backoff.ts';
 import { type Clock, pause } from '../client/clock.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Logger } from '../client/logger.ts';
-import type { ObjectSource } from './config/objects.ts';
-import { mountsObjects } from './config/objects.ts';
 import type { RelistMeter } from './metrics.ts';
-import { isAlive } from './pod/observation.ts';
 import type { PodWorkers } from './pod/pod-workers.ts';
 import type { ContainerRuntime } from './runtime/runtime.ts';
+import { podHandler, type StaticPods } from './static-pods/static-pods.ts';
 import { runTunnel, type TunnelOptions } from './tunnel/tunnel.ts';
+import { createDiskLimits } from './volumes/disk-limits.ts';
+import type { PodVolumes } from './volumes/pod-volumes.ts';
+import { createVolumeRefresher } from './volumes/refresher.ts';
 import type { Volumes } from './volumes/volumes.ts';
 
 export interface SyncLoopOptions {
   readonly runtime: Pick<ContainerRuntime, 'list' | 'events'>;
   readonly workers: PodWorkers;
-  readonly pods: Pick<Informer<Pod>, 'addHandler' | 'waitForSync' | 'lister'>;
-  readonly volumes: Pick<Volumes, 'listPods' | 'removePodVolumes' | 'ensureVolumes' | 'podDir'>;
-  readonly objects: ObjectSource;
+  readonly statics: StaticPods;
+  /** Whether another agent may live under this node's name. */
+  isContested(): boolean;
+  readonly pods: Pick<Informer<Pod>, 'addHandler' | 'waitForSync' | 'hasSynced' | 'lister'>;
+  readonly volumes: Pick<Volumes, 'listPods' | 'removePodVolumes' | 'podDir'>;
+  readonly podVolumes: Pick<PodVolumes, 'refresh'>;
   readonly tunnel: TunnelOptions;
   readonly meter: RelistMeter;
   readonly clock: Clock;
@@ -26,50 +31,64 @@ export interface SyncLoopOptions {
 
 /** The engine's events are lost now and then: everything is listed again this often. */
 const relistMs = 10_000;
-/** A changed ConfigMap is in the pods that mount it half a minute later; Kubernetes takes about a minute. */
-const refreshMs = 30_000;
+/** Static pods need no API, but with it more is known of them: what was said of them last. */
+const headStartMs = 2_000;
+/** How often is looked whether the node's name is this agent's. */
+const contestedMs = 500;
 
 /**
- * Feeds the pod workers: wishes from the API, hints and lists from the engine. Nothing is started, stopped or swept before both the
- * API's pods and the engine's containers are known; afterwards an API that is away changes nothing, since what it said last stands.
+ * Feeds the pod workers: wishes from the API and from files, hints and lists from the engine. Nothing of the API's is started, stopped or swept before
+ * both the API's pods and the engine's containers are known; afterwards an API that is away changes nothing, since what it said last
+ * stands. Static pods do not wait for the API.
  */
 export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal): Promise<void> {
-  const { runtime, workers, pods, meter, clock, logger } = options;
+  const { runtime, workers, statics, pods, volumes, podVolumes, meter, clock, logger } = options;
+  const refresher = createVolumeRefresher({ podVolumes, records: workers.records, get: workers.get, clock, logger });
+  const { records, evict } = workers;
+  const diskLimits = createDiskLimits({ records, podDir: volumes.podDir, evict, clock });
   // Hints before the first list, so that nothing falls between the two.
   const events = followEvents(options, signal);
-  const removeHandler = pods.addHandler({
-    name: 'pod-workers',
-    onAdd: workers.update,
-    onUpdate(next, old) {
-      // The same name with another uid is another pod: the old one went while nobody looked.
-      if (next.metadata?.uid !== old.metadata?.uid) workers.removed(old);
-      workers.update(next);
-    },
-    onDelete: workers.removed,
-  });
+  const removeHandler = pods.addHandler(podHandler({ workers, statics, changed: refresher.changed }));
   try {
-    await pods.waitForSync(signal);
-    const backoff = createBackoff({ maxMs: 5_000 });
-    while (!signal.aborted && !(await relist(options))) await pause(backoff.next(), signal, clock);
+    await untilWishes(options, signal);
+    await statics.look();
+    await untilListed();
     if (signal.aborted) return;
-    logger.info({ pods: pods.lister.list().length }, 'the agent is in sync');
     await Promise.all([
       workers.run(signal),
-      // Not before it is known what runs: a log that goes on after this agent's restart must find its container.
-      runTunnel(options.tunnel, signal),
-      every(relistMs, () => relist(options), signal, clock),
-      every(refreshMs, () => refreshVolumes(options), signal, clock),
-      sweepVolumes(options),
+      every(relistMs, relist, signal, clock),
+      refresher.run(signal),
+      diskLimits.run(signal),
+      statics.run(signal),
+      inSync(),
     ]);
   } finally {
     removeHandler();
     await events;
   }
 
-  async function relist({ workers: to }: SyncLoopOptions): Promise<boolean> {
+  /** Whatever needs the API's pods. */
+  async function inSync(): Promise<void> {
+    if (!pods.hasSynced()) {
+      await pods.waitForSync(signal);
+      await untilListed();
+    }
+    if (signal.aborted) return;
+    logger.info({ pods: pods.lister.list().length }, 'the agent is in sync');
+    // Not before it is known what runs: a log that goes on after this agent's restart must find its container.
+    await Promise.all([runTunnel(options.tunnel, signal), sweepVolumes(options), statics.keepMirrors(signal)]);
+  }
+
+  async function untilListed(): Promise<void> {
+    const backoff = createBackoff({ maxMs: 5_000 });
+    while (!signal.aborted && !(await relist())) await pause(backoff.next(), signal, clock);
+  }
+
+  async function relist(): Promise<boolean> {
     try {
       const sinceMs = clock.now();
-      to.relist(await runtime.list(), sinceMs);
+      const all = await runtime.list();
+      workers.relist(all, sinceMs, { api: pods.hasSynced(), files: statics.isKnown() });
       meter.done(sinceMs, clock.now());
       return true;
     } catch (err) {
@@ -78,6 +97,16 @@ export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal)
       return false;
     }
   }
+}
+
+async function untilWishes({ pods, statics, isContested, clock }: SyncLoopOptions, signal: AbortSignal): Promise<void> {
+  const known = pods.waitForSync(signal);
+  if (!statics.enabled) return known;
+  const waited = new AbortController();
+  await Promise.race([known, pause(headStartMs, AbortSignal.any([signal, waited.signal]), clock)]);
+  waited.abort();
+  // The static pods of another live agent are not this one's to sweep.
+  while (!signal.aborted && !pods.hasSynced() && isContested()) await pause(contestedMs, signal, clock);
 }
 
 async function followEvents({ runtime, workers, meter, clock, logger }: SyncLoopOptions, signal: AbortSignal): Promise<void> {
@@ -101,25 +130,13 @@ async function every(ms: number, run: () => Promise<unknown>, signal: AbortSigna
   }
 }
 
-/** Brings changed ConfigMaps and Secrets into the volumes of running pods. */
-async function refreshVolumes({ workers, volumes, objects, logger }: SyncLoopOptions): Promise<void> {
-  for (const record of workers.records()) {
-    const { pod } = record;
-    if (pod === undefined || record.kill !== undefined || !mountsObjects(pod) || ![...record.containers.values()].some(isAlive))
-      continue;
-    try {
-      const found = await objects.forPod(pod, refreshMs / 2);
-      await volumes.ensureVolumes({ podDir: volumes.podDir(record.uid), volumes: pod.spec?.volumes ?? [], ...found });
-    } catch (err) {
-      logger.warn({ pod: pod.metadata?.name, err }, 'cannot refresh the volumes of the pod, will retry');
-    }
-  }
-}
-
 /** Folders of pods that neither the API nor the engine knows: left by an agent that was killed in the middle. */
-async function sweepVolumes({ workers, volumes, logger }: SyncLoopOptions): Promise<void> {
+async function sweepVolumes({ workers, statics, volumes, logger }: SyncLoopOptions): Promise<void> {
   try {
-    for (const uid of await volumes.listPods()) if (workers.get(uid) === undefined) await volumes.removePodVolumes(uid);
+    for (const uid of await volumes.listPods()) {
+      const isWanted = workers.get(uid) !== undefined || (isStaticUid(uid) && !statics.isKnown());
+      if (!isWanted) await volumes.removePodVolumes(uid);
+    }
   } catch (err) {
     logger.warn({ err }, 'cannot sweep the folders of pods that are gone; they are swept at the next start');
   }

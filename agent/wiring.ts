@@ -1,34 +1,68 @@
+import { join } from 'node:path';
+import type { Pod } from '../api/generated/types.ts';
+import { isFinished } from '../api/kinds/pod/lifecycle.ts';
 import { resourceAmounts } from '../api/kinds/pod/resources.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { createBackoff } from '../client/backoff.ts';
 import type { Client } from '../client/client.ts';
 import { type Clock, pause } from '../client/clock.ts';
-import { createEventRecorder } from '../client/events.ts';
+import { createEventRecorder, type EventRecorder } from '../client/events.ts';
+import type { Lister } from '../client/indexer.ts';
 import type { Logger } from '../client/logger.ts';
-import { createImageSource } from './config/images.ts';
+import type { ResourceClient } from '../client/resource-client.ts';
+import { createClaimSource } from './config/claims.ts';
+import type { Allocatable } from './config/downward.ts';
+import { createKnownObjects } from './config/known-objects.ts';
+import type { NodeConfig } from './config/node-config.ts';
 import type { ObjectSource } from './config/objects.ts';
+import { createSecuritySource } from './config/security-facts.ts';
+import type { ImageCollector } from './images/collector.ts';
+import type { ImageOptions } from './images/options.ts';
+import type { PullRecords } from './images/pulled-images.ts';
+import { imagesOf, wireImages } from './images/wiring.ts';
 import { createLimit } from './limit.ts';
+import { isAppArmorEnabled } from './machine/app-armor.ts';
+import type { MachineInventory } from './machine/inventory.ts';
+import { readMemoryUsage } from './machine/memory-usage.ts';
+import type { NodeView } from './node/node-view.ts';
 import { ensureSandboxImage, ownSandboxImage } from './pause/sandbox-image.ts';
+import { createAdmit } from './pod/admit.ts';
+import { backOffUpTo, restartBackOff } from './pod/back-off.ts';
+import { createDeviceBook } from './pod/devices.ts';
 import { createPodEvents } from './pod/pod-events.ts';
 import { createPodWorkers, type PodWorkers } from './pod/pod-workers.ts';
+import { createResizer } from './pod/resize.ts';
 import { createStarter } from './pod/start-containers.ts';
 import { createStopper } from './pod/stop-containers.ts';
+import { createTerminationMessages } from './pod/termination-messages.ts';
 import type { AgentPorts } from './ports.ts';
+import { createCheck } from './probes/check.ts';
+import { createHooks } from './probes/hooks.ts';
+import { createProbes } from './probes/probes.ts';
 import type { ContainerRuntime } from './runtime/runtime.ts';
 import { RuntimeError } from './runtime/runtime-error.ts';
 import type { StatusWriter } from './status/status-writer.ts';
+import { createEtcFiles } from './volumes/etc-files.ts';
+import { createPodVolumes, type PodVolumes } from './volumes/pod-volumes.ts';
 
 /** What the parts of an agent are made from. */
 export interface Wiring {
   readonly client: Client;
   readonly nodeName: string;
   readonly sandboxImage?: string | undefined;
+  readonly nodeConfig: NodeConfig;
+  readonly maxContainerRestartMs?: number | undefined;
   readonly logger: Logger;
   readonly logLevel?: LogLevelControl | undefined;
   readonly metrics: MetricsRegistry;
   readonly ports: AgentPorts;
+  /** Berth's data directory, and the agent's own in it. */
+  readonly dataDir: string;
   readonly nodeDir: string;
+  readonly pullRecords: PullRecords;
+  readonly imageOptions?: ImageOptions | undefined;
+  readonly staticPodPath?: string | undefined;
   readonly clock: Clock;
 }
 
@@ -38,37 +72,113 @@ const engineCalls = 8;
 interface Parts {
   readonly status: StatusWriter;
   readonly objects: ObjectSource;
+  readonly podVolumes: PodVolumes;
+  readonly node: NodeView;
+  readonly pods: Pick<Lister<Pod>, 'list'>;
+  readonly podWrites: Pick<ResourceClient<Pod>, 'delete'>;
+  readonly events: EventRecorder;
+  gone(podUid: string): void;
 }
 
-/** The pod workers with everything they act through. Starts nothing. */
-export function wireWorkers(wiring: Wiring, { status, objects }: Parts, signal: AbortSignal): PodWorkers {
-  const { client, nodeName, logger, clock, ports, metrics, sandboxImage = ownSandboxImage } = wiring;
+interface Wired {
+  readonly workers: PodWorkers;
+  readonly collector: ImageCollector;
+}
+
+/** What the node has for pods, for those who say no limit. */
+function allocatableOf({ allocatable }: Pick<MachineInventory, 'allocatable'>): Allocatable {
+  const { cpu = 0, memory = 0 } = resourceAmounts(allocatable);
+  return { cpuMilli: cpu, memoryBytes: memory };
+}
+
+/** Tells people what happens on this node. */
+export function wireEvents({ client, nodeName, clock, logger }: Wiring, signal: AbortSignal): EventRecorder {
+  // Every pod that starts is a few of them: they travel together, and no more than their names come back.
+  const writer = client.bulkWriter({ answers: 'metadata', signal });
+  return createEventRecorder({ client: writer.resource('Event'), component: 'kubelet', host: nodeName, clock, logger });
+}
+
+/** The pods' volumes with everything that they are made from. Starts nothing. */
+export function wirePodVolumes({ client, nodeName, ports, clock }: Wiring, objects: ObjectSource, pods: Lister<Pod>): PodVolumes {
+  const { persistentVolumeClaims: claims, persistentVolumes: volumes, nodes } = client;
+  const source = createClaimSource({ claims, volumes, nodes, nodeName, pods, clock });
+  return createPodVolumes({ volumes: ports.volumes, objects, claims: source, allocatable: allocatableOf(ports.inventory) });
+}
+
+/** The pod workers with everything they act through, and who tidies up after them. Starts nothing. */
+export function wireWorkers(
+  wiring: Wiring,
+  { status, objects, podVolumes, node, pods, podWrites, events: recorder, gone }: Parts,
+  signal: AbortSignal,
+): Wired {
+  const { client, logger, clock, ports, metrics, sandboxImage = ownSandboxImage } = wiring;
   const { volumes, inventory } = ports;
   const runtime = withSandboxImage(ports, sandboxImage);
-  const events = createPodEvents(
-    createEventRecorder({ client: client.events, component: 'kubelet', host: nodeName, clock, logger }),
-  );
+  const events = createPodEvents(recorder);
   const limit = createLimit(engineCalls);
   const amounts = resourceAmounts(inventory.allocatable);
   const hostIP = inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
-  const allocatable = { cpuMilli: amounts.cpu ?? 0, memoryBytes: amounts.memory ?? 0 };
-  const images = createImageSource(ports.images, clock, signal);
-  const starter = createStarter({ runtime, images, objects, volumes, events, clock, limit, sandboxImage, hostIP, allocatable });
-  const stopper = createStopper({ runtime, pods: client.pods, volumes, status, events, clock, limit });
-  return createPodWorkers({ runtime, starter, stopper, status, events, clock, logger, metrics, hostIP, allocatable: amounts });
+  const allocatable = allocatableOf(inventory);
+  const messages = createTerminationMessages({ podDir: volumes.podDir, access: ports.access, logger });
+  // The API's pods, and those that only this node knows.
+  const known = () => [...pods.list(), ...[...workers.records()].flatMap(({ pod }) => pod ?? [])];
+  const wanted = () => known().flatMap((pod) => (isFinished(pod) ? [] : imagesOf(pod)));
+  const { images, credentials, collector } = wireImages(wiring, { objects, events: recorder, wanted }, signal);
+  const running = () => [...workers.records()].flatMap(({ containers }) => [...containers.values()]);
+  const security = createSecuritySource({
+    images: ports.images,
+    seccompDir: join(wiring.dataDir, 'seccomp'),
+    runtimeClasses: createKnownObjects(client.runtimeClasses, clock),
+    devices: createDeviceBook(wiring.nodeConfig.devices, running),
+    etcFiles: createEtcFiles({ podDir: volumes.podDir }),
+    events,
+  });
+  const starter = createStarter({
+    ...{ runtime, images, credentials, objects, security, podVolumes, messages, events, clock, limit },
+    ...{ sandboxImage, hostIP, allocatable },
+  });
+  const memoryUsage = ports.memoryUsage ?? readMemoryUsage;
+  const resizer = createResizer({ runtime, events, clock, allocatable: amounts, memoryUsage });
+  const { commands } = ports;
+  const hooks = createHooks({ commands, events, hostIP, clock, logger });
+  const { preStop } = hooks;
+  const stopper = createStopper({ runtime, pods: podWrites, volumes, status, events, preStop, clock, limit });
+  const check = createCheck(commands);
+  const look = (podUid: string) => workers.look(podUid);
+  const health = createProbes({ check, hooks, events, hostIP, clock, random: Math.random, look });
+  const isolation = { appArmor: isAppArmorEnabled(), allowedUnsafeSysctls: wiring.nodeConfig.allowedUnsafeSysctls };
+  const admit = createAdmit({ allocatable: amounts, isolation, node, events });
+  const workers = createPodWorkers({
+    runtime,
+    starter,
+    stopper,
+    status,
+    events,
+    clock,
+    logger,
+    metrics,
+    hostIP,
+    admit,
+    health,
+    backOff: wiring.maxContainerRestartMs === undefined ? restartBackOff : backOffUpTo(wiring.maxContainerRestartMs),
+    resizer,
+    messages,
+    gone,
+  });
+  return { workers, collector };
 }
 
 /** The sandbox image may go while the agent runs: somebody cleans up, or purges another Berth on this machine. Then it is made again. */
 function withSandboxImage({ runtime, images }: AgentPorts, sandboxImage: string): ContainerRuntime {
   return {
     ...runtime,
-    async runSandbox(config) {
+    async runSandbox(config, onCreated) {
       try {
-        return await runtime.runSandbox(config);
+        return await runtime.runSandbox(config, onCreated);
       } catch (error) {
         if (!(error instanceof RuntimeError) || error.code !== 'image-not-found') throw error;
         await ensureSandboxImage(images, sandboxImage);
-        return runtime.runSandbox(config);
+        return runtime.runSandbox(config, onCreated);
       }
     },
   };

@@ -5,7 +5,7 @@ import { MetricsRegistry } from '../api/metrics/index.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
 import { measureCaches } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
-import { ensureNamespaces } from './registry/ensure-namespaces.ts';
+import { ensureObjects } from './registry/ensure-objects.ts';
 import { runExpiries } from './registry/expiry.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
@@ -59,7 +59,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
     sums.observe();
     loops.push(runCompaction(storage, { keepMs: options.historyMs, onError: compactionFailed(log, metrics) }, inner.signal));
     loops.push(...runExpiries(registry.stores.values(), { ttlMs: options.eventTtlMs, log }, inner.signal));
-    await ensureNamespaces(registry);
+    await ensureObjects(registry);
     await listenUntil({
       options: { ...options, metrics },
       backup: storage.backup,

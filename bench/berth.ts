@@ -17,6 +17,8 @@ export interface BenchServer {
   readonly server: ChildProcess;
   /** Asks the server to stop, as a supervisor does, and starts it again on the same data and address; resolves when it answers. */
   restart(): Promise<void>;
+  /** Starts a scheduler as a process of its own, for a server that has none. */
+  startScheduler(): ChildProcess;
   stop(): Promise<void>;
 }
 
@@ -104,6 +106,7 @@ async function serve(processes: Processes, flags: readonly string[]): Promise<Be
     get server() {
       return server;
     },
+    startScheduler: () => processes.start('scheduler', '--server', address, '--metrics-address', 'off'),
     async restart() {
       await processes.end(server);
       server = processes.start('server', '--listen', address, ...flags);
@@ -116,12 +119,12 @@ async function serve(processes: Processes, flags: readonly string[]): Promise<Be
   };
 }
 
-/** Starts a server and an agent and waits until the node is ready. */
-export async function startBerth(): Promise<BenchBerth> {
+/** Starts a server and an agent, which may have more flags, and waits until the node is ready. */
+export async function startBerth(...agentFlags: string[]): Promise<BenchBerth> {
   const processes = new Processes();
   const nodeName = `bench-${process.pid}`;
   const berth = await serve(processes, []);
-  const agent = processes.start('agent', '--server', berth.admin.address, '--node-name', nodeName);
+  const agent = processes.start('agent', '--server', berth.admin.address, '--node-name', nodeName, ...agentFlags);
   await processes.until('the node does not become ready', async () => {
     const node = await berth.client.nodes.get({ name: nodeName });
     return node.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;

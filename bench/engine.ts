@@ -9,8 +9,9 @@ export interface Engine {
   runPod(name: string): Promise<readonly [string, string]>;
   /** Removes both, killing what runs. */
   removePod(ids: readonly string[]): Promise<void>;
-  /** How many containers carry the label `key=value`, in any state. */
-  count(label: string): Promise<number>;
+  /** How many containers carry all the labels `key=value`, in any state. */
+  count(...labels: string[]): Promise<number>;
+  countRunning(...labels: string[]): Promise<number>;
   removeAll(label: string): Promise<void>;
   hasImage(name: string): Promise<boolean>;
 }
@@ -48,8 +49,8 @@ export function createEngine(
     await call('POST', `/containers/${Id}/start`);
     return Id;
   };
-  const listIds = async (label: string): Promise<string[]> => {
-    const filters = encodeURIComponent(JSON.stringify({ label: [label] }));
+  const listIds = async (wanted: readonly string[], more: object = {}): Promise<string[]> => {
+    const filters = encodeURIComponent(JSON.stringify({ label: wanted, ...more }));
     return ((await call('GET', `/containers/json?all=1&filters=${filters}`)) as { Id: string }[]).map((each) => each.Id);
   };
   const remove = async (id: string): Promise<void> => {
@@ -83,9 +84,10 @@ export function createEngine(
         () => true,
         () => false,
       ),
-    count: async (label) => (await listIds(label)).length,
+    count: async (...wanted) => (await listIds(wanted)).length,
+    countRunning: async (...wanted) => (await listIds(wanted, { status: ['running'] })).length,
     async removeAll(label) {
-      for (const id of await listIds(label)) await remove(id);
+      for (const id of await listIds([label])) await remove(id);
     },
   };
 }

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, loadContext } from '../client/index.ts';
+import { berthRound, ensureImage, floorImages } from './agent/rounds.ts';
 import { launcher } from './berth.ts';
 import { createEngine } from './engine.ts';
 import { atMost, type Figure, note } from './figure.ts';
-import { berthRound, ensureImage, floorImages } from './pods.ts';
 import { countSyncs, cpuSeconds, type Memory, readMemory } from './process-costs.ts';
 
 const windowSeconds = 60;
@@ -38,11 +38,12 @@ export async function benchIdle(say: (text: string) => void): Promise<Figure[]> 
     const atStart = readMemory(processes);
     let with100 = atStart;
     say(`started: ${describe(atStart)}; running 100 pods`);
-    await berthRound({ client, nodeName }, engine, 100, async () => {
+    const onRunning = async () => {
       await delay(10_000);
       with100 = readMemory(processes);
       say(`100 pods run: ${describe(with100)}; deleting them`);
-    });
+    };
+    await berthRound({ client, nodeName }, engine, { count: 100, onRunning });
     client.close();
     say(`100 pods are gone: ${describe(readMemory(processes))}; waiting ${windowSeconds} s`);
     await delay(windowSeconds * 1000);

@@ -1,18 +1,18 @@
+import { benchAgent } from './agent/index.ts';
 import { benchApi } from './api/index.ts';
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
-import { benchPods } from './pods.ts';
-import { benchSchedulerDecision } from './scheduler-decision.ts';
+import { benchScheduler } from './scheduler/index.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Every benchmark by its name; each prints what it does to standard error and returns its figures. Further words choose among its parts. */
 const benches: Readonly<Record<string, (say: (text: string) => void, parts: readonly string[]) => Promise<Figure[]>>> = {
+  agent: benchAgent,
   api: benchApi,
   cli: benchCli,
   idle: benchIdle,
-  pods: benchPods,
-  'scheduler-decision': benchSchedulerDecision,
+  scheduler: benchScheduler,
 };
 
 const [name = '', ...parts] = process.argv.slice(2);

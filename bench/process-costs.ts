@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What processes hold, in megabytes (10^6 bytes). */
@@ -34,16 +34,42 @@ export function anonymousMegabytes(pid: number): number {
 /** Linux counts in hundredths of a second for every program (USER_HZ). */
 const ticks = 100;
 
+/** The fields of proc(5)'s stat that count processor time: a process's own, and its children's that have ended. */
+const ownFields = [14, 15];
+const withChildrenFields = [14, 15, 16, 17];
+
 /** Processor time that processes have taken so far. */
 export function cpuSeconds(pids: readonly number[]): number {
-  const of = (pid: number): number => {
-    // The name stands in parentheses and may hold anything; the fields behind it are numbered from 3.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return (Number(fields[14 - 3]) + Number(fields[15 - 3])) / ticks;
-  };
-  return pids.reduce((sum, pid) => sum + of(pid), 0);
+  return pids.reduce((sum, pid) => sum + secondsOf(pid, ownFields), 0);
+}
+
+function secondsOf(pid: number, numbers: readonly number[]): number {
+  // The name stands in parentheses and may hold anything; the fields behind it are numbered from 3.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return numbers.reduce((sum, number) => sum + Number(fields[number - 3]), 0) / ticks;
+}
+
+const engineNames = /^(dockerd|containerd|containerd-shim.*|docker-proxy)$/;
+
+/**
+ * Processor time that the engine of this network has taken so far: dockerd, containerd, shims, and what they started and waited for (runc, the
+ * commands of probes). Only the same processes at both ends of a span can be compared: run no containers in between.
+ */
+export function engineCpuSeconds(): number {
+  const network = readlinkSync('/proc/self/ns/net');
+  const isOfEngine = (pid: string): boolean =>
+    engineNames.test(readFileSync(`/proc/${pid}/comm`, 'utf8').trim()) && readlinkSync(`/proc/${pid}/ns/net`) === network;
+  let sum = 0;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (isOfEngine(pid)) sum += secondsOf(Number(pid), withChildrenFields);
+    } catch {
+      // Ended meanwhile: it was none that lasts.
+    }
+  }
+  return sum;
 }
 
 const calls = 'fsync,fdatasync,syncfs,sync,msync,sync_file_range';

@@ -5,6 +5,9 @@ import { defaultDataDir, defaultNodeName } from './paths.ts';
 /** The processes that `berth up` keeps running. */
 export type ProcessName = 'server' | 'agent';
 
+/** Every command that runs until it is stopped. */
+export type DaemonName = ProcessName | 'scheduler';
+
 /** A process of Berth on this machine: a server, an agent, or the keeper of one (bin/berth-supervise). */
 export interface BerthProcess {
   readonly pid: number;

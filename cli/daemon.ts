@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { changeLogLevel, type LogLevelControl } from '../api/meta/log-level.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ConnectOptions } from '../client/index.ts';
-import type { ProcessName } from './berth-processes.ts';
+import type { DaemonName } from './berth-processes.ts';
 import { runGuardian } from './guardian.ts';
 import { collectWhenIdle } from './idle-collection.ts';
 import { openLog } from './log.ts';
@@ -20,8 +20,8 @@ export interface DaemonFlags {
 }
 
 export interface Daemon {
-  readonly component: ProcessName;
-  /** Of an agent: its node. */
+  readonly component: DaemonName;
+  /** Of an agent: its node; of a scheduler: its name. */
   readonly instance?: string;
   readonly flags: DaemonFlags;
 }

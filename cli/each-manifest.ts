@@ -85,16 +85,22 @@ async function planOf(document: ManifestDocument, { plan }: ManifestWrites): Pro
   }
 }
 
-/** Runs of documents of which none is about an object that another one of the run is about. */
+/** What the server reads when it admits a pod: it must be there before. (Namespaces the server waits for itself.) */
+const readByPods: readonly string[] = ['RuntimeClass', 'PriorityClass'];
+
+/** Runs of documents of which none is about an object that another one of the run is about, or needs. */
 function* groupsOf(session: Session, documents: readonly ManifestDocument[]): Generator<ManifestDocument[]> {
   let group: ManifestDocument[] = [];
   let keys = new Set<string>();
+  let serves = false;
   for (const document of documents) {
     const key = 'problems' in document ? '' : objectKeyOf(session, document);
-    if (group.length === TOGETHER || (key && keys.has(key))) {
+    const kind = 'problems' in document ? '' : document.kind.kind;
+    if (group.length === TOGETHER || (key && keys.has(key)) || (kind === 'Pod' && serves)) {
       yield group;
-      [group, keys] = [[], new Set()];
+      [group, keys, serves] = [[], new Set(), false];
     }
+    serves ||= readByPods.includes(kind);
     group.push(document);
     keys.add(key);
   }

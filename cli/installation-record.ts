@@ -7,6 +7,9 @@ export interface InstallationRecord {
   readonly nodeName: string;
   readonly advertise?: string | undefined;
   readonly sandboxImage?: string | undefined;
+  readonly maxContainerRestartPeriod?: string | undefined;
+  readonly warmSandboxes?: string | undefined;
+  readonly podManifestPath?: string | undefined;
   readonly metricsAddress?: string | undefined;
   readonly agentMetricsAddress?: string | undefined;
   readonly history?: string | undefined;

@@ -35,7 +35,9 @@ export function pickContainer(pod: Pod, wanted: string | undefined, quiet = fals
 
 /** What the manifest says of a container. */
 export function containerOf(pod: Pod, name: string): Container | undefined {
-  return [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].find((container) => container.name === name);
+  const ephemeral = (pod.spec?.ephemeralContainers ?? []).map((each) => each.ephemeralContainerCommon as Container);
+  const all = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? []), ...ephemeral];
+  return all.find((container) => container.name === name);
 }
 
 const mainNames = (pod: Pod): string[] => (pod.spec?.containers ?? []).map((each) => each.name ?? '');

@@ -4,6 +4,8 @@ import { defaultHistory, defaultHistorySize, historyErrors } from './history/his
 import type { InstallationRecord } from './installation-record.ts';
 import { defaultMetricsAddress } from './metrics/serve.ts';
 import { defaultListen, defaultNodeName, parseListen } from './paths.ts';
+import { restartPeriodErrors } from './restart-period.ts';
+import { warmError } from './warm-flag.ts';
 
 /** What `berth up` may be told about the installation; what is left out stays as it was at the last start that succeeded. */
 export interface GivenSettings {
@@ -11,6 +13,9 @@ export interface GivenSettings {
   readonly advertise?: string | undefined;
   readonly nodeName?: string | undefined;
   readonly sandboxImage?: string | undefined;
+  readonly maxContainerRestartPeriod?: string | undefined;
+  readonly warmSandboxes?: string | undefined;
+  readonly podManifestPath?: string | undefined;
   readonly metricsAddress?: string | undefined;
   readonly agentMetricsAddress?: string | undefined;
   readonly history?: string | undefined;
@@ -24,6 +29,9 @@ const flagNames = {
   advertise: '--advertise',
   nodeName: '--node-name',
   sandboxImage: '--sandbox-image',
+  maxContainerRestartPeriod: '--max-container-restart-period',
+  warmSandboxes: '--warm-sandboxes',
+  podManifestPath: '--pod-manifest-path',
   metricsAddress: '--metrics-address',
   agentMetricsAddress: '--agent-metrics-address',
   history: '--history',
@@ -38,6 +46,9 @@ export function computeSettings(given: GivenSettings, before: Settings | undefin
     nodeName: given.nodeName ?? before?.nodeName ?? defaultNodeName(),
     advertise: given.advertise ?? before?.advertise,
     sandboxImage: given.sandboxImage ?? before?.sandboxImage,
+    maxContainerRestartPeriod: given.maxContainerRestartPeriod ?? before?.maxContainerRestartPeriod,
+    warmSandboxes: given.warmSandboxes ?? before?.warmSandboxes,
+    podManifestPath: (given.podManifestPath ?? before?.podManifestPath) || undefined,
     metricsAddress: given.metricsAddress ?? before?.metricsAddress,
     agentMetricsAddress: given.agentMetricsAddress ?? before?.agentMetricsAddress,
     history: given.history ?? before?.history,
@@ -59,18 +70,21 @@ export function settingsErrors(given: GivenSettings): string[] {
   if (rule) errors.push(`--node-name "${nodeName}" ${rule}`);
   if (sandboxImage !== undefined && !/^\S+$/.test(sandboxImage))
     errors.push(`--sandbox-image "${sandboxImage}" must name an image`);
+  const warm = given.warmSandboxes === undefined ? undefined : warmError(given.warmSandboxes);
+  if (warm !== undefined) errors.push(`--warm-sandboxes "${given.warmSandboxes}" ${warm}`);
   for (const key of ['metricsAddress', 'agentMetricsAddress'] as const) {
     const address = given[key];
     if (address !== undefined && address !== 'off' && parseListen(address) === undefined)
       errors.push(`${flagNames[key]} "${address}" must be HOST:PORT, e.g. 127.0.0.1:7444, or "off"`);
   }
-  return [...errors, ...historyErrors(given)];
+  return [...errors, ...restartPeriodErrors(given.maxContainerRestartPeriod), ...historyErrors(given)];
 }
 
 /** What the processes choose where they are told nothing. */
 const unsaid: GivenSettings = {
   metricsAddress: `${defaultMetricsAddress.server} or, if that was taken, a free port`,
   agentMetricsAddress: `${defaultMetricsAddress.agent} or, if that was taken, a free port`,
+  maxContainerRestartPeriod: '5m',
   history: defaultHistory,
   historySize: defaultHistorySize,
 };
@@ -79,7 +93,7 @@ const unsaid: GivenSettings = {
 export function ignoredFlags(given: GivenSettings, running: Settings): string[] {
   const as = (key: keyof GivenSettings): string | undefined => running[key] ?? unsaid[key];
   return keys
-    .filter((key) => given[key] !== undefined && given[key] !== as(key))
+    .filter((key) => given[key] !== undefined && given[key] !== (as(key) ?? ''))
     .map((key) => `${flagNames[key]} ${given[key]} (it runs with ${as(key) ?? 'none'})`);
 }
 

@@ -1,4 +1,4 @@
-import type { Namespace, Open, Pod, ServeRequest, ServeResponse, WriteOptions } from '../api/generated/types.ts';
+import type { DeleteOptions, Namespace, Open, Pod, ServeRequest, ServeResponse, WriteOptions } from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { BackupClient } from './backup-client.ts';
@@ -6,8 +6,10 @@ import type { BindStream, BindTarget } from './bind-stream.ts';
 import type { BulkWriter, BulkWriterOptions } from './bulk-writer.ts';
 import type { LogLevelsClient } from './log-levels-client.ts';
 import type { ObjectsClient } from './objects-client.ts';
+import type { PlacementsClient } from './placements-client.ts';
 import type { PodStreams } from './pod-streams.ts';
 import type { CallOptions, ResourceClient } from './resource-client.ts';
+import type { UsageHistoriesClient } from './usage-histories-client.ts';
 
 /** Where the API server is and who is calling. */
 export interface ConnectOptions {
@@ -29,8 +31,17 @@ export interface ConnectOptions {
 }
 
 export interface PodClient extends ResourceClient<Pod>, PodStreams {
+  /** Replaces the CPU and memory of containers and sidecars, and nothing else; the node takes them over while the pod runs. */
+  updateResize(object: Pod, options?: WriteOptions, call?: CallOptions): Promise<Pod>;
+  /** Replaces the list of ephemeral containers, to which others may only be added; they start beside those that run. */
+  updateEphemeralContainers(object: Pod, options?: WriteOptions, call?: CallOptions): Promise<Pod>;
   /** Assigns the pod to the node, once. ABORTED: it is bound already, is another pod, or does not fit on the node any more. */
   bind(target: BindTarget, nodeName: string, call?: CallOptions): Promise<Pod>;
+  /**
+   * Deletes the pod if its PodDisruptionBudget allows that now. RESOURCE_EXHAUSTED with the reason "DisruptionBudget": it does not; `retryAfterMs`
+   * says when to ask again, and the error's subject is the budget. `uid` in the key holds it to this very pod.
+   */
+  evict(target: BindTarget, options?: DeleteOptions, call?: CallOptions): Promise<Pod>;
   /** Many bindings over one stream. `timeoutMs` is for each of them. */
   bindStream(call?: CallOptions): BindStream;
 }
@@ -86,6 +97,11 @@ export interface Client {
   readonly events: ResourceClient<KindMap['Event']>;
   readonly configMaps: ResourceClient<KindMap['ConfigMap']>;
   readonly secrets: ResourceClient<KindMap['Secret']>;
+  readonly persistentVolumes: ResourceClient<KindMap['PersistentVolume']>;
+  readonly persistentVolumeClaims: ResourceClient<KindMap['PersistentVolumeClaim']>;
+  readonly runtimeClasses: ResourceClient<KindMap['RuntimeClass']>;
+  readonly priorityClasses: ResourceClient<KindMap['PriorityClass']>;
+  readonly podDisruptionBudgets: ResourceClient<KindMap['PodDisruptionBudget']>;
   readonly leases: ResourceClient<KindMap['Lease']>;
   readonly nodeMetrics: ResourceClient<KindMap['NodeMetrics']>;
   /** The client of any kind, by its name or descriptor. */
@@ -95,6 +111,10 @@ export interface Client {
   readonly objects: ObjectsClient;
   /** How much the server's and the agents' logs say. */
   readonly logLevels: LogLevelsClient;
+  /** What nodes and pods used in the last hour. */
+  readonly usageHistories: UsageHistoriesClient;
+  /** Why pods are where they are, and where others would go. */
+  readonly placements: PlacementsClient;
   /** Writes of any kinds that share one stream; `timeoutMs` is for each of them. */
   bulkWriter(options?: BulkWriterOptions): BulkWriter;
   readonly tunnel: TunnelClient;

@@ -6,11 +6,19 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
+/** Node.js calls a timer that is to run longer, 25 days, at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, ms);
+    let timer: NodeJS.Timeout;
+    const wait = (leftMs: number) => {
+      const later = leftMs - longestTimerMs;
+      timer = later > 0 ? setTimeout(wait, longestTimerMs, later) : setTimeout(callback, leftMs);
+    };
+    wait(ms);
     return () => clearTimeout(timer);
   },
 };

@@ -9,9 +9,11 @@ import { createKindClient } from './kind-client.ts';
 import { createLogLevelsClient } from './log-levels-client.ts';
 import { createNamespaceClient } from './namespace-client.ts';
 import { createObjectsClient } from './objects-client.ts';
+import { createPlacementsClient } from './placements-client.ts';
 import { createPodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
 import { createTunnelClient } from './tunnel-client.ts';
+import { createUsageHistoriesClient } from './usage-histories-client.ts';
 
 /** A client of the API server. Connects with the first call. Throws INVALID_ARGUMENT for certificates that cannot be read. */
 export function connect(options: ConnectOptions): Client {
@@ -30,11 +32,18 @@ export function connect(options: ConnectOptions): Client {
     events: resource('Event'),
     configMaps: resource('ConfigMap'),
     secrets: resource('Secret'),
+    persistentVolumes: resource('PersistentVolume'),
+    persistentVolumeClaims: resource('PersistentVolumeClaim'),
+    runtimeClasses: resource('RuntimeClass'),
+    priorityClasses: resource('PriorityClass'),
+    podDisruptionBudgets: resource('PodDisruptionBudget'),
     leases: resource('Lease'),
     nodeMetrics: resource('NodeMetrics'),
     resource,
     objects: createObjectsClient(connection),
     logLevels: createLogLevelsClient(connection),
+    usageHistories: createUsageHistoriesClient(connection),
+    placements: createPlacementsClient(connection),
     bulkWriter: (writerOptions = {}) =>
       createBulkWriter({ connection, kindNamed: known, onWarning: options.onWarning }, writerOptions),
     tunnel: createTunnelClient(connection),

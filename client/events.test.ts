@@ -70,6 +70,25 @@ describe('event recorder', () => {
     expect(byName.map(({ reason }) => reason)).toEqual(['Pulled', 'Created', 'Started']);
   });
 
+  it('writes what waits together, sixteen at once, and a message that comes again meanwhile after its first time', async () => {
+    const { client } = setup();
+    const underWay: (() => void)[] = [];
+    const create: typeof client.create = async (...args) => {
+      await new Promise<void>((resolve) => underWay.push(resolve));
+      return client.create(...args);
+    };
+    const recorder = createEventRecorder({ client: { ...client, create }, component: 'agent', clock: createFakeClock() });
+    for (let i = 0; i < 20; i++) recorder.event(about(`web-${i}`), 'Normal', 'Pulled', 'image is here');
+    await expect.poll(() => underWay).toHaveLength(16);
+    recorder.event(about('web-0'), 'Normal', 'Pulled', 'image is here');
+    for (const go of underWay.splice(0)) go();
+    await expect.poll(() => underWay).toHaveLength(4);
+    for (const go of underWay) go();
+    await recorder.flush();
+    expect(client.objects()).toHaveLength(20);
+    expect(client.objects().find(({ involvedObject }) => involvedObject?.name === 'web-0')?.count).toBe(2);
+  });
+
   it('counts the same message on the Event it made before', async () => {
     const { clock, client, recorder } = setup();
     for (let time = 0; time < 3; time++) {

@@ -40,6 +40,8 @@ export interface EventRecorderOptions {
 /** As client-go: enough for every object of a busy node to have its usual messages. */
 const defaultCacheSize = 4_096;
 const defaultQueueSize = 1_000;
+/** Written at once: through a bulk writer they travel together, and what has waited is not written call by call. */
+const writtenAtOnce = 16;
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, component, host, clock = systemClock, random = Math.random, logger = stderrLogger } = options;
@@ -73,20 +75,24 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     return counted;
   }
 
+  async function write(recorded: Recorded): Promise<void> {
+    try {
+      await writer.write(recorded);
+    } catch (err) {
+      const { about, reason } = recorded;
+      const { kind, namespace, name } = about;
+      logger.warn({ component, kind, namespace, name, reason, err }, 'event not written');
+    }
+  }
+
   async function drain(): Promise<void> {
     // The caller's turn ends first, so that what it records together is counted before the first write.
     await Promise.resolve();
-    for (let next = first(pending); next; next = first(pending)) {
-      pending.delete(next.key);
-      try {
-        await writer.write(next.value);
-      } catch (err) {
-        const { about, reason } = next.value;
-        logger.warn(
-          { component, kind: about.kind, namespace: about.namespace, name: about.name, reason, err },
-          'event not written',
-        );
-      }
+    while (pending.size > 0) {
+      const batch = [...pending].slice(0, writtenAtOnce);
+      for (const [key] of batch) pending.delete(key);
+      // The next begin after these: one message is never written twice at once.
+      await Promise.all(batch.map(([, recorded]) => write(recorded)));
     }
     if (dropped > 0) logger.debug({ component, dropped }, 'events dropped: too many');
     dropped = 0;
@@ -99,9 +105,4 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       while (writing) await writing;
     },
   };
-}
-
-function first<V>(map: Map<string, V>): { key: string; value: V } | undefined {
-  for (const [key, value] of map) return { key, value };
-  return undefined;
 }

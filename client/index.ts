@@ -55,6 +55,7 @@ export type {
   TablePage,
   TableScope,
 } from './objects-client.ts';
+export type { PlacementsClient } from './placements-client.ts';
 export type { AttachStream, ExecOutput, ExecStream, LogKey, PodStreams, PortForwardStream } from './pod-streams.ts';
 export { referenceTo } from './reference.ts';
 export { createReflector, type Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
@@ -71,4 +72,5 @@ export type {
   WatchEvent,
   WatchEventType,
 } from './resource-client.ts';
+export type { UsageHistoriesClient } from './usage-histories-client.ts';
 export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-queue.ts';

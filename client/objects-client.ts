@@ -143,10 +143,11 @@ function readJson(bytes: Uint8Array | undefined): JsonObject {
 }
 
 function writeRequest(kind: string, object: JsonObject, options: ObjectWriteOptions = {}): ObjectWriteRequest {
-  const { namespace, ...rest } = options;
+  const { namespace, subresource, ...rest } = options;
   return {
     kind: { kind },
     ...(namespace && { namespace }),
+    ...(subresource && { subresource }),
     format: 'json',
     object: Buffer.from(JSON.stringify(object)),
     options: rest,

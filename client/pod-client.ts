@@ -34,6 +34,9 @@ const method = (name: string, request = `Pod${name}Request`, response = `Pod${na
 
 const methods = {
   bind: method('Bind', 'BindingWriteRequest', 'Pod'),
+  evict: { ...method('Evict', '', 'Pod'), request: 'berth.policy.v1.EvictionWriteRequest' },
+  updateResize: method('UpdateResize', 'PodWriteRequest', 'Pod'),
+  updateEphemeral: method('UpdateEphemeralContainers', 'PodWriteRequest', 'Pod'),
   logs: method('Logs'),
   exec: method('Exec'),
   attach: method('Attach'),
@@ -50,7 +53,15 @@ export function createPodClient(connection: Connection, kind: Kind<Pod>): PodCli
     connection.stream<PodReadFilesResponse>(methods.readFiles, { ...nameOf(key), options, statOnly }, call);
   return {
     ...createKindClient(connection, kind),
+    updateResize: (object, options = {}, call) => connection.unary<Pod>(methods.updateResize, { object, options }, call),
+    updateEphemeralContainers: (object, options = {}, call) =>
+      connection.unary<Pod>(methods.updateEphemeral, { object, options }, call),
     bind: (target, nodeName, call) => connection.unary<Pod>(methods.bind, bindingRequest(target, nodeName), call),
+    evict({ namespace, name, uid }, options = {}, call) {
+      const preconditions = { ...options.preconditions, ...(uid !== undefined && { uid }) };
+      const object = { metadata: { namespace, name }, deleteOptions: { ...options, preconditions } };
+      return connection.unary<Pod>(methods.evict, { object }, call);
+    },
     bindStream: (call) => openBindStream(connection, methods.bind, call),
     logResponses,
     async *logs(key, options, call) {

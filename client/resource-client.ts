@@ -42,13 +42,16 @@ export interface CallOptions {
 /** Options of a write through the generic door; `namespace` is where the object goes when it names none itself. */
 export interface ObjectWriteOptions extends WriteOptions {
   readonly namespace?: string | undefined;
+  /** Of an update: the part of the object that is replaced. */
+  readonly subresource?: string | undefined;
 }
 
 /** RFC 7396; Kubernetes' merge of lists by key; RFC 6902, a list of operations. */
 export type PatchType = 'merge' | 'strategic' | 'json';
 
 export interface PatchTarget extends ObjectKey {
-  readonly subresource?: 'status' | undefined;
+  /** "status" or another part with a door of its own, as the kind says ("resize" of a pod); absent: the object. */
+  readonly subresource?: string | undefined;
   /** What the patch is; absent: a merge patch. */
   readonly type?: PatchType | undefined;
 }

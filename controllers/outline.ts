@@ -1,5 +1,6 @@
 import type { ObjectMeta, Pod } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
+import { isPodReady } from '../api/kinds/pod/readiness.ts';
 
 const metadataFields = [
   'name',
@@ -17,9 +18,20 @@ export function outlineOf<T extends ApiObject>({ metadata = {} }: T): ApiObject 
   return { metadata: Object.fromEntries(metadataFields.flatMap((field) => (metadata[field] ? [[field, metadata[field]]] : []))) };
 }
 
-/** The same of a pod, with where it is and whether it has ended. */
+const readiness = { True: [{ type: 'Ready', status: 'True' }], False: [{ type: 'Ready', status: 'False' }] } as const;
+
+/** The same of a pod, with its labels, where it is, which claims it uses, whether it has ended and whether it is ready. */
 export function podOutline(pod: Pod): Pod {
   const { nodeName } = pod.spec ?? {};
   const { phase } = pod.status ?? {};
-  return { ...outlineOf(pod), spec: nodeName ? { nodeName } : {}, status: phase ? { phase } : {} };
+  const { labels } = pod.metadata ?? {};
+  const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
+  const spec = { ...(nodeName && { nodeName }), ...(volumes.length > 0 && { volumes }) };
+  const { metadata } = outlineOf(pod);
+  const conditions = isPodReady(pod) ? readiness.True : readiness.False;
+  return {
+    metadata: { ...metadata, ...(labels && { labels }) },
+    spec,
+    status: { ...(phase && { phase }), conditions: [...conditions] },
+  };
 }

@@ -27,7 +27,8 @@ install_packages() {
 
 # ensure_docker: installs the distribution's Docker Engine and starts it when none answers.
 ensure_docker() {
-  install_packages curl ca-certificates
+  # The agent looks with `ip` for what an engine that was killed has left behind.
+  install_packages curl ca-certificates iproute2
   docker_answers && return
   install_packages docker.io iptables
   docker_answers && return

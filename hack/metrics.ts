@@ -1,3 +1,5 @@
+import { cadvisorMetrics } from '../agent/machine/exposition/cadvisor-metrics.ts';
+import { resourceMetrics } from '../agent/machine/exposition/resource-metrics.ts';
 import { agentMetrics } from '../agent/metrics.ts';
 import type { MetricDefinition, MetricTable } from '../api/metrics/index.ts';
 import { apiserverMetrics } from '../apiserver/metrics.ts';
@@ -15,6 +17,10 @@ the API server, the scheduler and the controllers, \`berth agent\` its own.
 One rule for the names: what Kubernetes measures too has Kubernetes' name (\`apiserver_\`, \`scheduler_\`, \`workqueue_\`, \`kubelet_\` for the agent), what every
 program measures has the usual one (\`process_\`, \`nodejs_\`), and everything else begins with \`berth_\`. Labels are Berth's: calls have a gRPC \`service\`,
 \`method\` and \`code\`. Times are in seconds. Counters begin at 0 with each start of the process.
+
+Figures of containers and of the machine have pages of their own on the agent's port, with cAdvisor's names and labels as the kubelet serves them, so that dashboards
+made for Kubernetes work. They are read from the kernel when somebody asks. \`container\` is empty for what is the whole pod's (its network), \`id="/"\` is the machine.
+What the kernel does not tell (pressure, a controller that is off) is left out.
 `;
 
 /** Every metric there is, by who measures it. */
@@ -23,6 +29,8 @@ export const metricTables: readonly { readonly title: string; readonly table: Me
   { title: 'Scheduler', table: schedulerMetrics },
   { title: 'Controllers, and wherever keys are worked on', table: workQueueMetrics },
   { title: 'Agent', table: agentMetrics },
+  { title: 'Agent: containers and the machine (`/metrics/cadvisor`)', table: cadvisorMetrics },
+  { title: 'Agent: the short list (`/metrics/resource`)', table: resourceMetrics },
   { title: 'Every process', table: processMetrics },
 ];
 

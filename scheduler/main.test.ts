@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { conflict } from '../api/errors/index.ts';
-import type { Event, Node, Pod } from '../api/generated/types.ts';
+import { conflict, unavailable } from '../api/errors/index.ts';
+import type {
+  Event,
+  Namespace,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+} from '../api/generated/types.ts';
 import type { Client } from '../client/index.ts';
 import { node, pod } from '../test/builders/index.ts';
 import { createFakeClock, settle } from '../test/fakes/fake-clock.ts';
@@ -16,14 +24,19 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-async function start(nodes: readonly Node[], objects: readonly Pod[] = []) {
+async function start(nodes: readonly Node[], objects: readonly Pod[] = [], budgets: readonly PodDisruptionBudget[] = []) {
   const clock = createFakeClock();
   const logger = createFakeLogger();
   const pods = createFakePodClient({ objects });
   const nodeClient = createFakeResourceClient<Node>({ kind: 'Node', objects: nodes });
   const events = createFakeResourceClient<Event>({ kind: 'Event' });
-  const bulkWriter = () => ({ resource: () => events, close: async () => {} });
-  const client = { pods, nodes: nodeClient, events, bulkWriter } as unknown as Client;
+  const bulkWriter = () => ({ resource: (kind: string) => (kind === 'Pod' ? pods : events), close: async () => {} });
+  const persistentVolumes = createFakeResourceClient<PersistentVolume>({ kind: 'PersistentVolume' });
+  const persistentVolumeClaims = createFakeResourceClient<PersistentVolumeClaim>({ kind: 'PersistentVolumeClaim' });
+  const podDisruptionBudgets = createFakeResourceClient<PodDisruptionBudget>({ kind: 'PodDisruptionBudget', objects: budgets });
+  const namespaces = createFakeResourceClient<Namespace>({ kind: 'Namespace' });
+  const storage = { persistentVolumes, persistentVolumeClaims, podDisruptionBudgets };
+  const client = { pods, nodes: nodeClient, events, bulkWriter, namespaces, ...storage } as unknown as Client;
   const controller = new AbortController();
   const running = runScheduler({ client, random: () => 0, clock, logger }, controller.signal);
   stops.push(async () => {
@@ -158,5 +171,67 @@ describe('runScheduler', () => {
     for (let i = 0; i < 4; i++) pods.put(pod(`p${i}`).requests({ cpu: '100m', memory: '64Mi' }).build());
     await pass();
     expect(bindings().map((line) => line.slice(-2))).toEqual(['n1', 'n2', 'n1', 'n2']);
+  });
+
+  const low = (name: string) => pod(name).requests({ cpu: '4' }).priority(1).on('n1').build();
+  const high = (name: string, priority = 10) => pod(name).requests({ cpu: '4' }).priority(priority);
+  const victims = (pods: { callLog(method: 'delete'): string[] }) => pods.callLog('delete');
+
+  it('makes room for a more important pod, says where, and binds it when the victim is gone', async () => {
+    const { pods, pass, bindings, told } = await start([node('n1').build()], [low('low')]);
+    pods.put(high('high').build());
+    await pass();
+    expect(victims(pods)).toEqual(['delete default/low']);
+    await pass();
+    expect(bindings()).toEqual(['default/high -> n1']);
+    expect(told()).toContain('Preempted: Preempted by pod uid-high on node n1');
+  });
+
+  it('takes nobody else away while the victim ends, and tries again when it could not be deleted', async () => {
+    const { pods, nodes, pass, bindings } = await start([node('n1').build()], [low('low')]);
+    pods.failNext('delete', unavailable('away'));
+    pods.put(high('high').build());
+    await pass();
+    expect([victims(pods), bindings()]).toEqual([['delete default/low'], []]);
+    expect(pods.stored('default/high')?.status?.nominatedNodeName).toBe('n1');
+    await pass(1_000);
+    expect(victims(pods)).toEqual(['delete default/low', 'delete default/low']);
+    nodes.put(node('n1').build());
+    await pass();
+    expect(bindings()).toEqual(['default/high -> n1']);
+  });
+
+  it('finds after a restart for whom room was being made, and keeps it for them', async () => {
+    const waiting = high('waiting').status({ nominatedNodeName: 'n1' }).build();
+    const condition = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
+    const leaving = { ...pod('low').requests({ cpu: '4' }).priority(1).on('n1').deleting(0).condition(condition).build() };
+    const { pods, pass, bindings } = await start([node('n1').build()], [leaving, waiting, high('other').build()]);
+    expect([victims(pods), bindings()]).toEqual([[], []]);
+    pods.remove('default/low');
+    await pass(1_000);
+    expect(bindings()).toEqual(['default/waiting -> n1']);
+  });
+
+  it('lets a more important pod take the room over, and says so of the one that waited', async () => {
+    const condition = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
+    const leaving = { ...pod('low').requests({ cpu: '2' }).priority(1).on('n1').deleting(0).condition(condition).build() };
+    const other = pod('other').requests({ cpu: '2' }).priority(2).on('n1').build();
+    const waiting = pod('waiting').requests({ cpu: '2' }).priority(5).status({ nominatedNodeName: 'n1' }).build();
+    const { pods, pass, bindings } = await start([node('n1').build()], [leaving, other, waiting]);
+    pods.put(high('highest', 100).build());
+    await pass();
+    expect(victims(pods)).toEqual(['delete default/other']);
+    expect(pods.stored('default/waiting')?.status?.nominatedNodeName).toBeUndefined();
+    expect(pods.stored('default/highest')?.status?.nominatedNodeName).toBe('n1');
+    pods.remove('default/low');
+    await pass(1_000);
+    expect(bindings()).toEqual(['default/highest -> n1']);
+  });
+
+  it('ends a nomination that came to nothing', async () => {
+    const waiting = high('waiting').status({ nominatedNodeName: 'gone' }).build();
+    const { pods, pass } = await start([node('n1').unschedulable().build()], [waiting]);
+    await pass();
+    expect(pods.stored('default/waiting')?.status?.nominatedNodeName).toBeUndefined();
   });
 });

@@ -3,12 +3,18 @@ import { setMaxListeners } from 'node:events';
 import { defaultSchedulerName } from '../api/meta/well-known.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
-import { type Client, type Clock, createInformer, type Logger, pause, stderrLogger, systemClock } from '../client/index.ts';
-import { type Cache, createCache } from './cache/cache.ts';
+import { type Client, type Clock, type Logger, stderrLogger, systemClock } from '../client/index.ts';
+import { createCache } from './cache/cache.ts';
+import { expire } from './expire.ts';
 import type { PodInfo } from './framework/pod-info.ts';
+import { createInformers, observe, waitForAll } from './informers.ts';
 import { createMeter, measureQueue } from './metrics.ts';
 import { createObserver } from './observer.ts';
+import { createExplainer } from './placements/explainer.ts';
+import { createPlacementLog } from './placements/placement-log.ts';
+import { servePlacements } from './placements/serve.ts';
 import { defaultBinder } from './plugins/default-binder.ts';
+import { createEvictor } from './preemption/evictor.ts';
 import { defaultProfile, helpsBy, queueOrderOf } from './profile.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { createReporter } from './reporter.ts';
@@ -27,8 +33,6 @@ export interface RunSchedulerOptions {
 
 /** Informers, queues, timers: about a dozen; more would be a leak. */
 const otherListeners = 30;
-/** How often placements that the API never showed are looked for. */
-const expiryCheckMs = 5_000;
 
 /**
  * Places pods until `signal` aborts; then the bindings under way end, and it returns. Has nothing to remember: started again, it finds in the API
@@ -58,33 +62,30 @@ async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Prom
   const bindings = client.pods.bindStream();
   // Every pod that is placed is an event, so these travel together as well.
   const writer = client.bulkWriter({ answers: 'metadata' });
-  const profile = defaultProfile(defaultBinder(bindings), schedulerName);
+  const informers = createInformers({ client, clock, logger });
+  const { pods } = informers;
+  const meter = createMeter(metrics);
   const cache = createCache({ now: clock.now });
-  const queue = createSchedulingQueue({ order: queueOrderOf(profile), helps: helpsBy(profile), clock });
-  const reporter = createReporter({ pods: client.pods, events: writer.resource('Event'), clock, logger, metrics });
-  const observer = createObserver({ schedulerName, cache, queue });
-  const nodes = createInformer({ client: client.nodes, name: 'scheduler nodes', clock, logger });
-  const pods = createInformer({ client: client.pods, name: 'scheduler pods', clock, logger });
-  nodes.addHandler(observer.nodes);
-  pods.addHandler(observer.pods);
-  const scheduler = createScheduler({
-    profile,
-    cache,
-    queue,
-    reporter,
-    pods: client.pods,
-    random,
-    clock,
-    logger,
-    meter: createMeter(metrics),
+  const reporter = createReporter({ pods: writer.resource('Pod'), events: writer.resource('Event'), clock, logger, metrics });
+  const evictor = createEvictor({ schedulerName, pods: writer.resource('Pod'), reporter, clock, logger });
+  const profile = defaultProfile(defaultBinder(bindings), schedulerName, {
+    storage: { claims: informers.claims.lister, volumes: informers.volumes.lister },
+    preemption: { budgets: informers.budgets.lister, isLeaving: evictor.isLeaving },
   });
+  const queue = createSchedulingQueue({ order: queueOrderOf(profile), helps: helpsBy(profile), clock });
+  const placements = createPlacementLog();
+  const observer = createObserver({ schedulerName, cache, queue });
+  observe(informers, observer);
+  pods.addHandler(evictor.pods);
+  const scheduler = createScheduler({ profile, cache, queue, reporter, evictor, placements, random, clock, logger, meter });
+  const explainer = createExplainer({ profile, cache, placements, find: pods.lister.get, now: clock.now });
   measureQueue(metrics, queue.sizes);
 
   const schedule = async () => {
-    await nodes.waitForSync(signal);
-    await pods.waitForSync(signal);
+    await waitForAll(informers, signal);
     if (!signal.aborted) logger.info({ schedulerName }, 'scheduler started');
-    await scheduler.run(signal);
+    const answering = servePlacements({ client, schedulerName, explainer, clock, logger }, signal);
+    await Promise.all([scheduler.run(signal), answering]);
   };
   const askAgain = (pod: PodInfo) => {
     const current = pods.lister.get(pod.key);
@@ -92,8 +93,7 @@ async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Prom
   };
   try {
     await Promise.all([
-      nodes.run(signal),
-      pods.run(signal),
+      ...Object.values(informers).map((informer) => informer.run(signal)),
       reporter.run(signal),
       schedule(),
       expire({ cache, clock, askAgain }, signal),
@@ -102,18 +102,5 @@ async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Prom
     // Everything has its answer by now; how the streams end concerns nobody.
     void bindings.close();
     void writer.close();
-  }
-}
-
-interface Expiry {
-  readonly cache: Cache;
-  readonly clock: Clock;
-  readonly askAgain: (pod: PodInfo) => void;
-}
-
-async function expire({ cache, clock, askAgain }: Expiry, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await pause(expiryCheckMs, signal, clock);
-    for (const pod of cache.expire()) askAgain(pod);
   }
 }

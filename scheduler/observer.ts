@@ -1,8 +1,10 @@
-import type { Node, Pod } from '../api/generated/types.ts';
+import type { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
+import { isGated } from '../api/kinds/pod/gates.ts';
+import { objectKey } from '../api/meta/key.ts';
 import type { InformerHandler } from '../client/index.ts';
 import type { Cache } from './cache/cache.ts';
 import type { ClusterEvent } from './framework/plugin.ts';
-import { podInfo } from './framework/pod-info.ts';
+import { type PodInfo, podInfo } from './framework/pod-info.ts';
 import type { QueueInput } from './queue/scheduling-queue.ts';
 
 export interface ObserverOptions {
@@ -15,6 +17,9 @@ export interface ObserverOptions {
 export interface Observer {
   readonly pods: InformerHandler<Pod>;
   readonly nodes: InformerHandler<Node>;
+  readonly namespaces: InformerHandler<Namespace>;
+  readonly claims: InformerHandler<PersistentVolumeClaim>;
+  readonly volumes: InformerHandler<PersistentVolume>;
   /** Says how things are with a pod; may be called at any time and again. */
   setPod(pod: Pod): void;
 }
@@ -28,11 +33,18 @@ export function createObserver({ schedulerName, cache, queue }: ObserverOptions)
     const uid = pod.metadata?.uid ?? '';
     if (needsNode(pod, schedulerName)) {
       // Placed by us and not yet shown as bound: an echo from before the binding.
-      if (!cache.has(uid)) queue.add(podInfo(pod));
+      if (!cache.has(uid)) addWaiting(podInfo(pod));
       return;
     }
     queue.remove(uid);
     tell(cache.setPod(pod));
+  }
+
+  /** What the pod says of its nomination is the news of another scheduler, or our own from before a restart: what we know ourselves is newer. */
+  function addWaiting(info: PodInfo): void {
+    const { nominatedNodeName } = info.pod.status ?? {};
+    if (nominatedNodeName && !cache.nominatedNode(info.uid)) cache.nominate(info, nominatedNodeName);
+    queue.add(info);
   }
 
   function removePod(pod: Pod): void {
@@ -47,18 +59,32 @@ export function createObserver({ schedulerName, cache, queue }: ObserverOptions)
   }
 
   function updateNode(next: Node, old: Node): void {
-    if (next.metadata?.uid !== old.metadata?.uid) cache.removeNode(old);
+    if (next.metadata?.uid !== old.metadata?.uid) tell(cache.removeNode(old));
     tell(cache.setNode(next));
   }
 
+  const tellOfClaim = (claim: PersistentVolumeClaim) => queue.happened({ kind: 'storage/changed', claim: objectKey(claim) });
+  function tellOfVolume({ spec }: PersistentVolume): void {
+    const { namespace = '', name = '' } = spec?.claimRef ?? {};
+    if (name !== '') queue.happened({ kind: 'storage/changed', claim: `${namespace}/${name}` });
+  }
+
   return {
+    claims: { name: 'scheduler claims', onAdd: tellOfClaim, onUpdate: tellOfClaim },
+    volumes: { name: 'scheduler volumes', onAdd: tellOfVolume, onUpdate: tellOfVolume },
     setPod,
     pods: { name: 'scheduler pods', onAdd: setPod, onUpdate: updatePod, onDelete: removePod },
     nodes: {
       name: 'scheduler nodes',
       onAdd: (node) => tell(cache.setNode(node)),
       onUpdate: updateNode,
-      onDelete: (node) => cache.removeNode(node),
+      onDelete: (node) => tell(cache.removeNode(node)),
+    },
+    namespaces: {
+      name: 'scheduler namespaces',
+      onAdd: (namespace) => tell(cache.setNamespace(namespace)),
+      onUpdate: (namespace) => tell(cache.setNamespace(namespace)),
+      onDelete: (namespace) => tell(cache.removeNamespace(namespace)),
     },
   };
 }
@@ -68,5 +94,5 @@ export function needsNode(pod: Pod, schedulerName: string): boolean {
   const { spec = {}, status = {}, metadata = {} } = pod;
   if (spec.nodeName || spec.schedulerName !== schedulerName) return false;
   if (status.phase === 'Succeeded' || status.phase === 'Failed' || metadata.deletionTimestamp) return false;
-  return (spec.schedulingGates ?? []).length === 0;
+  return !isGated(pod);
 }

@@ -1,7 +1,9 @@
 import { defaultSchedulerName } from '../api/meta/well-known.ts';
 import type { AnyPlugin, ClusterEvent, QueueOrdering } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
+import { defaultPreemption, type PreemptionSource } from './plugins/default-preemption.ts';
 import { imageLocality } from './plugins/image-locality.ts';
+import { interPodAffinity } from './plugins/inter-pod-affinity.ts';
 import { nodeAffinity } from './plugins/node-affinity.ts';
 import { nodeName } from './plugins/node-name.ts';
 import { nodePorts } from './plugins/node-ports.ts';
@@ -10,8 +12,10 @@ import { nodeResourcesBalanced } from './plugins/node-resources-balanced.ts';
 import { nodeResourcesFit } from './plugins/node-resources-fit.ts';
 import { nodeUnschedulable } from './plugins/node-unschedulable.ts';
 import { nodeUsage } from './plugins/node-usage.ts';
+import { podTopologySpread } from './plugins/pod-topology-spread.ts';
 import { prioritySort } from './plugins/priority-sort.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
+import { noStorage, type Storage, volumeBinding } from './plugins/volume-binding.ts';
 
 /** Which plugins place a scheduler's pods. Order is the order of filters; a weight of 0 switches a plugin's score off. */
 export interface Profile {
@@ -24,12 +28,22 @@ export interface ProfileEntry {
   readonly weight: number;
 }
 
+/** What plugins read of the cluster besides nodes and pods. */
+export interface ProfileSources {
+  readonly storage?: Storage;
+  readonly preemption?: PreemptionSource;
+}
+
 /**
  * The profile of a scheduler that is not configured. `bind` is last and comes from the scheduler itself, because it needs the API.
- * Weights: taints and affinity are wishes that a person wrote down, so they outweigh balance (Kubernetes' 3 and 2); requests, usage, balance and
- * images at hand count alike.
+ * Weights: taints, affinities and spreading are wishes that a person wrote down, so they outweigh balance (Kubernetes' 3 and 2); requests, usage,
+ * balance and images at hand count alike.
  */
-export function defaultProfile(bind: AnyPlugin, schedulerName = defaultSchedulerName): Profile {
+export function defaultProfile(
+  bind: AnyPlugin,
+  schedulerName = defaultSchedulerName,
+  { storage = noStorage, preemption }: ProfileSources = {},
+): Profile {
   return {
     schedulerName,
     plugins: [
@@ -40,10 +54,14 @@ export function defaultProfile(bind: AnyPlugin, schedulerName = defaultScheduler
       { plugin: taintToleration, weight: 3 },
       { plugin: nodeAffinity, weight: 2 },
       { plugin: nodePorts, weight: 0 },
-      { plugin: nodeResourcesFit, weight: 1 },
+      { plugin: volumeBinding(storage), weight: 0 },
+      { plugin: nodeResourcesFit(), weight: 1 },
       { plugin: nodeUsage(), weight: 1 },
+      { plugin: podTopologySpread(), weight: 2 },
+      { plugin: interPodAffinity(), weight: 2 },
       { plugin: nodeResourcesBalanced, weight: 1 },
       { plugin: imageLocality, weight: 1 },
+      { plugin: defaultPreemption(preemption), weight: 0 },
       { plugin: bind, weight: 0 },
     ],
   };

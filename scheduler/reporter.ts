@@ -24,6 +24,10 @@ export interface Reporter {
   /** `at`: when the binding was asked for, in milliseconds since 1970. What the agent then did is later, even when its answer came first. */
   bound(pod: PodInfo, nodeName: string, at: number): void;
   notBound(pod: PodInfo, report: Report): void;
+  /** The room that was being made for the pod is another's. */
+  notNominated(pod: PodInfo): void;
+  /** The victim is deleted for the preemptor's sake. */
+  preempted(victim: PodInfo, preemptor: PodInfo, nodeName: string): void;
   /** Writes conditions until aborted. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -32,7 +36,7 @@ export interface Report {
   /** Unschedulable: no node fits. SchedulerError: the attempt failed by accident. */
   readonly reason: 'Unschedulable' | 'SchedulerError';
   readonly message: string;
-  /** Where room is being made for the pod. */
+  /** Where room is being made for the pod; "" for nowhere; absent: what was said before holds. */
   readonly nominatedNodeName?: string | undefined;
 }
 
@@ -49,7 +53,7 @@ const workers = 8;
 
 interface Wanted {
   readonly pod: PodInfo;
-  readonly condition: PodCondition;
+  readonly condition: PodCondition | undefined;
   readonly nominatedNodeName: string | undefined;
 }
 
@@ -64,7 +68,7 @@ export function createReporter({ pods, events, clock, logger, metrics }: Reporte
     const next = wanted.get(key);
     if (!next) return;
     const { namespace, name = '' } = next.pod.pod.metadata ?? {};
-    const status = { conditions: [conditionJson(next.condition)], ...nominated(next) };
+    const status = { ...(next.condition && { conditions: [conditionJson(next.condition)] }), ...nominated(next) };
     try {
       const call = pods.patch({ namespace, name, subresource: 'status' }, { status }, {}, { signal });
       writing.set(
@@ -88,12 +92,13 @@ export function createReporter({ pods, events, clock, logger, metrics }: Reporte
     bound(pod, nodeName, at) {
       recorder.event(referenceTo('Pod', pod.pod), 'Normal', 'Scheduled', `assigned ${pod.key} to ${nodeName}`, at);
     },
-    notBound(pod, { reason, message, nominatedNodeName }) {
-      const known = findCondition(
-        wanted.get(pod.uid) ? [wanted.get(pod.uid)!.condition] : pod.pod.status?.conditions,
-        'PodScheduled',
-      );
-      if (known?.status === 'False' && known.reason === reason && known.message === message && !nominatedNodeName) return;
+    notBound(pod, { reason, message, nominatedNodeName: said }) {
+      const waiting = wanted.get(pod.uid);
+      const known = waiting?.condition ?? findCondition(pod.pod.status?.conditions, 'PodScheduled');
+      const before = waiting?.nominatedNodeName ?? pod.pod.status?.nominatedNodeName ?? '';
+      const nominatedNodeName = said === undefined || said === before ? waiting?.nominatedNodeName : said;
+      const isKnown = known?.status === 'False' && known.reason === reason && known.message === message;
+      if (isKnown && nominatedNodeName === waiting?.nominatedNodeName) return;
       const { generation: observedGeneration } = pod.pod.metadata ?? {};
       const conditions = setCondition(
         pod.pod.status?.conditions,
@@ -102,7 +107,14 @@ export function createReporter({ pods, events, clock, logger, metrics }: Reporte
       );
       wanted.set(pod.uid, { pod, condition: findCondition(conditions, 'PodScheduled')!, nominatedNodeName });
       queue.add(pod.uid);
-      recorder.event(referenceTo('Pod', pod.pod), 'Warning', 'FailedScheduling', message);
+      if (!isKnown) recorder.event(referenceTo('Pod', pod.pod), 'Warning', 'FailedScheduling', message);
+    },
+    notNominated(pod) {
+      wanted.set(pod.uid, { pod, condition: wanted.get(pod.uid)?.condition, nominatedNodeName: '' });
+      queue.add(pod.uid);
+    },
+    preempted({ pod }, { uid }, nodeName) {
+      recorder.event(referenceTo('Pod', pod), 'Normal', 'Preempted', `Preempted by pod ${uid} on node ${nodeName}`);
     },
     async run(signal) {
       await queue.run(workers, write, signal);
@@ -111,8 +123,8 @@ export function createReporter({ pods, events, clock, logger, metrics }: Reporte
   };
 }
 
-function nominated({ nominatedNodeName }: Wanted): { nominatedNodeName?: string } {
-  return nominatedNodeName === undefined ? {} : { nominatedNodeName };
+function nominated({ nominatedNodeName }: Wanted): { nominatedNodeName?: string | null } {
+  return nominatedNodeName === undefined ? {} : { nominatedNodeName: nominatedNodeName || null };
 }
 
 function conditionJson({ lastTransitionTime, ...condition }: PodCondition): object {

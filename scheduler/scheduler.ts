@@ -1,14 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isConflict, isNotFound } from '../api/errors/index.ts';
-import type { Clock, Logger, PodClient } from '../client/index.ts';
+import type { Clock, Logger } from '../client/index.ts';
 import type { Cache } from './cache/cache.ts';
 import { createNodeTable } from './cache/node-table.ts';
 import type { Diagnosis, Verdict } from './framework/diagnosis.ts';
 import { bindPlacement, type Reservation, reserveAll } from './framework/placement-phase.ts';
 import type { Attempt, MakeRoom, Placement, Undo } from './framework/plugin.ts';
 import { PluginFault } from './framework/plugin-fault.ts';
+import type { PodInfo } from './framework/pod-info.ts';
 import { createRunner, type Decision } from './framework/runner.ts';
 import type { SchedulerMeter } from './metrics.ts';
+import type { PlacementLog } from './placements/placement-log.ts';
+import type { Evictor } from './preemption/evictor.ts';
 import type { Profile } from './profile.ts';
 import type { QueuedPod, QueueOutput, SchedulingQueue } from './queue/scheduling-queue.ts';
 import type { Reporter } from './reporter.ts';
@@ -20,7 +23,9 @@ export interface SchedulerOptions {
   readonly queue: QueueOutput & Pick<SchedulingQueue, 'happened'>;
   readonly reporter: Reporter;
   /** Takes victims of preemption away. */
-  readonly pods: Pick<PodClient, 'delete'>;
+  readonly evictor: Pick<Evictor, 'evict'>;
+  /** Hears of every pod that was bound. */
+  readonly placements: Pick<PlacementLog, 'add'>;
   readonly random: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,8 +47,14 @@ export interface Scheduler {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** With how much choice there was. */
+interface ChosenPlacement extends Placement {
+  readonly nodeCount: number;
+  readonly fitting: number;
+}
+
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { profile, cache, queue, reporter, pods, random, clock, logger, meter } = options;
+  const { profile, cache, queue, reporter, evictor, placements, random, clock, logger, meter } = options;
   const table = createNodeTable();
   const runner = createRunner({ profile, random });
   const slots = createSlots(maximumBindings);
@@ -51,8 +62,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function attempt(item: QueuedPod, signal: AbortSignal): void {
     try {
       const beganAt = performance.now();
-      cache.sync(table);
-      const attempt: Attempt = { pod: item.pod, nodes: table, now: clock.now() };
+      cache.sync(table, item.pod);
+      const nominatedNodeName = cache.nominatedNode(item.pod.uid);
+      const attempt: Attempt = { pod: item.pod, nodes: table, now: clock.now(), nominatedNodeName };
       const decision = runner.decide(attempt);
       meter.decisions.observe((performance.now() - beganAt) / 1000);
       if (decision.kind === 'placed') reserve(item, attempt, decision, signal);
@@ -63,18 +75,18 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function reserve(item: QueuedPod, attempt: Attempt, decision: Decision & { kind: 'placed' }, signal: AbortSignal): void {
-    const { nodeName, participants } = decision;
+    const { nodeName, participants, feasible } = decision;
     const reservation: Reservation = reserveAll(participants, attempt, nodeName);
     if (reservation.kind === 'refused') {
       refuse(item, nodeName, reservation);
       return;
     }
-    const placement = { pod: item.pod, nodeName };
+    const placement = { pod: item.pod, nodeName, nodeCount: attempt.nodes.count, fitting: feasible };
     cache.assume(item.pod, nodeName);
     slots.run(() => bind(item, placement, reservation.undo, signal));
   }
 
-  async function bind(item: QueuedPod, placement: Placement, undo: Undo, signal: AbortSignal): Promise<void> {
+  async function bind(item: QueuedPod, placement: ChosenPlacement, undo: Undo, signal: AbortSignal): Promise<void> {
     try {
       await reporter.hush(placement.pod);
       const askedAt = clock.now();
@@ -90,6 +102,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       queue.done(item);
       meter.scheduled.inc();
       reporter.bound(placement.pod, placement.nodeName, askedAt);
+      placements.add(placement.pod, { ...placement, at: askedAt });
     } catch (error) {
       takeBack(placement, undo);
       if (!signal.aborted) bindingFailed(item, placement, error);
@@ -126,24 +139,30 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function park(item: QueuedPod, diagnosis: Diagnosis, room: MakeRoom | undefined, signal: AbortSignal): void {
-    const nominatedNodeName = room?.nominatedNodeName;
+    const { pod } = item;
+    const nominatedNodeName = room?.nominatedNodeName ?? '';
     meter.unschedulable.inc();
-    reporter.notBound(item.pod, { reason: 'Unschedulable', message: diagnosis.message, nominatedNodeName });
-    queue.park(item, diagnosis.verdicts);
-    if (room) slots.run(() => evict(room, signal));
+    reporter.notBound(pod, { reason: 'Unschedulable', message: diagnosis.message, nominatedNodeName });
+    const leaving = room?.victims.map(({ uid }) => uid);
+    queue.park(item, diagnosis.verdicts, leaving);
+    if (!room) for (const event of cache.withdraw(pod.uid)) queue.happened(event);
+    else if (room.victims.length > 0) makeRoom(pod, room, signal);
   }
 
-  async function evict({ victims }: MakeRoom, signal: AbortSignal): Promise<void> {
-    for (const { pod, key, uid } of victims) {
-      const { namespace, name = '' } = pod.metadata ?? {};
-      try {
-        await pods.delete({ namespace, name }, { preconditions: { uid } }, { signal });
-        meter.victims.inc();
-      } catch (error) {
-        if (!isNotFound(error) && !isConflict(error))
-          logger.warn({ pod: key, err: error }, 'evicting failed, the preemptor will try again');
-      }
+  /** Those who waited for room on the node and are less important look elsewhere: theirs is taken. */
+  function makeRoom(pod: PodInfo, room: MakeRoom, signal: AbortSignal): void {
+    const { nominatedNodeName, victims } = room;
+    for (const other of [...cache.nominatedOn(nominatedNodeName)]) {
+      if (other.priority >= pod.priority) continue;
+      cache.withdraw(other.uid);
+      reporter.notNominated(other);
+      queue.stopWaiting(other.uid);
     }
+    cache.nominate(pod, nominatedNodeName);
+    meter.victims.inc(victims.length);
+    slots.run(async () => {
+      if (!(await evictor.evict(pod, room, signal))) queue.stopWaiting(pod.uid);
+    });
   }
 
   function failed(item: QueuedPod, error: unknown): void {

@@ -20,6 +20,7 @@ function config(container: Container, change: Partial<ContainerInput> = {}) {
     objects,
     facts,
     volumes: new Map(),
+    subPaths: new Map<number, string>(),
     attempt: 0,
     restartsInRow: 0,
     specHash: 'h',
@@ -29,6 +30,31 @@ function config(container: Container, change: Partial<ContainerInput> = {}) {
 
 const env = (variables: Container['env'], envFrom?: Container['envFrom']) =>
   Object.fromEntries(config({ env: variables, ...(envFrom && { envFrom }) }).env.map(({ name, value }) => [name, value]));
+
+describe('sidecars', () => {
+  const mega = (amount: number) => ({ resources: { requests: { memory: { string: `${amount}Mi` } } } });
+  const both = pod('web')
+    .uid('u')
+    .container('app', { ...mega(4), ports: [{ containerPort: 80, hostPort: 8080, protocol: 'TCP' }] })
+    .initContainer('proxy', {
+      ...mega(1),
+      restartPolicy: 'Always',
+      ports: [{ containerPort: 81, hostPort: 8081, protocol: 'TCP' }],
+    })
+    .initContainer('setup', { ...mega(1), ports: [{ containerPort: 82, hostPort: 8082, protocol: 'TCP' }] })
+    .build();
+  const scoreOf = (container: Container) => config({}, { pod: both, container }).oomScoreAdj;
+
+  it('are killed for memory no sooner than the container that needs them', () => {
+    const [proxy, setup] = both.spec?.initContainers ?? [];
+    expect(scoreOf(both.spec!.containers![0]!)).toBe(500);
+    expect([scoreOf(proxy!), scoreOf(setup!)]).toEqual([500, 875]);
+  });
+
+  it('have their ports opened on the machine, other init containers do not', () => {
+    expect(computeSandboxConfig(both, 'pause', 0).portMappings.map(({ hostPort }) => hostPort)).toEqual([8081, 8080]);
+  });
+});
 
 describe('expand', () => {
   it.each([
@@ -47,6 +73,23 @@ describe('expand', () => {
         ]),
       ),
     ).toBe(result);
+  });
+});
+
+describe('references to references', () => {
+  const doubling = Array.from({ length: 40 }, (_, i) => ({ name: `V${i + 1}`, value: `$(V${i})$(V${i})` }));
+
+  it('may double until no program could be started with what comes out', () => {
+    const first = { name: 'V0', value: 'x'.repeat(1024) };
+    expect(env([first, ...doubling.slice(0, 10)]).V10).toHaveLength(1024 * 1024);
+    expect(() => env([first, ...doubling])).toThrow('more than 6 MiB');
+  });
+
+  it('count together, also where each alone is small', () => {
+    const big = { name: 'A', value: 'x'.repeat(100_000) };
+    expect(config({ command: Array(50).fill('$(A)'), env: [big] }).command).toHaveLength(50);
+    expect(() => config({ command: Array(70).fill('$(A)'), env: [big] })).toThrow('more than 6 MiB');
+    expect(() => config({ command: ['$(A)'.repeat(70)], env: [big] })).toThrow('more than 6 MiB');
   });
 });
 
@@ -88,14 +131,20 @@ describe('computeContainerConfig', () => {
     expect(env(reference('nope', 'a', true))).toEqual({});
   });
 
+  it('takes only what an object has itself, whatever every object of the language has', () => {
+    for (const [of, name] of [
+      ['configMapKeyRef', 'cm'],
+      ['secretKeyRef', 's'],
+    ]) {
+      const reference = { [of!]: { localObjectReference: { name }, key: 'constructor' } };
+      expect(() => env([{ name: 'X', valueFrom: reference }])).toThrow("couldn't find key constructor");
+    }
+    expect(env([{ name: 'X', valueFrom: { fieldRef: { fieldPath: "metadata.labels['constructor']" } } }])).toEqual({ X: '' });
+  });
+
   it('expands command and arguments', () => {
     const made = config({ command: ['sh', '$(A)'], args: ['$(A)'], env: [{ name: 'A', value: '1' }] });
     expect([made.command, made.args]).toEqual([['sh', '1'], ['1']]);
-  });
-
-  it('runs as the user of the container, or else of the pod', () => {
-    expect(config({ securityContext: { runAsUser: 5, runAsGroup: 6 } }).user).toBe('5:6');
-    expect(config({}).user).toBeUndefined();
   });
 });
 
@@ -103,6 +152,14 @@ describe('computeLimits', () => {
   it('turns requests into shares and limits into a quota', () => {
     const resources = { requests: { cpu: { string: '500m' } }, limits: { cpu: { string: '2' }, memory: { string: '64Mi' } } };
     expect(computeLimits({ resources })).toEqual({ cpuShares: 512, cpuQuota: 200_000, memoryBytes: 64 << 20 });
+  });
+  it('gives the kernel and the engine no number that they do not read', () => {
+    const much = { cpu: { string: '9223372036854775807' }, memory: { string: '9223372036854775807' } };
+    expect(computeLimits({ resources: { limits: much } })).toEqual({
+      cpuShares: 262_144,
+      cpuQuota: 2 ** 43,
+      memoryBytes: Number.MAX_SAFE_INTEGER,
+    });
   });
   it('gives the least share and no quota to a container that asks for nothing', () => {
     expect(computeLimits({})).toEqual({ cpuShares: 2, cpuQuota: 0, memoryBytes: 0 });

@@ -1,27 +1,41 @@
-import type { Container, Pod, VolumeMount } from '../../api/generated/types.ts';
+import { posix } from 'node:path';
+import type { Container, Pod } from '../../api/generated/types.ts';
+import { isSidecar } from '../../api/kinds/pod/status-cells.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
+import type { HeldUnits } from '../pod/devices.ts';
+import { podContainers } from '../pod/pod-containers.ts';
 import type { ContainerConfig, ContainerIdentity, Mount, PortMapping, SandboxConfig } from '../runtime/runtime.ts';
 import { sandboxName } from '../runtime/runtime.ts';
 import type { ReadyVolume } from '../volumes/volumes.ts';
-import { ContainerConfigError } from './config-error.ts';
 import type { PodFacts } from './downward.ts';
 import { computeEnv, type PodObjects } from './env.ts';
-import { expand } from './expand.ts';
+import { expandAll } from './expand.ts';
+import { computeHostName } from './host-name.ts';
+import { computeNamespaces, computeSecurity, computeSysctls, type SecurityFacts } from './security.ts';
+import { computeMounts } from './volume-mounts.ts';
 
 /** One start of one container. */
 export interface ContainerStart {
   readonly attempt: number;
   readonly restartsInRow: number;
   readonly specHash: string;
+  /** The engine's runtime that the pod's class names; the sandbox and its containers have the same. */
+  readonly runtimeHandler?: string | undefined;
+  readonly heldUnits?: HeldUnits | undefined;
 }
 
 export interface ContainerInput extends ContainerStart {
   readonly pod: Pod;
   readonly container: Container;
   readonly sandboxId: string;
+  /** The container whose processes an ephemeral one sees, by id. */
+  readonly processesOf?: string | undefined;
   readonly objects: PodObjects;
   readonly facts: PodFacts;
+  readonly security?: SecurityFacts;
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
+  /** Where the parts of volumes are, by the index of their mount. */
+  readonly subPaths: ReadonlyMap<number, string>;
 }
 
 const defaultGraceSeconds = 30;
@@ -32,6 +46,8 @@ export function identityOf(pod: Pod, containerName: string, start: ContainerStar
     podName: pod.metadata?.name ?? '',
     podNamespace: pod.metadata?.namespace ?? '',
     containerName,
+    ...(start.runtimeHandler === undefined ? {} : { runtimeHandler: start.runtimeHandler }),
+    ...(start.heldUnits === undefined ? {} : { heldUnits: start.heldUnits }),
     attempt: start.attempt,
     restartsInRow: start.restartsInRow,
     specHash: start.specHash,
@@ -42,56 +58,55 @@ export function identityOf(pod: Pod, containerName: string, start: ContainerStar
 /** Everything the engine needs to start a container. Pure; throws ContainerConfigError for what the user has to mend. */
 export function computeContainerConfig(input: ContainerInput): ContainerConfig {
   const { pod, container } = input;
+  const given = input.security?.given ?? { held: {}, devices: [] };
   const env = computeEnv(pod, container, input.objects, input.facts);
   const expanded = (words: readonly string[] | undefined) =>
-    words === undefined || words.length === 0 ? undefined : words.map((word) => expand(word, env));
-  const security = container.securityContext ?? {};
+    words === undefined || words.length === 0 ? undefined : expandAll(words, env);
   return {
-    identity: identityOf(pod, container.name ?? '', input),
+    identity: identityOf(pod, container.name ?? '', { ...input, ...(given.devices.length > 0 && { heldUnits: given.held }) }),
     sandboxId: input.sandboxId,
+    ...(input.processesOf === undefined ? {} : { processesOf: input.processesOf }),
     image: container.image ?? '',
     command: expanded(container.command),
     args: expanded(container.args),
     workingDir: container.workingDir || undefined,
     env: [...env].map(([name, value]) => ({ name, value })),
-    mounts: (container.volumeMounts ?? []).map((mount) => mountOf(mount, input.volumes)),
+    mounts: mountsOf(input),
     resources: computeLimits(container),
     oomScoreAdj: oomScore(pod, container, input.facts.allocatable.memoryBytes),
-    user: userOf(pod, container),
-    privileged: security.privileged === true,
-    readOnlyRootFilesystem: security.readOnlyRootFilesystem === true,
+    devices: given.devices,
+    security: computeSecurity(pod, container, input.security ?? {}),
+    namespaces: computeNamespaces(pod),
+    ...(container.lifecycle?.stopSignal ? { stopSignal: container.lifecycle.stopSignal } : {}),
     tty: container.tty === true,
     stdin: container.stdin === true,
     stdinOnce: container.stdin === true && container.stdinOnce === true,
   };
 }
 
-const propagations: Readonly<Record<string, Mount['propagation']>> = { HostToContainer: 'rslave', Bidirectional: 'rshared' };
-
-function mountOf(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVolume>): Mount {
-  const volume = volumes.get(mount.name ?? '');
-  if (volume === undefined) throw new ContainerConfigError(`volume "${mount.name ?? ''}" is not in the pod`);
-  return {
-    hostPath: volume.hostPath,
-    containerPath: mount.mountPath ?? '',
-    readOnly: mount.readOnly === true || volume.readOnly,
-    propagation: propagations[mount.mountPropagation ?? ''] ?? 'rprivate',
-  };
+function mountsOf({ container, volumes, subPaths, security }: ContainerInput): Mount[] {
+  const own = computeMounts(container, volumes, subPaths);
+  const taken = new Set(own.map(({ containerPath }) => posix.normalize(containerPath).replace(/(?<=.)\/$/, '')));
+  return [...own, ...(security?.files ?? []).filter(({ containerPath }) => !taken.has(containerPath))];
 }
 
-/** The kernel's least share, for containers that ask for nothing; the least quota it takes is 1 ms in 100. */
+/** The kernel's least share, for containers that ask for nothing, and its greatest. */
 const minShares = 2;
+const maxShares = 262_144;
+/** The kernel takes a quota of 1 ms in 100 at the least, and of 2^44 microseconds at the most. */
 const minQuota = 1000;
+const maxQuota = 2 ** 43;
 
 /** Shares from the request (or, without one, the limit), quota and memory from the limits. */
 export function computeLimits(container: Container): ContainerConfig['resources'] {
   const { requests = {}, limits = {} } = container.resources ?? {};
   const request = requests.cpu ?? limits.cpu;
-  const quota = limits.cpu === undefined ? 0 : Math.max(minQuota, quantityMilli(limits.cpu) * 100);
+  const quota = Math.min(maxQuota, Math.max(minQuota, quantityMilli(limits.cpu) * 100));
   return {
-    cpuShares: Math.max(minShares, Math.floor((quantityMilli(request) * 1024) / 1000)),
+    cpuShares: Math.min(maxShares, Math.max(minShares, Math.floor((quantityMilli(request) * 1024) / 1000))),
     cpuQuota: quantityMilli(limits.cpu) === 0 ? 0 : quota,
-    memoryBytes: quantityValue(limits.memory),
+    // The engine reads 64 bits; what is greater than exact numbers go is no limit for any machine.
+    memoryBytes: Math.min(Number.MAX_SAFE_INTEGER, quantityValue(limits.memory)),
   };
 }
 
@@ -99,36 +114,35 @@ export function computeLimits(container: Container): ContainerConfig['resources'
 function oomScore(pod: Pod, container: Container, capacity: number): number | undefined {
   if (pod.status?.qosClass === 'Guaranteed') return -997;
   if (pod.status?.qosClass === 'BestEffort' || capacity <= 0) return 1000;
-  const share = Math.floor((1000 * quantityValue(container.resources?.requests?.memory)) / capacity);
-  return Math.min(999, Math.max(3, 1000 - share));
+  const requested = quantityValue(container.resources?.requests?.memory);
+  // A sidecar goes no sooner than the containers that need it.
+  const asked = isSidecar(container) ? Math.max(requested, leastRequest(pod)) : requested;
+  return Math.min(999, Math.max(3, 1000 - Math.floor((1000 * asked) / capacity)));
 }
 
-function userOf(pod: Pod, container: Container): string | undefined {
-  const user = container.securityContext?.runAsUser ?? pod.spec?.securityContext?.runAsUser;
-  const group = container.securityContext?.runAsGroup ?? pod.spec?.securityContext?.runAsGroup;
-  if (user === undefined && group === undefined) return undefined;
-  return group === undefined ? String(user) : `${user ?? 0}:${group}`;
+function leastRequest(pod: Pod): number {
+  return Math.min(...(pod.spec?.containers ?? []).map(({ resources }) => quantityValue(resources?.requests?.memory)));
 }
 
 /** The sandbox: the pod's name on the network and the ports that the machine opens for it. */
-export function computeSandboxConfig(pod: Pod, image: string, attempt: number): SandboxConfig {
+export function computeSandboxConfig(pod: Pod, image: string, attempt: number, runtimeHandler?: string): SandboxConfig {
   const hostNetwork = pod.spec?.hostNetwork === true;
   return {
-    identity: identityOf(pod, sandboxName, { attempt, restartsInRow: 0, specHash: '' }),
+    identity: identityOf(pod, sandboxName, { attempt, restartsInRow: 0, specHash: '', runtimeHandler }),
     image,
-    hostname: (pod.spec?.hostname || pod.metadata?.name || '').slice(0, maxHostname).replace(/[-.]+$/, ''),
+    hostname: computeHostName(pod).kernel,
     hostNetwork,
     portMappings: hostNetwork ? [] : portMappings(pod),
+    namespaces: computeNamespaces(pod),
+    sysctls: computeSysctls(pod),
   };
 }
 
-/** The kernel's limit is 64; Kubernetes cuts at 63. */
-const maxHostname = 63;
-
 /** The ports of the machine that a pod takes, with or without a network of its own. */
 export function portMappings(pod: Pod): PortMapping[] {
-  return (pod.spec?.containers ?? [])
-    .flatMap((container) => container.ports ?? [])
+  return podContainers(pod)
+    .filter(({ role }) => role !== 'init')
+    .flatMap(({ container }) => container.ports ?? [])
     .filter((port) => (port.hostPort ?? 0) > 0)
     .map((port) => ({
       containerPort: port.containerPort ?? 0,

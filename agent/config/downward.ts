@@ -1,5 +1,6 @@
 import type { Container, ObjectFieldSelector, Pod, ResourceFieldSelector } from '../../api/generated/types.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
+import { findContainer } from '../pod/pod-containers.ts';
 import { ContainerConfigError } from './config-error.ts';
 
 /** What a pod's own fields come from, besides the pod: they are known only once its sandbox runs. */
@@ -11,11 +12,16 @@ export interface PodFacts {
 
 const quoted = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
 
+/** Only what was written there: "constructor" is a name as any other. */
+export function entryOf<T>(entries: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return entries !== undefined && Object.hasOwn(entries, key) ? entries[key] : undefined;
+}
+
 /** The text of a field of the pod, as the downward API gives it to environment variables. */
 export function fieldText(selector: ObjectFieldSelector, pod: Pod, facts: PodFacts): string {
   const path = selector.fieldPath ?? '';
   const entry = quoted.exec(path);
-  if (entry) return pod.metadata?.[entry[1] as 'labels' | 'annotations']?.[entry[2] ?? ''] ?? '';
+  if (entry) return entryOf(pod.metadata?.[entry[1] as 'labels' | 'annotations'], entry[2] ?? '') ?? '';
   const fields: Readonly<Record<string, string | undefined>> = {
     'metadata.name': pod.metadata?.name,
     'metadata.namespace': pod.metadata?.namespace,
@@ -32,10 +38,63 @@ export function fieldText(selector: ObjectFieldSelector, pod: Pod, facts: PodFac
   return fields[path] ?? '';
 }
 
+/** The text of a field of the pod in a volume: there all labels or annotations may be asked for, but no address. */
+export function volumeFieldText({ fieldPath = '' }: ObjectFieldSelector, { metadata = {} }: Pod): string {
+  const entry = quoted.exec(fieldPath);
+  if (entry) return entryOf(metadata[entry[1] as 'labels' | 'annotations'], entry[2] ?? '') ?? '';
+  if (fieldPath === 'metadata.labels' || fieldPath === 'metadata.annotations')
+    return linesOf(metadata[fieldPath === 'metadata.labels' ? 'labels' : 'annotations']);
+  const fields: Readonly<Record<string, string | undefined>> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+    'metadata.uid': metadata.uid,
+  };
+  if (!Object.hasOwn(fields, fieldPath)) throw new ContainerConfigError(`field path "${fieldPath}" is not supported in volumes`);
+  return fields[fieldPath] ?? '';
+}
+
+/** A line `key="value"` for each, in the order of the keys, as Kubernetes writes them. */
+function linesOf(texts: Readonly<Record<string, string>> | undefined): string {
+  const keys = Object.keys(texts ?? {}).sort();
+  return keys.map((key) => `${key}=${quote(texts?.[key] ?? '')}`).join('\n');
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+};
+
+/** A text between quotes, with the escapes of Go, in which programs for Kubernetes read it. */
+function quote(text: string): string {
+  const body = text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (sign) => {
+    const code = sign.codePointAt(0) ?? 0;
+    const hex = code.toString(16);
+    if (escapes[sign] !== undefined) return escapes[sign];
+    if (code < 0x80) return `\\x${hex.padStart(2, '0')}`;
+    return code < 0x1_0000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+  });
+  return `"${body}"`;
+}
+
+/** What the node has for pods: the limit of whoever has none. */
+export type Allocatable = PodFacts['allocatable'];
+
 /** The text of a container's request or limit, divided and rounded up; without a limit it is what the node has. */
-export function resourceText(selector: ResourceFieldSelector, pod: Pod, own: Container, facts: PodFacts): string {
+export function resourceText(
+  selector: ResourceFieldSelector,
+  pod: Pod,
+  own: Container | undefined,
+  facts: Pick<PodFacts, 'allocatable'>,
+): string {
   const name = selector.containerName ?? '';
-  const container = name === '' ? own : pod.spec?.containers?.find((candidate) => candidate.name === name);
+  const container = name === '' ? own : findContainer(pod, name)?.container;
   if (container === undefined)
     throw new ContainerConfigError(`resourceFieldRef names container "${name}", which the pod does not have`);
   const [part = '', resource = ''] = (selector.resource ?? '').split('.');

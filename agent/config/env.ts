@@ -1,7 +1,7 @@
 import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret } from '../../api/generated/types.ts';
 import { ContainerConfigError } from './config-error.ts';
-import { fieldText, type PodFacts, resourceText } from './downward.ts';
-import { expand } from './expand.ts';
+import { entryOf, fieldText, type PodFacts, resourceText } from './downward.ts';
+import { expand, mostTextLength, tooMuch } from './expand.ts';
 
 /** The objects of the pod's namespace that it names; those that do not exist are left out. */
 export interface PodObjects {
@@ -13,11 +13,23 @@ export interface PodObjects {
 export function computeEnv(pod: Pod, container: Container, objects: PodObjects, facts: PodFacts): Map<string, string> {
   const env = new Map<string, string>();
   for (const source of container.envFrom ?? []) addAll(env, source, objects);
+  let length = lengthOf(env);
+  if (length > mostTextLength) throw tooMuch();
   for (const variable of container.env ?? []) {
     const value = envValue(variable, env, { pod, container, objects, facts });
-    if (value !== undefined) env.set(variable.name ?? '', value);
+    if (value === undefined) continue;
+    const name = variable.name ?? '';
+    length += value.length - (env.get(name)?.length ?? 0);
+    if (length > mostTextLength) throw tooMuch();
+    env.set(name, value);
   }
   return env;
+}
+
+function lengthOf(env: ReadonlyMap<string, string>): number {
+  let length = 0;
+  for (const value of env.values()) length += value.length;
+  return length;
 }
 
 interface Context {
@@ -59,13 +71,15 @@ function envValue(variable: EnvVar, env: ReadonlyMap<string, string>, context: C
     const { key = '', optional } = configMapKeyRef;
     const name = configMapKeyRef.localObjectReference?.name ?? '';
     const object = needed(objects.configMaps.get(name), optional, `configmap "${name}" not found`);
-    return object && needed(object.data?.[key], optional, `couldn't find key ${key} in ConfigMap ${place}${name}`);
+    return object && needed(entryOf(object.data, key), optional, `couldn't find key ${key} in ConfigMap ${place}${name}`);
   }
   if (secretKeyRef !== undefined) {
     const { key = '', optional } = secretKeyRef;
     const name = secretKeyRef.localObjectReference?.name ?? '';
     const object = needed(objects.secrets.get(name), optional, `secret "${name}" not found`);
-    return object && needed(object.data?.[key], optional, `couldn't find key ${key} in Secret ${place}${name}`)?.toString();
+    return (
+      object && needed(entryOf(object.data, key), optional, `couldn't find key ${key} in Secret ${place}${name}`)?.toString()
+    );
   }
   return expand(variable.value ?? '', env);
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import si from 'systeminformation';
 import type { NodeAddress, NodeStatus, NodeSystemInfo, Quantity } from '../../api/generated/types.ts';
 import { formatMemory } from '../../api/meta/quantity.ts';
-import { readOrNothing } from './container-usage.ts';
-import { parseDefaultInterface } from './parse.ts';
+import { parseDefaultInterface } from './network.ts';
+import { readSmallFile } from './small-file.ts';
 
 export interface InventoryOptions {
   /** Whose file system counts as the node's ephemeral storage. */
@@ -42,7 +42,7 @@ export async function readInventory(options: InventoryOptions): Promise<MachineI
     addresses: computeAddresses({
       hostname: hostname(),
       interfaces: networkInterfaces(),
-      defaultInterface: parseDefaultInterface(readOrNothing(join(root, 'proc/net/route')) ?? ''),
+      defaultInterface: parseDefaultInterface(readSmallFile(join(root, 'proc/net/route')) ?? ''),
       address: options.address,
     }),
     nodeInfo: readNodeInfo(root, system, ids),
@@ -96,7 +96,7 @@ export function computeAddresses(facts: AddressFacts): NodeAddress[] {
 }
 
 function readNodeInfo(root: string, system: si.Systeminformation.OsData, ids: si.Systeminformation.UuidData): NodeSystemInfo {
-  const read = (path: string) => readOrNothing(join(root, path))?.trim();
+  const read = (path: string) => readSmallFile(join(root, path))?.trim();
   return {
     machineID: read('etc/machine-id') ?? ids.os,
     systemUUID: ids.hardware || read('etc/machine-id') || ids.os,
@@ -110,7 +110,7 @@ function readNodeInfo(root: string, system: si.Systeminformation.OsData, ids: si
 
 /** What the distribution calls itself. */
 function readOsImage(root: string): string | undefined {
-  return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(readOrNothing(join(root, 'etc/os-release')) ?? '')?.[1];
+  return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(readSmallFile(join(root, 'etc/os-release')) ?? '')?.[1];
 }
 
 /** Images and node labels name processors as Go does. */

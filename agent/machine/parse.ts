@@ -1,7 +1,9 @@
-/** Readers of the kernel's text files. Pure; a file that is not as expected reads as undefined or empty, never as zero usage. */
+/** Readers of the kernel's text files about the machine. Pure; a file that is not as expected reads as undefined or empty, never as zero usage. */
 
 // The kernel's USER_HZ; 100 on every machine that Linux runs on today.
 const ticksPerSecond = 100;
+// What /proc/diskstats counts in, whatever the disk's own sectors are.
+const sectorBytes = 512;
 
 /** Seconds that all processors together were busy since boot, of the first line of /proc/stat: everything but idle and waiting for disks. */
 export function parseCpuBusySeconds(stat: string): number | undefined {
@@ -12,14 +14,28 @@ export function parseCpuBusySeconds(stat: string): number | undefined {
   return (user + nice + system + irq + softirq + steal) / ticksPerSecond;
 }
 
-/** Bytes by name of /proc/meminfo. */
-export function parseMemInfo(text: string): { readonly total: number; readonly available: number } | undefined {
+/** How many processors /proc/stat tells of. */
+export function parseCores(stat: string): number {
+  return stat.match(/^cpu\d/gm)?.length ?? 0;
+}
+
+export interface MemInfo {
+  readonly total: number;
+  readonly available: number;
+  /** 0 where there is no swap. */
+  readonly swapTotal: number;
+  readonly swapFree: number;
+}
+
+/** Bytes of /proc/meminfo. */
+export function parseMemInfo(text: string): MemInfo | undefined {
   const bytes = (name: string) => {
     const found = new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(text)?.[1];
     return found === undefined ? undefined : Number(found) * 1024;
   };
   const [total, available] = [bytes('MemTotal'), bytes('MemAvailable')];
-  return total === undefined || available === undefined ? undefined : { total, available };
+  if (total === undefined || available === undefined) return undefined;
+  return { total, available, swapTotal: bytes('SwapTotal') ?? 0, swapFree: bytes('SwapFree') ?? 0 };
 }
 
 export function parseLoad(text: string): readonly [number, number, number] | undefined {
@@ -28,81 +44,31 @@ export function parseLoad(text: string): readonly [number, number, number] | und
   return [one, five, fifteen];
 }
 
-export interface InterfaceBytes {
+/** A block device of /proc/diskstats. */
+export interface Disk {
+  /** "8:0": major and minor number. */
+  readonly device: string;
   readonly name: string;
-  readonly received: number;
-  readonly sent: number;
+  readonly reads: number;
+  readonly readBytes: number;
+  readonly writes: number;
+  readonly writeBytes: number;
 }
 
-/** Each interface of /proc/net/dev with its counters since it came up. */
-export function parseNetDev(text: string): InterfaceBytes[] {
-  const found: InterfaceBytes[] = [];
+/** Lines "major minor name reads merged sectors-read ms writes merged sectors-written ...". */
+export function parseDisks(text: string): Disk[] {
+  const found: Disk[] = [];
   for (const line of text.split('\n')) {
-    const colon = line.indexOf(':');
-    if (colon < 0) continue;
-    const numbers = line
-      .slice(colon + 1)
-      .trim()
-      .split(/ +/)
-      .map(Number);
-    const [received, sent] = [numbers[0], numbers[8]];
-    if (received !== undefined && sent !== undefined) found.push({ name: line.slice(0, colon).trim(), received, sent });
+    const [major, minor, name, reads, , sectorsRead, , writes, , sectorsWritten] = line.trim().split(/ +/);
+    if (name === undefined || sectorsWritten === undefined) continue;
+    found.push({
+      device: `${major}:${minor}`,
+      name,
+      reads: Number(reads),
+      readBytes: Number(sectorsRead) * sectorBytes,
+      writes: Number(writes),
+      writeBytes: Number(sectorsWritten) * sectorBytes,
+    });
   }
   return found;
-}
-
-export function sumInterfaces(interfaces: readonly InterfaceBytes[]): { readonly received: number; readonly sent: number } {
-  return interfaces.reduce((sum, { received, sent }) => ({ received: sum.received + received, sent: sum.sent + sent }), {
-    received: 0,
-    sent: 0,
-  });
-}
-
-/** The interface of the default route with the lowest metric, of /proc/net/route. */
-export function parseDefaultInterface(route: string): string | undefined {
-  let best: { readonly name: string; readonly metric: number } | undefined;
-  for (const line of route.split('\n').slice(1)) {
-    const [name, destination, , , , , metric, mask] = line.split(/\s+/);
-    if (name === undefined || destination !== '00000000' || mask !== '00000000') continue;
-    if (best === undefined || Number(metric) < best.metric) best = { name, metric: Number(metric) };
-  }
-  return best?.name;
-}
-
-/** Where a process's figures are: folders below /sys/fs/cgroup. */
-export type CgroupPaths =
-  | { readonly version: 1; readonly memory: string; readonly cpu: string }
-  | { readonly version: 2; readonly unified: string };
-
-/**
- * Finds them in /proc/<pid>/cgroup. Lines are "number:controllers:path"; version 2 is the line "0::path". On machines with both, the
- * controllers that are counted by version 1 have lines of their own. The path is whatever the engine's driver (cgroupfs or systemd) chose.
- */
-export function parseCgroup(text: string): CgroupPaths | undefined {
-  let unified: string | undefined;
-  let memory: string | undefined;
-  let cpu: string | undefined;
-  for (const line of text.split('\n')) {
-    const [, controllers, ...rest] = line.split(':');
-    if (controllers === undefined || rest.length === 0) continue;
-    // A path may hold colons of its own.
-    const path = rest.join(':');
-    const names = controllers.split(',');
-    if (controllers === '') unified = path;
-    if (names.includes('memory')) memory = `/${controllers}${path}`;
-    if (names.includes('cpuacct')) cpu = `/${controllers}${path}`;
-  }
-  if (memory !== undefined && cpu !== undefined) return { version: 1, memory, cpu };
-  return unified === undefined ? undefined : { version: 2, unified };
-}
-
-/** One figure of a file with a name and a number a line: memory.stat, cpu.stat. */
-export function parseFigure(text: string, name: string): number | undefined {
-  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1];
-  return found === undefined ? undefined : Number(found);
-}
-
-/** Memory that cannot be taken back without harm: what is used without the file pages that nobody has touched lately. */
-export function workingSet(usage: number, inactiveFile: number): number {
-  return Math.max(0, usage - inactiveFile);
 }

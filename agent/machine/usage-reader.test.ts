@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { computeAddresses, computeCapacity, goArchitecture, readInventory } from './inventory.ts';
-import { parseCgroup, parseCpuBusySeconds, parseDefaultInterface, parseMemInfo, parseNetDev, workingSet } from './parse.ts';
+import { parseDefaultInterface, parseNetDev } from './network.ts';
+import { parseCpuBusySeconds, parseMemInfo } from './parse.ts';
 import { createUsageReader } from './usage-reader.ts';
 
 let root: string;
@@ -227,8 +228,6 @@ describe('parsers', () => {
     expect(parseCpuBusySeconds('')).toBeUndefined();
     expect(parseMemInfo('MemTotal: 1 kB\n')).toBeUndefined();
     expect(parseNetDev('')).toEqual([]);
-    expect(parseCgroup('')).toBeUndefined();
-    expect(workingSet(5, 10)).toBe(0);
   });
 
   it('take the default route with the lowest metric', () => {

@@ -2,9 +2,14 @@ import type { ContainerMetrics, NodeMetrics, NodeUsage, PodMetrics, Quantity } f
 import { formatCpu, formatMemory } from '../../api/meta/quantity.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { type ObservedContainer, sandboxName } from '../runtime/runtime.ts';
-import { findCgroup, readContainerFigures, readPodNetwork } from './container-usage.ts';
-import { type MachineFigures, readMachineFigures } from './machine-usage.ts';
-import type { CgroupPaths } from './parse.ts';
+import { type ContainerReader, createContainerReader } from './cgroups/container-reader.ts';
+import { figure, workingSetOf } from './cgroups/figures.ts';
+import { physicalDisks, readMachineFigures } from './machine-usage.ts';
+import { sumTraffic, type Traffic } from './network.ts';
+import { groupRunning, readPodInterfaces } from './pod-network.ts';
+import { containerValues, type MachineSample, nodeValues, podValues, rate } from './rates.ts';
+import { type ReadSmallFile, readSmallFile } from './small-file.ts';
+import { createUsageHistory, type UsageHistory } from './usage-history.ts';
 
 export interface UsageReaderOptions {
   readonly nodeName: string;
@@ -13,6 +18,11 @@ export interface UsageReaderOptions {
   /** Where /proc and /sys are; "/" but in tests. */
   readonly root?: string | undefined;
   readonly now?: (() => Date) | undefined;
+  readonly readFile?: ReadSmallFile | undefined;
+  /** May be shared with others that read between two samples. */
+  readonly cgroups?: ContainerReader | undefined;
+  /** What each sample is added to. */
+  readonly history?: UsageHistory | undefined;
 }
 
 export interface UsageSample {
@@ -27,93 +37,135 @@ export interface UsageReader {
   sample(containers: readonly ObservedContainer[]): Promise<UsageSample>;
 }
 
-interface Before {
+interface Moment extends MachineSample {
   readonly at: number;
-  readonly machine: MachineFigures;
 }
 
-interface Tracked {
-  readonly pid: number;
-  readonly paths: CgroupPaths;
+/** The counters of a container or a pod at the sample before. */
+interface Tracked<T> {
+  readonly pid: number | undefined;
   readonly at: number;
-  readonly cpuSeconds: number;
+  readonly last: T;
+}
+
+/** What a sample hands to the next one. */
+interface Pass {
+  readonly at: number;
+  readonly containers: Map<string, Tracked<Float64Array>>;
+  readonly pods: Map<string, Tracked<Traffic>>;
 }
 
 export function createUsageReader(options: UsageReaderOptions): UsageReader {
-  const root = options.root ?? '/';
-  const now = options.now ?? (() => new Date());
-  let before: Before | undefined;
-  let tracked = new Map<string, Tracked>();
+  const sampler = new Sampler(options);
+  return { sample: (containers) => sampler.sample(containers) };
+}
 
-  function containerUsage(container: ObservedContainer, at: number, next: Map<string, Tracked>): ContainerMetrics | undefined {
-    if (container.pid === undefined) return undefined;
-    const last = tracked.get(container.id);
-    const same = last?.pid === container.pid ? last : undefined;
-    const paths = same?.paths ?? findCgroup(root, container.pid);
-    const figures = paths && readContainerFigures(root, paths);
-    if (paths === undefined || figures === undefined) return undefined;
-    next.set(container.id, { pid: container.pid, paths, at, cpuSeconds: figures.cpuSeconds });
-    const cores = same && rate(figures.cpuSeconds - same.cpuSeconds, at - same.at);
-    const memory = bytes(figures.workingSetBytes);
-    return { name: container.containerName, usage: cores === undefined ? { memory } : { cpu: cpu(cores), memory } };
+class Sampler {
+  readonly #options: UsageReaderOptions;
+  readonly #root: string;
+  readonly #now: () => Date;
+  readonly #readFile: ReadSmallFile;
+  readonly #history: UsageHistory;
+  readonly #cgroups: ContainerReader;
+  #before: Moment | undefined;
+  #containers = new Map<string, Tracked<Float64Array>>();
+  #pods = new Map<string, Tracked<Traffic>>();
+
+  constructor(options: UsageReaderOptions) {
+    this.#options = options;
+    this.#root = options.root ?? '/';
+    this.#now = options.now ?? (() => new Date());
+    this.#readFile = options.readFile ?? readSmallFile;
+    this.#history = options.history ?? createUsageHistory();
+    this.#cgroups = options.cgroups ?? createContainerReader(this.#root, this.#readFile);
   }
 
-  function podUsage(containers: readonly ObservedContainer[], at: number, next: Map<string, Tracked>): PodMetrics | undefined {
+  async sample(containers: readonly ObservedContainer[]): Promise<UsageSample> {
+    const moment = this.#now();
+    const at = moment.getTime();
+    const machine = await readMachineFigures(this.#root, this.#options.dataDir, this.#readFile);
+    const current = { at, machine, disks: sumDisks(physicalDisks(this.#root, machine.disks)) };
+    const elapsed = this.#before === undefined ? 0 : at - this.#before.at;
+    this.#history.begin(at);
+    this.#history.add('', nodeValues(current, this.#before, elapsed));
+    const pods = this.#readPods(containers, at);
+    const usage = nodeUsage(current, this.#before);
+    this.#before = current;
+    const summary = { ...(usage.cpu && { cpu: usage.cpu }), ...(usage.memory && { memory: usage.memory }) };
+    return {
+      usage,
+      metrics: {
+        metadata: { name: this.#options.nodeName },
+        timestamp: timestamp(moment),
+        window: { seconds: Math.round(elapsed / 1000) },
+        usage: summary,
+        node: usage,
+        pods,
+      },
+    };
+  }
+
+  #readPods(containers: readonly ObservedContainer[], at: number): PodMetrics[] {
+    const next: Pass = { at, containers: new Map(), pods: new Map() };
+    const pods = [...groupRunning(containers).values()].map((members) => this.#podUsage(members, next));
+    this.#containers = next.containers;
+    this.#pods = next.pods;
+    this.#cgroups.keepOnly(new Set(next.containers.keys()));
+    return pods.filter((pod) => pod !== undefined);
+  }
+
+  #podUsage(containers: readonly ObservedContainer[], { at, ...next }: Pass): PodMetrics | undefined {
     const first = containers[0];
     if (first === undefined) return undefined;
-    const sandbox = containers.find((container) => container.containerName === sandboxName);
-    // Without an address of its own a pod is in the machine's network, whose traffic is not the pod's.
-    const network = sandbox?.pid !== undefined && sandbox.ip !== undefined ? readPodNetwork(root, sandbox.pid) : undefined;
-    const members = containers.filter((container) => container !== sandbox);
+    const interfaces = readPodInterfaces(this.#root, containers, this.#readFile);
+    const network = interfaces && sumTraffic(interfaces);
+    if (network !== undefined) {
+      const past = this.#pods.get(first.podUid);
+      this.#history.add(first.podUid, podValues(network, past?.last, past === undefined ? 0 : at - past.at));
+      next.pods.set(first.podUid, { pid: undefined, at, last: network });
+    }
+    const members = containers.filter((container) => container.containerName !== sandboxName);
     return {
       namespace: first.podNamespace,
       name: first.podName,
       uid: first.podUid,
-      containers: members.map((member) => containerUsage(member, at, next)).filter((metrics) => metrics !== undefined),
+      containers: members.map((member) => this.#containerUsage(member, { at, ...next })).filter((each) => each !== undefined),
       ...(network && { networkReceiveBytes: network.received, networkTransmitBytes: network.sent }),
     };
   }
 
-  return {
-    async sample(containers) {
-      const moment = now();
-      const at = moment.getTime();
-      const machine = await readMachineFigures(root, options.dataDir);
-      const next = new Map<string, Tracked>();
-      const pods = [...groupByPod(containers).values()]
-        .map((group) => podUsage(group, at, next))
-        .filter((pod) => pod !== undefined);
-      const usage = nodeUsage(moment, machine, before);
-      const windowSeconds = before === undefined ? 0 : Math.round((at - before.at) / 1000);
-      before = { at, machine };
-      tracked = next;
-      const summary = { ...(usage.cpu && { cpu: usage.cpu }), ...(usage.memory && { memory: usage.memory }) };
-      return {
-        usage,
-        metrics: {
-          metadata: { name: options.nodeName },
-          timestamp: timestamp(moment),
-          window: { seconds: windowSeconds },
-          usage: summary,
-          node: usage,
-          pods,
-        },
-      };
-    },
-  };
+  #containerUsage(container: ObservedContainer, next: Pass): ContainerMetrics | undefined {
+    const { id, pid } = container;
+    const reading = this.#cgroups.read(container, false);
+    if (reading === undefined) return undefined;
+    const { values } = reading.figures;
+    const last = this.#containers.get(id);
+    const past = last?.pid === pid ? last : undefined;
+    const elapsed = past === undefined ? 0 : next.at - past.at;
+    this.#history.add(`${container.podUid}/${container.containerName}`, containerValues(values, past?.last, elapsed));
+    next.containers.set(id, { pid, at: next.at, last: values.slice() });
+    const cores = past && rate(values[figure.cpuSeconds]!, past.last[figure.cpuSeconds]!, elapsed);
+    const set = workingSetOf(reading.figures);
+    const usage = {
+      ...(cores !== undefined && !Number.isNaN(cores) && { cpu: cpu(cores) }),
+      ...(!Number.isNaN(set) && { memory: bytes(set) }),
+    };
+    return { name: container.containerName, usage };
+  }
 }
 
-function nodeUsage(moment: Date, machine: MachineFigures, before: Before | undefined): NodeUsage {
-  const elapsed = before === undefined ? 0 : moment.getTime() - before.at;
+function nodeUsage({ at, machine }: Moment, before: Moment | undefined): NodeUsage {
+  const elapsed = before === undefined ? 0 : at - before.at;
   const past = before?.machine;
+  const { memory, disk, network } = machine;
   const cores = difference(machine.cpuBusySeconds, past?.cpuBusySeconds, elapsed);
-  const received = difference(machine.network.received, past?.network.received, elapsed);
-  const sent = difference(machine.network.sent, past?.network.sent, elapsed);
+  const received = difference(network.received, past?.network.received, elapsed);
+  const sent = difference(network.sent, past?.network.sent, elapsed);
   return {
-    timestamp: timestamp(moment),
+    timestamp: timestamp(new Date(at)),
     ...(cores !== undefined && { cpu: cpu(cores) }),
-    ...(machine.memoryUsedBytes !== undefined && { memory: bytes(machine.memoryUsedBytes) }),
-    ...(machine.disk && { disk: bytes(machine.disk.usedBytes), diskCapacity: bytes(machine.disk.sizeBytes) }),
+    ...(memory && { memory: bytes(memory.total - memory.available) }),
+    ...(disk && { disk: bytes(disk.usedBytes), diskCapacity: bytes(disk.sizeBytes) }),
     ...(received !== undefined && { networkReceiveBytesPerSecond: Math.round(received) }),
     ...(sent !== undefined && { networkTransmitBytesPerSecond: Math.round(sent) }),
     ...(machine.load && { load1: machine.load[0], load5: machine.load[1], load15: machine.load[2] }),
@@ -121,13 +173,20 @@ function nodeUsage(moment: Date, machine: MachineFigures, before: Before | undef
   };
 }
 
+/** Per second; undefined where it is not known. */
 function difference(now: number | undefined, past: number | undefined, elapsedMs: number): number | undefined {
-  return now === undefined || past === undefined ? undefined : rate(now - past, elapsedMs);
+  const found = rate(now ?? Number.NaN, past ?? Number.NaN, elapsedMs);
+  return Number.isNaN(found) ? undefined : found;
 }
 
-/** Per second; undefined when no time has passed or a counter began anew. */
-function rate(amount: number, elapsedMs: number): number | undefined {
-  return elapsedMs <= 0 || amount < 0 ? undefined : (amount * 1000) / elapsedMs;
+function sumDisks(disks: readonly { readonly readBytes: number; readonly writeBytes: number }[]) {
+  let readBytes = 0;
+  let writeBytes = 0;
+  for (const disk of disks) {
+    readBytes += disk.readBytes;
+    writeBytes += disk.writeBytes;
+  }
+  return { readBytes, writeBytes };
 }
 
 function cpu(cores: number): Quantity {
@@ -136,15 +195,4 @@ function cpu(cores: number): Quantity {
 
 function bytes(amount: number): Quantity {
   return { string: formatMemory(amount) };
-}
-
-function groupByPod(containers: readonly ObservedContainer[]): Map<string, ObservedContainer[]> {
-  const pods = new Map<string, ObservedContainer[]>();
-  for (const container of containers) {
-    if (container.state !== 'running') continue;
-    const group = pods.get(container.podUid);
-    if (group === undefined) pods.set(container.podUid, [container]);
-    else group.push(container);
-  }
-  return pods;
 }

@@ -41,3 +41,22 @@ describe('the images of a node', () => {
     expect(told[0]?.names).toEqual(names.slice(0, 5));
   });
 });
+
+describe('a disk', () => {
+  const base = {
+    inventory,
+    runtimeVersion: 'docker://1',
+    engineError: undefined,
+    agentVersion: '1',
+    images: [],
+    usage: undefined,
+    nowMs: 0,
+  };
+  it.each([
+    [5, 'False', 'KubeletHasNoDiskPressure'],
+    [4, 'True', 'KubeletHasDiskPressure'],
+  ])('of the images with %i percent left is pressure: %s', (availableBytes, status, reason) => {
+    const { conditions } = computeNodeStatus({ ...base, imageDisk: { capacityBytes: 100, availableBytes } }, undefined);
+    expect(conditions?.find(({ type }) => type === 'DiskPressure')).toMatchObject({ status, reason });
+  });
+});

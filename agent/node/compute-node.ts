@@ -3,6 +3,7 @@ import { findCondition, setConditions } from '../../api/meta/conditions.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import { secondsTimestamp, toMillis } from '../../api/meta/time.ts';
 import { labels } from '../../api/meta/well-known.ts';
+import { type Disk, usedPercent } from '../images/decide-collection.ts';
 import type { MachineInventory } from '../machine/inventory.ts';
 import type { LocalImage } from '../runtime/runtime.ts';
 
@@ -15,10 +16,12 @@ export interface NodeFacts {
   readonly agentVersion: string;
   readonly images: readonly LocalImage[];
   readonly usage: NodeUsage | undefined;
+  /** The file system of the engine's images, which may be another one than the agent's. */
+  readonly imageDisk?: Disk | undefined;
   readonly nowMs: number;
 }
 
-/** Kubernetes' figures: less than 100 MiB of memory, or a twentieth of the disk, is pressure. */
+/** Less than 100 MiB of memory, as in Kubernetes, or a twentieth of the disk, as in k3s, is pressure. */
 const memoryPressureBytes = 100 * 1024 * 1024;
 const diskPressureFraction = 0.95;
 /** Only the largest are told, each with a few of its names, as in Kubernetes: an image list must not make the node a large object. */
@@ -53,11 +56,12 @@ export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undef
   };
 }
 
-function conditionsOf({ engineError, usage, inventory }: NodeFacts): NodeCondition[] {
+function conditionsOf({ engineError, usage, inventory, imageDisk }: NodeFacts): NodeCondition[] {
   const memoryLeft = quantityValue(inventory.capacity.memory) - quantityValue(usage?.memory);
   const lowMemory = usage?.memory !== undefined && memoryLeft < memoryPressureBytes;
   const capacity = quantityValue(usage?.diskCapacity);
-  const fullDisk = capacity > 0 && quantityValue(usage?.disk) > capacity * diskPressureFraction;
+  const fullImageDisk = imageDisk !== undefined && usedPercent(imageDisk) > diskPressureFraction * 100;
+  const fullDisk = fullImageDisk || (capacity > 0 && quantityValue(usage?.disk) > capacity * diskPressureFraction);
   return [
     pressure('MemoryPressure', lowMemory, 'KubeletHasInsufficientMemory', 'KubeletHasSufficientMemory'),
     pressure('DiskPressure', fullDisk, 'KubeletHasDiskPressure', 'KubeletHasNoDiskPressure'),

@@ -90,6 +90,20 @@ describe('a node name that another agent holds', () => {
     });
   });
 
+  it('is contested from when the other is found until it is taken over', async () => {
+    const { client, clock, stop, outcome } = await contend();
+    const mine = leaseOf('third', client, clock);
+    expect(mine.isContested()).toBe(false);
+    const taken = mine.acquire(stop.signal).catch(() => {});
+    await clock.advance(0);
+    expect(mine.isContested()).toBe(true);
+    stop.abort();
+    await Promise.all([taken, outcome]);
+    const again = leaseOf('other', client, clock);
+    await again.acquire(new AbortController().signal);
+    expect(again.isContested()).toBe(false);
+  });
+
   it('is taken back at once by the same holder', async () => {
     const { client, clock, stop, outcome } = await contend();
     await leaseOf('other', client, clock).acquire(stop.signal);

@@ -60,6 +60,8 @@ export interface NodeLeaseOptions {
 export interface NodeLease {
   /** Returns when the lease is this agent's. Throws NodeNameTakenError; retries while the server is away. */
   acquire(signal: AbortSignal): Promise<void>;
+  /** Whether another agent holds it, who may be alive: then nothing is to be begun under this name. */
+  isContested(): boolean;
   /** Renews until aborted. Throws NodeNameTakenError when another took it. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -84,6 +86,7 @@ export function createNodeLease({ client, nodeName, holder, facts, clock, logger
     [annotations.holderProcess]: String(facts.pid),
   };
   let held: Lease | undefined;
+  let contested = false;
 
   async function find(): Promise<Lease | undefined> {
     try {
@@ -125,8 +128,10 @@ export function createNodeLease({ client, nodeName, holder, facts, clock, logger
     const found = await find();
     const foreign =
       found?.spec?.holderIdentity !== undefined && found.spec.holderIdentity !== '' && found.spec.holderIdentity !== holder;
+    contested = foreign;
     const target = foreign ? await waitForSilence(found, signal) : found;
     if (!signal.aborted) held = await take(target);
+    contested = false;
   }
 
   async function renew(): Promise<void> {
@@ -145,6 +150,7 @@ export function createNodeLease({ client, nodeName, holder, facts, clock, logger
   }
 
   return {
+    isContested: () => contested,
     async acquire(signal) {
       const backoff = createBackoff({ maxMs: 5_000 });
       while (!signal.aborted) {

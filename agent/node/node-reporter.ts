@@ -5,16 +5,19 @@ import { createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ResourceClient } from '../../client/resource-client.ts';
+import type { Disk } from '../images/decide-collection.ts';
 import type { MachineInventory } from '../machine/inventory.ts';
 import type { UsageReader } from '../machine/usage-reader.ts';
 import type { ContainerRuntime, ImageService, LocalImage, ObservedContainer } from '../runtime/runtime.ts';
 import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels, saysTheSame } from './compute-node.ts';
 
 export interface NodeReporterOptions {
-  readonly nodes: ResourceClient<Node>;
+  readonly nodes: Pick<ResourceClient<Node>, 'get' | 'create' | 'patch'>;
   readonly nodeMetrics: ResourceClient<NodeMetrics>;
   readonly runtime: Pick<ContainerRuntime, 'version'>;
   readonly images: Pick<ImageService, 'list'>;
+  /** How full the file system of the images is. */
+  imageDisk?(): Promise<Disk>;
   readonly usage: UsageReader;
   containers(): ObservedContainer[];
   readonly nodeName: string;
@@ -61,8 +64,10 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
       engineError = error instanceof Error ? error.message : String(error);
     }
     const { agentVersion } = options;
+    // One that cannot be read is no pressure; the engine that is asked where it lies may be away.
+    const imageDisk = await options.imageDisk?.().catch(() => undefined);
     return computeNodeStatus(
-      { inventory, runtimeVersion, engineError, agentVersion, images, usage, nowMs: clock.now() },
+      { imageDisk, inventory, runtimeVersion, engineError, agentVersion, images, usage, nowMs: clock.now() },
       previous,
     );
   }

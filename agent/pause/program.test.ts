@@ -25,11 +25,13 @@ describe('the sandbox program', () => {
     // One loaded segment holds the whole file and can be read and executed; the second only says that the stack is not executable.
     expect([file.readUInt32LE(64), file.readUInt32LE(68), Number(file.readBigUInt64LE(96))]).toEqual([1, 5, file.length]);
     expect([file.readUInt32LE(120), file.readUInt32LE(124)]).toEqual([0x6474e551, 6]);
-    expect(file.subarray(-8)).toEqual(Buffer.from([2, 0x40, 1, 0, 0, 0, 0, 0]));
+    expect(file.includes(Buffer.from([2, 0x40, 1, 0, 0, 0, 0, 0]))).toBe(true);
+    expect(file.subarray(-9).toString('latin1')).toBe('/network\0');
   });
 
   it('jumps and addresses on arm64 where its comments say', () => {
-    const code = buildPauseProgram('arm64').subarray(codeOffset);
+    const joinWords = 18;
+    const code = buildPauseProgram('arm64').subarray(codeOffset + 4 * joinWords);
     const word = (index: number) => code.readUInt32LE(index * 4);
     const signed = (value: number, bits: number) => (value << (32 - bits)) >> (32 - bits);
     const conditional = (index: number) => index + signed((word(index) >>> 5) & 0x7ffff, 19);

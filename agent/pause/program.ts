@@ -1,7 +1,8 @@
 import { buildElf, type Machine } from './elf.ts';
+import { withJoin } from './join.ts';
 
 /*
- * The sandbox's program. As process 1 of its namespace it gets no signal that it has no handler for, so it blocks the three it cares about
+ * The sandbox's program, behind what join.ts puts before it. As process 1 of its namespace it gets no signal that it has no handler for, so it blocks the three it cares about
  * and waits for them by name, which counts as caring:
  *
  *         rt_sigprocmask(SIG_BLOCK, &set, NULL, 8)
@@ -100,5 +101,5 @@ function arm64(): Buffer {
 
 /** The sandbox's program as an executable file for this machine. */
 export function buildPauseProgram(machine: Machine): Buffer {
-  return buildElf(machine, machine === 'amd64' ? amd64 : arm64());
+  return buildElf(machine, withJoin(machine, machine === 'amd64' ? amd64 : arm64()));
 }

@@ -5,7 +5,9 @@ import type { Machine } from './elf.ts';
 import { buildPauseProgram } from './program.ts';
 
 /** The image that Berth makes itself; the number grows with the program. */
-export const ownSandboxImage = 'berth/pause:1';
+export const ownSandboxImage = 'berth/pause:2';
+/** What it was called before: nobody needs them once no container does. */
+export const formerSandboxImages: readonly string[] = ['berth/pause:1'];
 
 const pullTimeoutMs = 600_000;
 const path = 'pause';
@@ -21,7 +23,7 @@ export async function ensureSandboxImage(
 ): Promise<LocalImage> {
   const present = await images.find(reference);
   if (present !== undefined) return present;
-  if (reference !== ownSandboxImage) return images.pull(reference, AbortSignal.timeout(pullTimeoutMs));
+  if (reference !== ownSandboxImage) return images.pull(reference, { signal: AbortSignal.timeout(pullTimeoutMs) });
   return images.load(reference, await sandboxLayer(machine), [`/${path}`]);
 }
 

@@ -1,7 +1,19 @@
-import type { ObservedContainer } from '../runtime/runtime.ts';
+import type { SeenContainer } from './own-clock.ts';
+
+export interface BackOff {
+  readonly initialMs: number;
+  readonly maxMs: number;
+  /** After a run this long, earlier ends do not count. */
+  readonly forgottenAfterMs: number;
+}
 
 /** Kubernetes' figures: 10 s doubling to 5 min, forgotten after 10 min of running. */
-export const restartBackOff = { initialMs: 10_000, maxMs: 300_000, forgottenAfterMs: 600_000 } as const;
+export const restartBackOff: BackOff = { initialMs: 10_000, maxMs: 300_000, forgottenAfterMs: 600_000 };
+
+/** The same with another longest wait; one below the first wait is the only one. */
+export function backOffUpTo(maxMs: number): BackOff {
+  return { ...restartBackOff, maxMs, initialMs: Math.min(restartBackOff.initialMs, maxMs) };
+}
 
 /** What follows from the end of a container, told by its labels and times alone, so that an agent that starts again agrees. */
 export interface Restart {
@@ -14,13 +26,13 @@ export interface Restart {
 }
 
 /** When a container that has ended may run again: at once the first time, then after a wait that doubles. */
-export function computeRestart(ended: ObservedContainer, nowMs: number): Restart {
+export function computeRestart(ended: SeenContainer, nowMs: number, limits: BackOff): Restart {
   const finished = (ended.finishedAt ?? ended.createdAt).getTime();
   const ranMs = ended.startedAt === undefined ? 0 : finished - ended.startedAt.getTime();
-  const inRow = ranMs >= restartBackOff.forgottenAfterMs ? 0 : (ended.restartsInRow ?? 0);
-  const delayMs = delayAfter(inRow, restartBackOff);
+  const inRow = ranMs >= limits.forgottenAfterMs ? 0 : (ended.restartsInRow ?? 0);
+  const delayMs = delayAfter(inRow, limits);
   // A clock that was set back must not turn 10 s into hours: nobody waits longer than the delay from now.
-  return { notBefore: Math.min(finished, nowMs) + delayMs, delayMs, restartsInRow: inRow + 1 };
+  return { notBefore: (ended.endedAtMs ?? Math.min(finished, nowMs)) + delayMs, delayMs, restartsInRow: inRow + 1 };
 }
 
 /** 0 for the first failure, then initial, twice that, ... up to the maximum. */

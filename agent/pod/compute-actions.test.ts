@@ -1,64 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import { pod } from '../../test/builders/index.ts';
+import { ago, container, dead, describePlan, image, now } from '../../test/builders/plan.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
-import { type Action, computeActions, type Plan, type PlanOptions } from './compute-actions.ts';
+import { restartBackOff } from './back-off.ts';
+import { computeActions, type PlanOptions } from './compute-actions.ts';
+import { type ContainerHealth, runningIsHealthy } from './health.ts';
 import { observe } from './observation.ts';
-import { specHash } from './spec-hash.ts';
-
-const now = Date.UTC(2026, 0, 1, 12);
-const ago = (seconds: number) => new Date(now - seconds * 1000);
-const image = 'app:1';
-
-function container(containerName: string, change: Partial<ObservedContainer> = {}): ObservedContainer {
-  const attempt = change.attempt ?? 0;
-  return {
-    podUid: 'u',
-    podName: 'web',
-    podNamespace: 'default',
-    containerName,
-    attempt,
-    restartsInRow: attempt,
-    specHash: containerName === 'POD' ? '' : specHash({ name: containerName, image }),
-    gracePeriodSeconds: 30,
-    id: `${containerName}-${attempt}`,
-    state: 'running',
-    image,
-    imageId: 'sha256:1',
-    createdAt: ago(100),
-    startedAt: ago(100),
-    finishedAt: undefined,
-    exitCode: undefined,
-    oomKilled: false,
-    error: '',
-    ip: undefined,
-    pid: undefined,
-    ...change,
-  };
-}
-
-const dead = (name: string, exitCode: number, finishedAgo: number, change: Partial<ObservedContainer> = {}) =>
-  container(name, { state: 'exited', exitCode, finishedAt: ago(finishedAgo), startedAt: ago(finishedAgo + 1), ...change });
 
 const web = pod('web').uid('u').container('app', { image });
-const quiet: PlanOptions = { kill: undefined, finished: false, notBefore: () => undefined };
+const quiet: PlanOptions = {
+  kill: undefined,
+  finished: false,
+  previous: undefined,
+  notBefore: () => undefined,
+  health: runningIsHealthy,
+  backOff: restartBackOff,
+};
 
-function words(action: Action): string {
-  if (action.type === 'run-sandbox') return `sandbox ${action.attempt}`;
-  if (action.type === 'run-container') return `run ${action.name} ${action.attempt} (${action.restartsInRow} in a row)`;
-  return `${action.type === 'stop-container' ? 'stop' : 'remove'} ${action.container.id}`;
+/** Every container that runs fails like this. */
+function sick(failed: NonNullable<ContainerHealth['failed']>): Partial<PlanOptions> {
+  return { health: { of: () => ({ started: true, ready: false, failed }) } };
 }
 
-function describePlan(plan: Plan): string[] {
-  if (plan.type === 'sync')
-    return [...plan.actions.map(words), ...(plan.wakeAt === undefined ? [] : [`wake in ${(plan.wakeAt - now) / 1000}`])].sort();
-  if (plan.type === 'finish')
-    return ['finish', ...plan.stop.map((one) => `stop ${one.id}`), ...plan.remove.map((one) => `remove ${one.id}`)];
-  return [
-    `kill with ${plan.gracePeriodSeconds}`,
-    ...plan.containers.map((one) => one.id),
-    ...plan.sandboxes.map((one) => one.id),
-  ];
-}
+/** Three containers, the second with a postStart hook. */
+const hooked = pod('web')
+  .uid('u')
+  .container('a', { image })
+  .container('b', { image, lifecycle: { postStart: { sleep: { seconds: 1 } } } })
+  .container('c', { image });
+const starting: Partial<PlanOptions> = {
+  health: { of: ({ containerName }) => ({ started: false, ready: false, ...(containerName === 'b' ? { starting: true } : {}) }) },
+};
 
 interface Row {
   title: string;
@@ -75,13 +47,39 @@ const rows: Row[] = [
   {
     title: 'replaces a dead sandbox and everything in it',
     observed: [dead('POD', 0, 5), container('app')],
-    plan: ['remove POD-0', 'run app 1 (0 in a row)', 'sandbox 1', 'stop app-0'],
+    plan: ['remove POD-0', 'run app 1 (0 in a row)', 'sandbox 1', 'stop app-0: Stopping container app'],
   },
   {
     title: 'kills what lost its sandbox and is never to run again',
     pod: web.restartPolicy('Never'),
     observed: [container('app')],
-    plan: ['stop app-0'],
+    plan: ['stop app-0: Stopping container app'],
+  },
+  {
+    title: 'starts containers together up to one with a postStart hook',
+    pod: hooked,
+    observed: [container('POD')],
+    plan: ['run a 0 (0 in a row)', 'run b 0 (0 in a row)'],
+  },
+  {
+    title: 'keeps those behind a postStart hook from starting while it runs, and looks after the others',
+    pod: hooked,
+    observed: [container('POD'), dead('a', 1, 0), container('b')],
+    options: starting,
+    plan: ['run a 1 (1 in a row)'],
+  },
+  {
+    title: 'starts those behind a postStart hook when it has ended',
+    pod: hooked,
+    observed: [container('POD'), container('a'), container('b')],
+    plan: ['run c 0 (0 in a row)'],
+  },
+  {
+    title: 'does not wait for a postStart hook of a container that cannot start now',
+    pod: hooked,
+    observed: [container('POD'), container('a')],
+    options: { notBefore: (name) => (name === 'b' ? now + 5000 : undefined) },
+    plan: ['run c 0 (0 in a row)', 'wake in 5'],
   },
   {
     title: 'restarts at once after the first end',
@@ -145,7 +143,7 @@ const rows: Row[] = [
   {
     title: 'restarts a container whose image was changed',
     observed: [container('POD'), container('app', { specHash: 'other' })],
-    plan: ['run app 1 (0 in a row)', 'stop app-0'],
+    plan: ['run app 1 (0 in a row)', 'stop app-0: Container app definition changed, will be restarted'],
   },
   {
     title: 'does not wait for back-off when the image was changed',
@@ -160,7 +158,7 @@ const rows: Row[] = [
   {
     title: 'stops a container that is no longer in the pod',
     observed: [container('POD'), container('app'), container('old')],
-    plan: ['remove old-0', 'stop old-0'],
+    plan: ['remove old-0', 'stop old-0: Stopping container old'],
   },
   {
     title: 'waits after a failed pull',
@@ -175,10 +173,35 @@ const rows: Row[] = [
     plan: ['wake in 2'],
   },
   {
+    title: 'restarts at once what failed its liveness probe, with the grace period of the probe',
+    observed: [container('POD'), container('app')],
+    options: sick({ probe: 'liveness', message: 'Container app failed liveness probe', gracePeriodSeconds: 3 }),
+    plan: ['run app 1 (1 in a row)', 'stop app-0 within 3: Container app failed liveness probe, will be restarted'],
+  },
+  {
+    title: 'leaves it to the back-off when a container that failed its probe was restarted before',
+    observed: [container('POD'), container('app', { attempt: 1 })],
+    options: sick({ probe: 'startup', message: 'Container app failed startup probe' }),
+    plan: ['stop app-1: Container app failed startup probe, will be restarted'],
+  },
+  {
+    title: 'only stops what failed its probe and is never to run again',
+    pod: web.restartPolicy('Never'),
+    observed: [container('POD'), container('app')],
+    options: sick({ probe: 'liveness', message: 'Container app failed liveness probe' }),
+    plan: ['stop app-0: Container app failed liveness probe'],
+  },
+  {
+    title: 'only stops what failed its postStart hook; its end decides about a restart',
+    observed: [container('POD'), container('app')],
+    options: sick({ probe: 'hook', message: 'FailedPostStartHook' }),
+    plan: ['stop app-0: FailedPostStartHook'],
+  },
+  {
     title: 'kills everything of a deleted pod with its grace period',
     observed: [container('POD'), container('app')],
     options: { kill: { gracePeriodSeconds: 7 } },
-    plan: ['kill with 7', 'app-0', 'POD-0'],
+    plan: ['kill with 7', 'stop app-0'],
   },
   {
     title: 'goes on counting restarts where the API remembers containers that the engine lost',
@@ -190,11 +213,43 @@ const rows: Row[] = [
 
 describe('computeActions', () => {
   it.each(rows)('$title', ({ pod: builder = web, observed, options = {}, plan }) => {
-    expect(describePlan(computeActions(builder.build(), observe(observed), now, { ...quiet, ...options }))).toEqual(plan);
+    const object = builder.build();
+    const all = { ...quiet, previous: object.status, ...options };
+    expect(describePlan(computeActions(object, observe(observed), now, all))).toEqual(plan);
+  });
+
+  it.each([
+    ['update', ['resize app-0']],
+    ['restart', ['run app 1 (0 in a row)', 'stop app-0: Container app resize requires restart']],
+  ] as const)('gives a running container another size by its way: %s', (change, plan) => {
+    const sizes = { sizeChange: () => change };
+    const observed = observe([container('POD'), container('app')]);
+    expect(describePlan(computeActions(web.build(), observed, now, { ...quiet, ...sizes }))).toEqual(plan);
+  });
+
+  const debugged = web.with((object) => {
+    object.spec!.ephemeralContainers = [{ ephemeralContainerCommon: { name: 'sh', image } }];
+  });
+  const ran = { ephemeralContainerStatuses: [{ name: 'sh', containerID: 'docker://x' }] };
+
+  it.each([
+    ['starts beside what runs', [container('POD'), container('app')], undefined, ['run sh 0 (0 in a row)']],
+    ['is left alone while it runs', [container('POD'), container('app'), container('sh')], undefined, []],
+    ['is not started again', [container('POD'), container('app'), dead('sh', 1, 3)], undefined, []],
+    ['is not started again when the engine has lost it', [container('POD'), container('app')], ran, []],
+    ['waits for a sandbox', [], undefined, ['run app 0 (0 in a row)', 'sandbox 0']],
+  ])('an ephemeral container %s', (_what, observed, previous, plan) => {
+    expect(describePlan(computeActions(debugged.build(), observe(observed), now, { ...quiet, previous }))).toEqual(plan);
+  });
+
+  it('runs a container that has ended for good once more when its image was changed meanwhile', () => {
+    const observed = observe([container('POD'), dead('app', 0, 3, { specHash: 'of another image' })]);
+    const plan = computeActions(web.restartPolicy('Never').build(), observed, now, quiet);
+    expect(describePlan(plan)).toEqual(['run app 1 (0 in a row)']);
   });
 
   it('ends a pod that only the engine knows with the grace period of its labels', () => {
     const plan = computeActions(undefined, observe([container('app', { gracePeriodSeconds: 12 })]), now, quiet);
-    expect(describePlan(plan)).toEqual(['kill with 12', 'app-0']);
+    expect(describePlan(plan)).toEqual(['kill with 12', 'stop app-0']);
   });
 });

@@ -1,53 +1,46 @@
-import type { Container, Pod } from '../../api/generated/types.ts';
+import type { Container, Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
-import { computeRestart } from './back-off.ts';
-import { allContainers, hasEnded, isAlive, type PodObservation, readySandbox } from './observation.ts';
+import { type BackOff, computeRestart } from './back-off.ts';
+import { containerStep, discardStep, ephemeralStep, removal, restStep, type Step, type StepContext } from './container-step.ts';
+import type { Health } from './health.ts';
+import { initSteps } from './init-step.ts';
+import { allContainers, hasEnded, isAlive, isIn, type PodObservation, readySandbox } from './observation.ts';
+import type { Action, Plan, StopInTurn } from './plan.ts';
+import { ephemeralContainers, initContainers, mainContainers, type PodContainer, podContainers } from './pod-containers.ts';
+import type { SizeChange } from './resize.ts';
+import { mayRestart, restartsAll } from './restart-policy.ts';
 import { specHash } from './spec-hash.ts';
-
-/** One thing to do. `why` is for the event that people read. */
-export type Action =
-  | { readonly type: 'stop-container'; readonly container: ObservedContainer; readonly why: string }
-  | { readonly type: 'remove-container'; readonly container: ObservedContainer }
-  | { readonly type: 'run-sandbox'; readonly attempt: number }
-  | { readonly type: 'run-container'; readonly name: string; readonly attempt: number; readonly restartsInRow: number };
-
-/**
- * What a pod needs now.
- *
- * - `sync`: walk the actions: stops first, all at once; then removals beside sandbox and containers. Look again at `wakeAt`.
- * - `finish`: the pod has ended; its containers stay for their logs, everything that runs is stopped, the surplus is removed.
- * - `kill`: the pod goes: stop every container at once with the grace period, then the sandbox, remove all, volumes, the API object.
- */
-export type Plan =
-  | { readonly type: 'sync'; readonly actions: readonly Action[]; readonly wakeAt: number | undefined }
-  | { readonly type: 'finish'; readonly stop: readonly ObservedContainer[]; readonly remove: readonly ObservedContainer[] }
-  | {
-      readonly type: 'kill';
-      readonly containers: readonly ObservedContainer[];
-      readonly sandboxes: readonly ObservedContainer[];
-      readonly gracePeriodSeconds: number;
-    };
 
 export interface PlanOptions {
   /** The pod is to go, and how long its containers may take. Set once and never taken back. */
   readonly kill: { readonly gracePeriodSeconds: number } | undefined;
-  /** It has ended for a reason of the agent's own (it was refused), whatever the API says yet. */
+  /** It has ended for a reason of the agent's own (it was refused, its time is over), whatever the API says yet. */
   readonly finished: boolean;
+  /** When its time is over. */
+  readonly deadlineAt?: number | undefined;
+  /** What was said of it last, here or in the API. */
+  readonly previous: PodStatus | undefined;
+  readonly health: Health;
+  readonly backOff: BackOff;
   /** Not before this instant, after a failure that left no container: a pull, a missing secret, the engine. */
   notBefore(name: string): number | undefined;
+  /** How a running container gets the size that it was given, when it has another one. Absent: all have theirs. */
+  sizeChange?(container: Container, running: ObservedContainer): SizeChange | undefined;
 }
 
 /** Decides what to do about a pod. Pure: the same pod, observation and time give the same plan. */
 export function computeActions(pod: Pod | undefined, observed: PodObservation, nowMs: number, options: PlanOptions): Plan {
   if (options.kill !== undefined || pod === undefined)
-    return killPlan(observed, options.kill?.gracePeriodSeconds ?? graceOf(observed));
-  if (options.finished || isFinished(pod) || allDone(pod, observed)) return finishPlan(observed);
-  return syncPlan(pod, observed, nowMs, options);
-}
-
-function killPlan(observed: PodObservation, gracePeriodSeconds: number): Plan {
-  return { type: 'kill', containers: allContainers(observed), sandboxes: observed.sandboxes, gracePeriodSeconds };
+    return {
+      type: 'kill',
+      stop: stopInTurn(pod, allContainers(observed)),
+      gracePeriodSeconds: options.kill?.gracePeriodSeconds ?? graceOf(observed),
+    };
+  if (options.finished || isFinished(pod) || isOver(pod, observed)) return finishPlan(pod, observed);
+  const step = syncStep(observed, { ...options, pod, nowMs, sandbox: readySandbox(observed) });
+  const wakes = [step.wakeAt, options.deadlineAt].filter((at) => at !== undefined);
+  return { type: 'sync', actions: step.actions, wakeAt: wakes.length === 0 ? undefined : Math.min(...wakes) };
 }
 
 /** Of a pod that only the engine still knows. */
@@ -55,131 +48,125 @@ function graceOf(observed: PodObservation): number {
   return Math.max(0, ...[...allContainers(observed), ...observed.sandboxes].map((container) => container.gracePeriodSeconds));
 }
 
-function finishPlan(observed: PodObservation): Plan {
-  const running = [...allContainers(observed), ...observed.sandboxes].filter(isAlive);
-  return { type: 'finish', stop: running, remove: surplus(observed) };
+/** Those that run, sidecars after all others and in reverse order. */
+export function stopInTurn(pod: Pod | undefined, containers: readonly ObservedContainer[]): StopInTurn[] {
+  const sidecars = pod === undefined ? [] : initContainers(pod).filter(({ role }) => role === 'sidecar');
+  const order = sidecars.reverse().map(({ container }) => container.name);
+  return containers.filter(isAlive).map((container) => ({ container, turn: order.indexOf(container.containerName) + 1 }));
 }
 
-/** All but the newest of each container. */
-function surplus(observed: PodObservation): ObservedContainer[] {
-  return [...observed.containers.values()].flatMap((list) => list.slice(1).filter((container) => !isAlive(container)));
+/** The sandbox ends after the containers that use it. */
+function finishPlan(pod: Pod, observed: PodObservation): Plan {
+  const running = stopInTurn(pod, allContainers(observed));
+  const sandboxes = stopInTurn(pod, observed.sandboxes);
+  const surplus = [...observed.containers.values()].flatMap((list) => list.slice(1).filter((container) => !isAlive(container)));
+  return { type: 'finish', stop: running.length > 0 ? running : sandboxes, remove: surplus };
 }
 
-function allDone(pod: Pod, observed: PodObservation): boolean {
-  const containers = pod.spec?.containers ?? [];
-  return containers.every((container) => {
-    const newest = observed.containers.get(container.name ?? '')?.[0];
-    return newest !== undefined && hasEnded(newest) && !mayRestart(pod, newest) && newest.specHash === specHash(container);
+/** Whether nothing of the pod will run again: its containers have ended for good, sidecars aside, or its initialization has failed for good. */
+export function isOver(pod: Pod, observed: PodObservation): boolean {
+  if (beginsAnew(pod, observed) !== undefined) return false;
+  const newest = (name: string | undefined) => observed.containers.get(name ?? '')?.[0];
+  const failed = initContainers(pod).some((each) => {
+    const ended = newest(each.container.name);
+    return ended !== undefined && hasEnded(ended) && ended.exitCode !== 0 && !mayRestart(pod, each, ended.exitCode);
+  });
+  if (failed) return true;
+  return mainContainers(pod).every((each) => {
+    const ended = newest(each.container.name);
+    if (ended === undefined || !hasEnded(ended)) return false;
+    return !mayRestart(pod, each, ended.exitCode) && ended.specHash === specHash(each.container);
   });
 }
 
-/** Whether the pod's restart policy wants a container again that ended like this. */
-export function mayRestart(pod: Pod, ended: Pick<ObservedContainer, 'exitCode'>): boolean {
-  const policy = pod.spec?.restartPolicy ?? 'Always';
-  if (policy === 'Always') return true;
-  return policy === 'OnFailure' && ended.exitCode !== 0;
-}
-
-function syncPlan(pod: Pod, observed: PodObservation, nowMs: number, options: PlanOptions): Plan {
-  const actions: Action[] = [];
-  const wake: number[] = [];
-  const sandbox = readySandbox(observed);
-  const known = new Set((pod.spec?.containers ?? []).map((container) => container.name ?? ''));
-  for (const [name, list] of observed.containers) if (!known.has(name)) actions.push(...discard(list, 'is no longer in the pod'));
-  for (const container of pod.spec?.containers ?? []) {
-    const list = observed.containers.get(container.name ?? '') ?? [];
-    const step = containerStep(pod, container, list, { nowMs, sandboxReady: sandbox !== undefined, options });
-    actions.push(...step.actions);
-    if (step.wakeAt !== undefined) wake.push(step.wakeAt);
+/** The container whose end asks for a new beginning of the whole pod. */
+export function beginsAnew(pod: Pod, observed: PodObservation): ObservedContainer | undefined {
+  for (const { container } of podContainers(pod)) {
+    if ((container.restartPolicyRules?.length ?? 0) === 0) continue;
+    const newest = observed.containers.get(container.name ?? '')?.[0];
+    if (newest !== undefined && hasEnded(newest) && restartsAll(container, newest.exitCode)) return newest;
   }
-  const starts = actions.some((action) => action.type === 'run-container');
-  if (sandbox === undefined && starts) {
-    const notBefore = options.notBefore('');
-    if (notBefore !== undefined && notBefore > nowMs)
-      return syncOf(
-        actions.filter((action) => !isStart(action)),
-        [...wake, notBefore],
-      );
-    actions.push({ type: 'run-sandbox', attempt: (observed.sandboxes[0]?.attempt ?? -1) + 1 });
-  }
-  if (starts) actions.push(...observed.sandboxes.filter((other) => other !== sandbox).map(removal));
-  return syncOf(actions, wake);
+  return undefined;
 }
 
-function syncOf(actions: readonly Action[], wake: readonly number[]): Plan {
-  return { type: 'sync', actions, wakeAt: wake.length === 0 ? undefined : Math.min(...wake) };
+function syncStep(observed: PodObservation, context: StepContext): Step {
+  const trigger = beginsAnew(context.pod, observed);
+  if (trigger !== undefined) return anewStep(observed, trigger, context);
+  const known = new Set(podContainers(context.pod).map(({ container }) => container.name ?? ''));
+  const unknown = [...observed.containers].filter(([name]) => !known.has(name));
+  const ephemeral = ephemeralContainers(context.pod).map(({ container: { name = '' } }) =>
+    ephemeralStep(name, observed.containers.get(name) ?? [], context),
+  );
+  const steps = [...unknown.map(([, list]) => discardStep(list)), ...ownSteps(observed, context), ...ephemeral];
+  return withSandbox(joined(steps), observed, context);
 }
 
-function isStart(action: Action): boolean {
-  return action.type === 'run-container' || action.type === 'run-sandbox';
+/**
+ * One stage after the other, the container that asked for it last, so that an agent that starts again goes on. Nobody gets a grace period.
+ * With all containers gone only the count of restarts tells how often it happened, so that is what the back-off goes by.
+ */
+function anewStep(observed: PodObservation, trigger: ObservedContainer, { nowMs, backOff }: StepContext): Step {
+  const others = allContainers(observed).filter((container) => container !== trigger);
+  const alive = others.filter(isAlive);
+  const why = `Container ${trigger.containerName} exited with ${trigger.exitCode}, all containers will be restarted`;
+  if (alive.length > 0)
+    return { actions: alive.map((container) => ({ type: 'stop-container', container, why, gracePeriodSeconds: 0 })) };
+  if (others.length > 0) return { actions: others.map(removal) };
+  const { notBefore } = computeRestart({ ...trigger, restartsInRow: trigger.attempt }, nowMs, backOff);
+  return notBefore > nowMs ? { actions: [], wakeAt: notBefore } : { actions: [removal(trigger)] };
 }
 
-function removal(container: ObservedContainer): Action {
-  return { type: 'remove-container', container };
+function ownSteps(observed: PodObservation, context: StepContext): Step[] {
+  const { pod, sandbox } = context;
+  const listOf = (name: string | undefined) => observed.containers.get(name ?? '') ?? [];
+  const hasInit = initContainers(pod).length > 0;
+  // What initializes anew begins when all that is left of the time before has ended.
+  const left = hasInit ? allContainers(observed).filter((container) => isAlive(container) && !isIn(sandbox, container)) : [];
+  const own = [...initContainers(pod), ...mainContainers(pod)];
+  if (left.length > 0) return own.map(({ container }) => restStep(listOf(container.name)));
+  const { steps, initialized } = initSteps(observed, context);
+  const main = mainContainers(pod).map((each): [PodContainer, Step] => {
+    const list = listOf(each.container.name);
+    return [each, initialized ? containerStep(each, list, context) : restStep(list)];
+  });
+  return [...steps, ...afterHooks(main, observed, context)];
 }
 
-function discard(list: readonly ObservedContainer[], why: string): Action[] {
-  return list.flatMap((container): Action[] => [
-    ...(isAlive(container) ? [{ type: 'stop-container', container, why } as const] : []),
-    removal(container),
-  ]);
+/** As in Kubernetes, which starts containers one by one: those behind one whose postStart hook is to run or runs wait for its end. */
+function afterHooks(
+  steps: readonly (readonly [PodContainer, Step])[],
+  observed: PodObservation,
+  { health }: StepContext,
+): Step[] {
+  let waits = false;
+  return steps.map(([{ container }, step]) => {
+    const actions = waits ? step.actions.filter(({ type }) => type !== 'run-container') : step.actions;
+    const newest = observed.containers.get(container.name ?? '')?.[0];
+    const runs = newest !== undefined && isAlive(newest) && health.of(newest).starting === true;
+    const begins = container.lifecycle?.postStart !== undefined && actions.some(({ type }) => type === 'run-container');
+    waits ||= runs || begins;
+    return { ...step, actions };
+  });
 }
 
-interface StepContext {
-  readonly nowMs: number;
-  readonly sandboxReady: boolean;
-  readonly options: PlanOptions;
+function joined(steps: readonly Step[]): Step {
+  const wakes = steps.map(({ wakeAt }) => wakeAt).filter((at) => at !== undefined);
+  const actions = steps.flatMap((step) => step.actions);
+  return wakes.length === 0 ? { actions } : { actions, wakeAt: Math.min(...wakes) };
 }
 
-interface Step {
-  readonly actions: Action[];
-  readonly wakeAt?: number;
-}
-
-/** What one container needs: its newest attempt decides, of the older ones the newest dead one is kept for its log. */
-function containerStep(pod: Pod, container: Container, list: readonly ObservedContainer[], context: StepContext): Step {
-  const name = container.name ?? '';
-  const [newest, ...older] = list;
-  const stale = older.slice(newest !== undefined && isAlive(newest) ? 1 : 0).map(removal);
-  if (newest === undefined) return start(name, lostAttempts(pod, name), 0, context);
-  const changed = newest.specHash !== specHash(container);
-  if (isAlive(newest)) {
-    if (changed) return replace(newest, stale, `Container ${name} definition changed, will be restarted`, context);
-    if (context.sandboxReady) return { actions: stale };
-    const why = 'Pod sandbox changed, it will be killed and re-created.';
-    if (mayRestart(pod, { exitCode: killedBySignal })) return replace(newest, stale, why, context);
-    return { actions: [...stale, { type: 'stop-container', container: newest, why }] };
-  }
-  if (newest.state === 'created') {
-    const next = start(name, newest.attempt, newest.restartsInRow ?? 0, context);
-    return { ...next, actions: [...older.slice(1).map(removal), removal(newest), ...next.actions] };
-  }
-  if (changed) return withStale(start(name, newest.attempt + 1, 0, context), older.map(removal));
-  if (!mayRestart(pod, newest)) return { actions: older.map(removal) };
-  const restart = computeRestart(newest, context.nowMs);
-  if (restart.notBefore > context.nowMs) return { actions: older.map(removal), wakeAt: restart.notBefore };
-  return withStale(start(name, newest.attempt + 1, restart.restartsInRow, context), older.map(removal));
-}
-
-const killedBySignal = 137;
-
-function withStale(step: Step, stale: Action[]): Step {
-  return { ...step, actions: [...stale, ...step.actions] };
-}
-
-function replace(running: ObservedContainer, stale: Action[], why: string, context: StepContext): Step {
-  const next = start(running.containerName, running.attempt + 1, 0, context);
-  return { ...next, actions: [...stale, { type: 'stop-container', container: running, why }, ...next.actions] };
-}
-
-function start(name: string, attempt: number, restartsInRow: number, { nowMs, options }: StepContext): Step {
-  const notBefore = options.notBefore(name);
-  if (notBefore !== undefined && notBefore > nowMs) return { actions: [], wakeAt: notBefore };
-  return { actions: [{ type: 'run-container', name, attempt, restartsInRow }] };
-}
-
-/** The engine knows none, but the API may remember some (a machine whose containers were wiped): the count goes on. */
-function lostAttempts(pod: Pod, name: string): number {
-  const status = pod.status?.containerStatuses?.find((candidate) => candidate.name === name);
-  return status?.containerID ? (status.restartCount ?? 0) + 1 : 0;
+/** Whatever is to start needs a sandbox that runs; those that ended are of no use then. */
+function withSandbox(step: Step, observed: PodObservation, { sandbox, nowMs, notBefore }: StepContext): Step {
+  const { actions, wakeAt } = step;
+  if (!actions.some((action) => action.type === 'run-container')) return step;
+  const useless = observed.sandboxes.filter((other) => other !== sandbox).map(removal);
+  if (sandbox !== undefined) return { ...step, actions: [...actions, ...useless] };
+  const earliest = notBefore('');
+  if (earliest !== undefined && earliest > nowMs)
+    return {
+      actions: actions.filter((action) => action.type !== 'run-container'),
+      wakeAt: Math.min(earliest, wakeAt ?? earliest),
+    };
+  const run: Action = { type: 'run-sandbox', attempt: (observed.sandboxes[0]?.attempt ?? -1) + 1 };
+  return { ...step, actions: [...actions, run, ...useless] };
 }

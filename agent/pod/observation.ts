@@ -23,6 +23,16 @@ export function observe(all: Iterable<ObservedContainer>): PodObservation {
   return { sandboxes, containers };
 }
 
+/** What the engine listed, by pod and by container id. */
+export function sortByPod(all: Iterable<ObservedContainer>): Map<string, Map<string, ObservedContainer>> {
+  const pods = new Map<string, Map<string, ObservedContainer>>();
+  for (const container of all) {
+    const containers = pods.get(container.podUid) ?? new Map<string, ObservedContainer>();
+    pods.set(container.podUid, containers.set(container.id, container));
+  }
+  return pods;
+}
+
 function newestFirst(a: ObservedContainer, b: ObservedContainer): number {
   return b.attempt - a.attempt || b.createdAt.getTime() - a.createdAt.getTime();
 }
@@ -41,6 +51,11 @@ export function hasEnded(container: ObservedContainer): boolean {
 export function readySandbox(observed: PodObservation): ObservedContainer | undefined {
   const newest = observed.sandboxes[0];
   return newest !== undefined && newest.state === 'running' ? newest : undefined;
+}
+
+/** Whether a container shares this sandbox's network. Those of earlier versions do not say whose: they never outlived theirs. */
+export function isIn(sandbox: ObservedContainer | undefined, { sandboxId }: ObservedContainer): boolean {
+  return sandbox !== undefined && (sandboxId === undefined || sandboxId === sandbox.id);
 }
 
 export function allContainers(observed: PodObservation): ObservedContainer[] {

@@ -1,7 +1,11 @@
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
-import type { ObservedContainer } from '../runtime/runtime.ts';
+import { isStatic } from '../../api/kinds/pod/static-pods.ts';
+import { toMillis } from '../../api/meta/time.ts';
 import type { Waiting } from '../status/container-status.ts';
 import type { Refusal } from './admission.ts';
+import { boundedWords } from './bounded-words.ts';
+import type { SeenContainer } from './own-clock.ts';
+import { createResizeState, type ResizeState } from './resize.ts';
 
 /** A failure that left nothing behind: why something waits, and until when. */
 export interface Blocked extends Waiting {
@@ -10,6 +14,17 @@ export interface Blocked extends Waiting {
   /** What the status says once the failure is a moment old. */
   readonly later?: Waiting;
   readonly laterFrom?: number;
+}
+
+/** Why the agent ends a pod; `gracePeriodSeconds` where its own does not count. */
+export interface Ending extends Refusal {
+  readonly gracePeriodSeconds?: number;
+}
+
+/** Which wishes are known: those of the API, those of files. Pods of the others are left alone. */
+export interface KnownWishes {
+  readonly api: boolean;
+  readonly files: boolean;
 }
 
 /**
@@ -21,22 +36,29 @@ export interface Blocked extends Waiting {
  */
 export interface PodRecord {
   readonly uid: string;
-  /** The newest from the API; undefined for one that only the engine knows. */
+  /** The newest from the API, or from its file; undefined for one that only the engine knows. */
   pod: Pod | undefined;
   /** What the engine has, by container id. */
-  containers: Map<string, ObservedContainer>;
+  containers: Map<string, SeenContainer>;
+  /** What containers that have ended left to say, by container id. */
+  readonly messages: Map<string, string>;
   /** Something happened that is not in `containers` yet. */
   stale: boolean;
   /** The pod is to go; never taken back, the grace period only shrinks. */
   kill: { gracePeriodSeconds: number } | undefined;
-  /** The API has it no more. */
+  /** The API has it no more, or its file is gone. */
   gone: boolean;
   admitted: boolean;
   refused: Refusal | undefined;
+  /** The agent ends it before its containers do, and why: its time is over, or it takes too much of the disk. Set once. */
+  ended: Ending | undefined;
+  /** It has ended, and its volumes are gone. */
+  volumesReleased: boolean;
   /** Nothing of it is left on the machine; only the API has to be told. */
   released: boolean;
   /** By container name; "" is the sandbox. */
   readonly blocked: Map<string, Blocked>;
+  readonly resize: ResizeState;
   status: PodStatus | undefined;
   /** Aborted when what the worker waits for is no longer the newest wish. */
   interrupt: AbortController;
@@ -47,13 +69,18 @@ export function createRecord(uid: string, pod: Pod | undefined): PodRecord {
     uid,
     pod,
     containers: new Map(),
-    stale: false,
+    messages: new Map(),
+    // A file may describe what runs already, whenever it comes.
+    stale: pod !== undefined && isStatic(pod),
     kill: undefined,
     gone: pod === undefined,
     admitted: false,
     refused: undefined,
+    ended: undefined,
+    volumesReleased: false,
     released: false,
     blocked: new Map(),
+    resize: createResizeState(),
     status: pod?.status,
     interrupt: new AbortController(),
   };
@@ -64,6 +91,13 @@ const defaultGraceSeconds = 30;
 /** The pod's own wish; a pod on its way out has had its grace period decided. */
 export function graceOf(pod: Pod): number {
   return pod.metadata?.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+}
+
+/** When its time is over (milliseconds since 1970), if it has an end and has begun. */
+export function deadlineOf({ pod, status }: PodRecord): number | undefined {
+  const startTime = status?.startTime ?? pod?.status?.startTime;
+  const seconds = pod?.spec?.activeDeadlineSeconds;
+  return seconds === undefined || startTime === undefined ? undefined : toMillis(startTime) + seconds * 1000;
 }
 
 /** Wants the pod gone. True when that is news, so that whoever waits for a longer grace period is woken. */
@@ -83,7 +117,8 @@ export function block(
 ): void {
   const failures = (record.blocked.get(name)?.failures ?? 0) + 1;
   const delayMs = Math.min(at.maxMs, at.initialMs * 2 ** (failures - 1));
-  record.blocked.set(name, { ...waiting, failures, notBefore: at.nowMs + delayMs });
+  const message = waiting.message && boundedWords(waiting.message);
+  record.blocked.set(name, { ...waiting, message, failures, notBefore: at.nowMs + delayMs });
 }
 
 export function waitingOf(record: PodRecord, name: string, nowMs: number): Waiting | undefined {

@@ -1,22 +1,40 @@
-import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
+import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
-import type { Amounts } from '../../api/kinds/pod/resources.ts';
+import { isStatic, isStaticUid } from '../../api/kinds/pod/static-pods.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import { createWorkQueue } from '../../client/work-queue.ts';
 import { agentMetrics } from '../metrics.ts';
-import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
+import { type ContainerRuntime, type ObservedContainer, sandboxName } from '../runtime/runtime.ts';
 import { computeStatus } from '../status/compute-status.ts';
+import { withResizeStatus } from '../status/resize-status.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
-import { decideAdmission } from './admission.ts';
-import { computeActions, type Plan } from './compute-actions.ts';
-import { observe, readySandbox } from './observation.ts';
+import type { Admit } from './admit.ts';
+import type { BackOff } from './back-off.ts';
+import { differs, newCrashLoops, unblockChanged, wantsChanged } from './changes.ts';
+import { computeActions, isOver } from './compute-actions.ts';
+import { interruptAtDeadline } from './deadline.ts';
+import type { HealthKeeper } from './health.ts';
+import { observe, readySandbox, sortByPod } from './observation.ts';
+import { allSeenAt } from './own-clock.ts';
+import type { Plan } from './plan.ts';
 import type { PodEvents } from './pod-events.ts';
-import { createRecord, demandKill, graceOf, type PodRecord, waitingOf } from './pod-record.ts';
-import { specHash } from './spec-hash.ts';
+import {
+  createRecord,
+  deadlineOf,
+  demandKill,
+  type Ending,
+  graceOf,
+  type KnownWishes,
+  type PodRecord,
+  waitingOf,
+} from './pod-record.ts';
+import type { Resizer } from './resize.ts';
+import { givenPod } from './room.ts';
 import type { Starter } from './start-containers.ts';
 import type { Stopper } from './stop-containers.ts';
+import type { TerminationMessages } from './termination-messages.ts';
 
 export interface PodWorkersOptions {
   readonly runtime: Pick<ContainerRuntime, 'list'>;
@@ -28,7 +46,13 @@ export interface PodWorkersOptions {
   readonly logger: Logger;
   readonly metrics?: MetricsRegistry;
   readonly hostIP: string;
-  readonly allocatable: Readonly<Amounts>;
+  readonly admit: Admit;
+  readonly health: HealthKeeper;
+  readonly backOff: BackOff;
+  readonly resizer: Resizer;
+  readonly messages: Pick<TerminationMessages, 'collect'>;
+  /** Told when a pod has ended and nothing is left of it. */
+  gone?(podUid: string): void;
 }
 
 /**
@@ -36,17 +60,21 @@ export interface PodWorkersOptions {
  * is handed in before `run` waits. Nothing here throws; a step that fails is tried again with back-off.
  */
 export interface PodWorkers {
-  /** The API has the pod, bound to this node, in this state. */
+  /** The API has the pod, bound to this node, in this state; or a file describes it. */
   update(pod: Pod): void;
-  /** The API has it no more. */
-  removed(pod: Pod): void;
+  /** The API has it no more, or the file. It ends within its grace period, but at most so long; 2 s unless said. */
+  removed(pod: Pod, mostGraceSeconds?: number): void;
   /** Something happened to a container of the pod. */
   wake(podUid: string): void;
+  /** Ends a pod that runs, for a reason of this node's, and fails it. One that is ending anyway keeps its own end. */
+  evict(podUid: string, why: Ending): void;
+  /** What is known of its containers beside the engine's word changed (their health): decide anew, without asking the engine. */
+  look(podUid: string): void;
   /**
-   * Everything the engine has, listed again: pods that differ are woken, and containers of pods that nobody knows are swept. Call it only
-   * once the API's pods are known; `sinceMs` is when the list was asked for. The first time it is where an agent that starts again takes over what runs.
+   * Everything the engine has, listed again: pods that differ are woken, and containers of pods that nobody knows are swept. `sinceMs` is when the
+   * list was asked for. The first time that the API's pods are known an agent that starts again takes over what runs; until then none of them is touched.
    */
-  relist(all: readonly ObservedContainer[], sinceMs: number): void;
+  relist(all: readonly ObservedContainer[], sinceMs: number, known: KnownWishes): void;
   records(): Iterable<PodRecord>;
   get(podUid: string): PodRecord | undefined;
   run(signal: AbortSignal): Promise<void>;
@@ -66,7 +94,7 @@ const forcedGraceSeconds = 2;
 const roomCheckMs = 500;
 
 export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
-  const { runtime, starter, stopper, clock, logger, metrics = new MetricsRegistry() } = options;
+  const { runtime, starter, stopper, resizer, clock, logger, metrics = new MetricsRegistry() } = options;
   const syncs = metrics.histogram(agentMetrics.syncs).with();
   const records = new Map<string, PodRecord>();
   const queue = createWorkQueue({ name: 'pods', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger, metrics });
@@ -88,42 +116,48 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       options.status.set(pod, record.status, transientMs);
   }
 
-  function removed(pod: Pod): void {
+  function removed(pod: Pod, mostGraceSeconds = forcedGraceSeconds): void {
     const record = records.get(pod.metadata?.uid ?? '');
     if (record === undefined) return;
     record.gone = true;
-    demandKill(record, Math.min(graceOf(pod), forcedGraceSeconds));
+    demandKill(record, Math.min(graceOf(pod), mostGraceSeconds));
     queue.add(record.uid);
   }
 
-  function relist(all: readonly ObservedContainer[], sinceMs: number): void {
+  function relist(all: readonly ObservedContainer[], sinceMs: number, known: KnownWishes): void {
     for (const [uid, at] of left) if (at < sinceMs) left.delete(uid);
-    const byPod = new Map<string, Map<string, ObservedContainer>>();
-    for (const container of all) {
-      const group = byPod.get(container.podUid) ?? new Map<string, ObservedContainer>();
-      byPod.set(container.podUid, group.set(container.id, container));
-    }
+    const byPod = sortByPod(all);
     for (const [uid, containers] of byPod) {
-      if (!records.has(uid) && !left.has(uid)) adoptOrphan(uid, containers);
+      const isKnown = isStaticUid(uid) ? known.files : known.api;
+      if (isKnown && !records.has(uid) && !left.has(uid)) adoptOrphan(uid, containers);
     }
     for (const record of records.values()) {
+      const isOwn = isStaticUid(record.uid);
+      if (!isOwn && !known.api) continue;
       const seen = byPod.get(record.uid) ?? new Map<string, ObservedContainer>();
-      if (listed && !differs(record.containers, seen)) continue;
-      if (!listed) record.containers = seen;
+      const takesOver = !listed && !isOwn;
+      if (!takesOver && !differs(record.containers, seen)) continue;
+      if (takesOver) takeOver(record, seen);
       else record.stale = true;
       queue.add(record.uid);
     }
-    listed = true;
+    listed ||= known.api;
+  }
+
+  /** Before any pod is worked on: what runs keeps its room, whoever asks for room first. */
+  function takeOver(record: PodRecord, seen: Map<string, ObservedContainer>): void {
+    record.containers = allSeenAt(clock.now(), seen.values(), record.containers);
+    if (seen.size > 0 || record.status?.phase === 'Running') record.admitted = record.pod !== undefined;
   }
 
   function adoptOrphan(uid: string, containers: Map<string, ObservedContainer>): void {
     const record = createRecord(uid, undefined);
-    record.containers = containers;
+    record.containers = allSeenAt(clock.now(), containers.values(), record.containers);
     records.set(uid, record);
     const [first] = containers.values();
     logger.info(
       { pod: `${first?.podNamespace}/${first?.podName}`, uid, containers: containers.size },
-      'sweeping a pod that the API does not have',
+      'sweeping a pod that nobody asks for',
     );
     queue.add(uid);
   }
@@ -139,21 +173,56 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
 
   async function step(uid: string): Promise<void> {
     const record = records.get(uid);
-    if (record === undefined) return;
+    // What runs of the API's pods has to be known first, or it would run twice.
+    if (record === undefined || !(listed || isStaticUid(uid))) return;
     if (record.stale) await refresh(record);
     for (let count = 0; count < maxSteps; count++) {
+      await options.messages.collect(record);
+      if (!(await options.admit(record, records.values()))) return queue.addAfter(uid, roomCheckMs);
+      // From here to the plan without waiting: a wish that comes later interrupts what the plan waits for.
       record.interrupt = new AbortController();
-      if (!admit(record)) return queue.addAfter(uid, roomCheckMs);
-      const plan = plans(record);
-      if ((await walk(record, plan)) === 'done') return;
+      if (record.kill === undefined) endOverdue(record);
+      if (record.kill === undefined && record.admitted) resizer.allocate(record, records.values());
+      const disarm = interruptAtDeadline(record, clock);
+      try {
+        if ((await walk(record, plans(record))) === 'done') return;
+      } finally {
+        disarm();
+      }
     }
     queue.add(uid);
+  }
+
+  /** A pod whose time is over ends; one whose containers ended before that keeps its own end. */
+  function endOverdue(record: PodRecord): void {
+    const { pod } = record;
+    const deadlineAt = deadlineOf(record);
+    if (pod === undefined || record.ended !== undefined || deadlineAt === undefined || clock.now() < deadlineAt) return;
+    if (isFinished(pod) || record.refused !== undefined || isOver(pod, observe(record.containers.values()))) return;
+    end(record, { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' });
+  }
+
+  function end(record: PodRecord, why: Ending, type: 'Normal' | 'Warning' = 'Normal'): void {
+    record.ended = why;
+    options.events(record.pod, type, why.reason, why.message);
+  }
+
+  function evict(podUid: string, why: Ending): void {
+    const record = records.get(podUid);
+    if (record?.pod === undefined || record.kill !== undefined || record.ended !== undefined) return;
+    // As in Kubernetes: it is critical to its machine, and would only begin again.
+    if (isStatic(record.pod)) return;
+    if (isFinished(record.pod) || record.refused !== undefined || isOver(record.pod, observe(record.containers.values()))) return;
+    end(record, why, 'Warning');
+    record.interrupt.abort();
+    queue.add(podUid);
   }
 
   async function refresh(record: PodRecord): Promise<void> {
     record.stale = false;
     try {
-      record.containers = new Map((await runtime.list(record.uid)).map((container) => [container.id, container]));
+      record.containers = allSeenAt(clock.now(), await runtime.list(record.uid), record.containers);
+      await options.messages.collect(record);
     } catch (error) {
       record.stale = true;
       throw error;
@@ -161,10 +230,16 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   }
 
   function plans(record: PodRecord): Plan {
-    return computeActions(record.pod, observe(record.containers.values()), clock.now(), {
+    options.health.sync(record);
+    return computeActions(givenPod(record), observe(record.containers.values()), clock.now(), {
       kill: record.kill,
-      finished: record.refused !== undefined,
+      finished: record.refused !== undefined || record.ended !== undefined,
+      deadlineAt: deadlineOf(record),
+      previous: record.status ?? record.pod?.status,
       notBefore: (name) => record.blocked.get(name)?.notBefore,
+      health: options.health,
+      backOff: options.backOff,
+      sizeChange: (container, running) => resizer.change(record, container, running),
     });
   }
 
@@ -180,22 +255,39 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     options.status.forget(record.uid);
     if (!(await stopper.kill(record, plan, () => refresh(record), finalStatus))) return 'again';
     records.delete(record.uid);
+    options.health.forget(record.uid);
     left.set(record.uid, clock.now());
     options.status.forget(record.uid);
+    options.gone?.(record.uid);
+    for (const other of records.values()) if (other.resize.pending?.reason === 'Deferred') queue.add(other.uid);
     return 'done';
   }
 
   async function finish(record: PodRecord, plan: Extract<Plan, { type: 'finish' }>): Promise<'done' | 'again'> {
     publish(record, 0);
     await stopper.removeAll(record, plan.remove);
-    if (plan.stop.length === 0) return 'done';
-    await stopper.stopAll(record, plan.stop, record.pod === undefined ? 0 : graceOf(record.pod));
+    if (plan.stop.length === 0) {
+      // Nothing of it runs again: what its containers wrote to its own volumes is of no use to anybody, and takes room.
+      if (!record.volumesReleased) await stopper.releaseVolumes(record);
+      return 'done';
+    }
+    const gracePeriodSeconds = record.ended?.gracePeriodSeconds ?? (record.pod === undefined ? 0 : graceOf(record.pod));
+    for (const { containerName } of plan.stop.map(({ container }) => container)) {
+      if (containerName !== sandboxName)
+        options.events(record.pod, 'Normal', 'Killing', `Stopping container ${containerName}`, containerName);
+    }
+    await stopper.stopAll(
+      record,
+      plan.stop.map((stop) => ({ ...stop, gracePeriodSeconds })),
+    );
     await refresh(record);
     return 'again';
   }
 
   async function sync(record: PodRecord, plan: Extract<Plan, { type: 'sync' }>): Promise<'done' | 'again'> {
-    const { actions, wakeAt } = plan;
+    const { actions } = plan;
+    resizer.settle(record);
+    const wakeAt = earliest(plan.wakeAt, resizer.wakeAt(record));
     const of = <T extends (typeof actions)[number]['type']>(type: T) =>
       actions.filter((action): action is Extract<(typeof actions)[number], { type: T }> => action.type === type);
     const starts = of('run-container');
@@ -204,11 +296,13 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     if (starts.length === 0) publish(record, 0);
     else if (record.containers.size > 0) begins();
     if (wakeAt !== undefined) wakeLater(record, wakeAt);
-    if (actions.length === 0 || record.pod === undefined) return 'done';
-    const { pod } = record;
+    const pod = givenPod(record);
+    if (actions.length === 0 || pod === undefined) return 'done';
     for (const { container, why } of of('stop-container')) options.events(pod, 'Normal', 'Killing', why, container.containerName);
-    const stops = of('stop-container').map((action) => action.container);
-    if (!(await stopper.stopAll(record, stops, graceOf(pod)))) return 'again';
+    const stops = of('stop-container');
+    const graceSeconds = graceOf(pod);
+    const wanted = stops.map((stop) => ({ gracePeriodSeconds: graceSeconds, ...stop, turn: 0 }));
+    if (!(await stopper.stopAll(record, wanted))) return 'again';
     const removals = of('remove-container').map((action) => action.container);
     // One that was created and never started holds the name of the one that comes next.
     await stopper.removeAll(
@@ -216,8 +310,10 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       removals.filter((container) => container.state === 'created'),
     );
     const sandbox = of('run-sandbox')[0] ?? readySandbox(observe(record.containers.values()));
+    if (sandbox !== undefined && 'type' in sandbox && sandbox.attempt > 0)
+      options.events(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
     const others = removals.filter((container) => container.state !== 'created');
-    const work = [stopper.removeAll(record, others)];
+    const work = [stopper.removeAll(record, others), resizer.update(record, of('update-container'))];
     if (sandbox !== undefined && starts.length > 0) work.push(starter.start({ record, pod, sandbox, starts, onBegin: begins }));
     const results = await Promise.allSettled(work);
     if (stops.length > 0) await refresh(record);
@@ -230,27 +326,6 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     const nowMs = clock.now();
     const turns = [...record.blocked.values()].map((blocked) => blocked.laterFrom ?? 0).filter((at) => at > nowMs);
     queue.addAfter(record.uid, Math.max(1, Math.min(wakeAt, ...turns) - nowMs));
-  }
-
-  /** False while it does not fit but others are still leaving. Pods whose containers are there already were admitted before. */
-  function admit(record: PodRecord): boolean {
-    const { pod } = record;
-    if (record.admitted || record.refused !== undefined || record.kill !== undefined || pod === undefined || isFinished(pod))
-      return true;
-    const others = [...records.values()].filter((other) => other !== record && holdsRoom(other));
-    const refusal =
-      record.containers.size > 0
-        ? undefined
-        : decideAdmission(
-            pod,
-            others.map((other) => other.pod!),
-            options.allocatable,
-          );
-    if (refusal !== undefined && others.some((other) => other.kill !== undefined)) return false;
-    record.refused = refusal;
-    record.admitted = refusal === undefined;
-    if (refusal !== undefined) options.events(pod, 'Warning', refusal.reason, refusal.message);
-    return true;
   }
 
   function publish(record: PodRecord, delayMs: number): void {
@@ -269,7 +344,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
 
   function statusOf(record: PodRecord, pod: Pod): PodStatus {
     const nowMs = clock.now();
-    return computeStatus({
+    options.health.sync(record);
+    const status = computeStatus({
       pod,
       previous: record.status ?? pod.status,
       observed: observe(record.containers.values()),
@@ -278,12 +354,18 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       killing: record.kill !== undefined,
       refused: record.refused,
       waiting: (name) => waitingOf(record, name, nowMs),
+      health: options.health,
+      backOff: options.backOff,
+      ended: record.ended,
+      messages: record.messages,
     });
+    return withResizeStatus(status, record, givenPod(record) ?? pod, nowMs);
   }
 
   return {
     update,
     removed,
+    evict,
     relist,
     wake(podUid) {
       const record = records.get(podUid);
@@ -291,54 +373,24 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       record.stale = true;
       queue.addAfter(podUid, hintDelayMs);
     },
+    look(podUid) {
+      const record = records.get(podUid);
+      if (record === undefined) return;
+      queue.add(podUid);
+      // Its worker waits for the end of its containers meanwhile.
+      if (record.kill !== undefined && !record.released) publish(record, 0);
+    },
     records: () => records.values(),
     get: (podUid) => records.get(podUid),
-    run: (signal) => queue.run(workers, measuredStep, signal),
+    async run(signal) {
+      await queue.run(workers, measuredStep, signal);
+      // Their timers would keep the process alive.
+      for (const uid of records.keys()) options.health.forget(uid);
+    },
   };
 }
 
-/** Whether the room it takes on the node is still taken. */
-function holdsRoom(record: PodRecord): boolean {
-  return record.pod !== undefined && record.admitted && !record.released && !isFinished(record.pod) && !hasEnded(record.status);
-}
-
-function hasEnded(status: PodStatus | undefined): boolean {
-  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
-}
-
-/** The containers that wait after a crash now and did not before, or not for this restart. */
-function newCrashLoops(before: PodStatus | undefined, after: PodStatus): string[] {
-  const waits = (status: ContainerStatus | undefined) => status?.state?.waiting?.reason === 'CrashLoopBackOff';
-  const known = new Map((before?.containerStatuses ?? []).map((status) => [status.name, status]));
-  return (after.containerStatuses ?? []).flatMap((status) => {
-    const last = known.get(status.name);
-    return waits(status) && !(waits(last) && last?.restartCount === status.restartCount) ? [status.name ?? ''] : [];
-  });
-}
-
-/** A container whose image was changed is another one: what kept the old one waiting says nothing about it. */
-function unblockChanged(record: PodRecord, before: Pod, after: Pod): void {
-  if (record.blocked.size === 0) return;
-  const hashes = new Map((before.spec?.containers ?? []).map((container) => [container.name, specHash(container)]));
-  for (const container of after.spec?.containers ?? [])
-    if (hashes.get(container.name) !== specHash(container)) record.blocked.delete(container.name ?? '');
-}
-
-/** Whether anything changed that a worker acts on; not so the status, which is the agent's own work. */
-function wantsChanged(before: Pod, after: Pod): boolean {
-  const [a, b] = [before.metadata ?? {}, after.metadata ?? {}];
-  if (
-    a.deletionTimestamp?.seconds !== b.deletionTimestamp?.seconds ||
-    a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds
-  )
-    return true;
-  if (isFinished(before) !== isFinished(after)) return true;
-  return JSON.stringify(before.spec) !== JSON.stringify(after.spec);
-}
-
-/** Whether the engine has something else than was thought. */
-function differs(known: ReadonlyMap<string, ObservedContainer>, seen: ReadonlyMap<string, ObservedContainer>): boolean {
-  if (known.size !== seen.size) return true;
-  for (const [id, container] of seen) if (known.get(id)?.state !== container.state) return true;
-  return false;
+function earliest(...instants: readonly (number | undefined)[]): number | undefined {
+  const known = instants.filter((at) => at !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }

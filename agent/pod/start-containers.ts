@@ -3,23 +3,33 @@ import type { Container, Pod } from '../../api/generated/types.ts';
 import type { Clock } from '../../client/clock.ts';
 import { ContainerConfigError } from '../config/config-error.ts';
 import { computeContainerConfig, computeSandboxConfig } from '../config/container-config.ts';
-import type { PodObjects } from '../config/env.ts';
-import { backOffMessage, type ImageSource } from '../config/images.ts';
+import { computeEnv, type PodObjects } from '../config/env.ts';
 import type { ObjectSource } from '../config/objects.ts';
+import type { SecuritySource } from '../config/security-facts.ts';
+import type { CredentialSource } from '../images/credentials.ts';
+import type { ImageSource } from '../images/images.ts';
 import type { Limit } from '../limit.ts';
-import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
+import type { ContainerConfig, ContainerRuntime, CreatedSandbox, Mount, ObservedContainer } from '../runtime/runtime.ts';
 import { RuntimeError } from '../runtime/runtime-error.ts';
-import type { ReadyVolume, Volumes } from '../volumes/volumes.ts';
-import type { Action } from './compute-actions.ts';
+import type { PodVolumes } from '../volumes/pod-volumes.ts';
+import type { ReadyVolume } from '../volumes/volumes.ts';
+import { justMade } from './own-clock.ts';
+import type { Action } from './plan.ts';
+import { findContainer } from './pod-containers.ts';
 import type { PodEvents } from './pod-events.ts';
 import { block, type PodRecord } from './pod-record.ts';
 import { specHash } from './spec-hash.ts';
+import { createImageStarter } from './start-images.ts';
+import type { TerminationMessages } from './termination-messages.ts';
 
 export interface StartOptions {
   readonly runtime: ContainerRuntime;
   readonly images: ImageSource;
+  readonly credentials: CredentialSource;
   readonly objects: ObjectSource;
-  readonly volumes: Pick<Volumes, 'ensureVolumes' | 'podDir'>;
+  readonly security: SecuritySource;
+  readonly podVolumes: Pick<PodVolumes, 'prepare' | 'prepareSubPaths'>;
+  readonly messages: Pick<TerminationMessages, 'prepare'>;
   readonly events: PodEvents;
   readonly clock: Clock;
   readonly limit: Limit;
@@ -36,15 +46,37 @@ interface Prepared {
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
 }
 
+/** With what only one of its containers needs. */
+interface PreparedContainer extends Prepared {
+  readonly lastWords: Mount | undefined;
+}
+
+/** One container that is to run. */
+interface OneStart {
+  readonly record: PodRecord;
+  readonly pod: Pod;
+  readonly start: RunContainer;
+  readonly container: Container;
+  readonly target: string | undefined;
+}
+
+/** A container that was created for a sandbox before that ran. */
+interface Early {
+  readonly id: string;
+  readonly config: ContainerConfig;
+}
+
+interface SandboxToCome {
+  /** Once containers can be created in it, where that is before it runs; undefined otherwise. */
+  readonly created: Promise<CreatedSandbox | undefined>;
+  /** Once it runs; undefined when it does not. */
+  readonly ready: Promise<ObservedContainer | undefined>;
+}
+
 /** Objects of pods that start together are fetched once. */
 const objectsMaxAgeMs = 5_000;
 const retry = { initialMs: 1_000, maxMs: 15_000 } as const;
 const startRetry = { initialMs: 10_000, maxMs: 300_000 } as const;
-/** How long a pull that failed is told as such, before the status says that it waits. */
-const errImagePullMs = 2_000;
-/** An image may appear without a pull: it is looked for this often, however long the pulls back off. */
-const imageLookMs = 30_000;
-
 /** Starts what a plan wants to run, everything that does not depend on each other at once. */
 export interface Starter {
   /**
@@ -65,15 +97,25 @@ export interface StartRequest {
 
 export function createStarter(options: StartOptions): Starter {
   const { runtime, images, events, clock, limit } = options;
+  const ensureImage = createImageStarter(options);
 
-  async function ensureSandbox({ record, pod, sandbox, onBegin }: StartRequest): Promise<ObservedContainer | undefined> {
+  async function ensureSandbox(
+    { record, pod, sandbox, onBegin }: StartRequest,
+    onCreated: (sandbox: CreatedSandbox) => void,
+  ): Promise<ObservedContainer | undefined> {
     if (!('type' in sandbox)) return sandbox;
     try {
-      const made = await limit(() => {
+      const runtimeHandler = await options.security.runtimeHandler(pod);
+      const config = computeSandboxConfig(pod, options.sandboxImage, sandbox.attempt, runtimeHandler);
+      const { signal } = record.interrupt;
+      const made = await limit(async () => {
+        // Its turn may come long after there is another wish.
+        if (signal.aborted) return undefined;
         onBegin();
-        return runtime.runSandbox(computeSandboxConfig(pod, options.sandboxImage, sandbox.attempt));
+        return runtime.runSandbox(config, onCreated);
       });
-      record.containers.set(made.id, made);
+      if (made === undefined) return undefined;
+      record.containers.set(made.id, justMade(clock.now(), made));
       if (made.state !== 'running') throw new RuntimeError('failed', made.error || 'the sandbox ended at once');
       record.blocked.delete('');
       return made;
@@ -87,9 +129,7 @@ export function createStarter(options: StartOptions): Starter {
 
   async function prepare(record: PodRecord, pod: Pod, starts: readonly RunContainer[]): Promise<Prepared | undefined> {
     const objects = await options.objects.forPod(pod, objectsMaxAgeMs);
-    const volumes = pod.spec?.volumes ?? [];
-    if (volumes.length === 0) return { objects, volumes: new Map() };
-    const ready = await options.volumes.ensureVolumes({ podDir: options.volumes.podDir(record.uid), volumes, ...objects });
+    const ready = await options.podVolumes.prepare(pod, objects);
     if (ready.problems.length === 0) return { objects, volumes: ready.volumes };
     for (const problem of ready.problems) {
       events(pod, 'Warning', 'FailedMount', `MountVolume.SetUp failed for ${problem.message}`);
@@ -100,94 +140,89 @@ export function createStarter(options: StartOptions): Starter {
     return undefined;
   }
 
-  async function ensureImage({ record, pod, onBegin }: StartRequest, container: Container): Promise<boolean> {
-    const { name = '', image = '', imagePullPolicy = 'IfNotPresent' } = container;
-    const pulling = () => {
-      onBegin();
-      events(pod, 'Normal', 'Pulling', `Pulling image "${image}"`, name);
+  async function configOf(
+    { record, pod, start, container, target }: OneStart,
+    sandbox: Pick<ObservedContainer, 'id' | 'ip' | 'runtimeHandler'>,
+    { lastWords, ...prepared }: PreparedContainer,
+  ): Promise<ContainerConfig> {
+    const facts = {
+      podIP: pod.spec?.hostNetwork === true ? options.hostIP : sandbox.ip,
+      hostIP: options.hostIP,
+      allocatable: options.allocatable,
     };
-    const result = await images.ensure(image, imagePullPolicy, pulling);
-    if (result.present) {
-      const message =
-        result.pulledMs === undefined
-          ? `Container image "${image}" already present on machine`
-          : `Successfully pulled image "${image}" in ${(result.pulledMs / 1000).toFixed(3)}s`;
-      const unchecked =
-        result.unchecked === undefined ? '' : `; its registry could not be asked for a newer one: ${result.unchecked}`;
-      events(pod, 'Normal', 'Pulled', message + unchecked, name);
-      return true;
-    }
-    const { reason, message } = result;
-    const notBefore = Math.min(result.notBefore, clock.now() + imageLookMs);
-    const isNew = reason === 'ErrImagePull';
-    record.blocked.set(name, {
-      reason,
-      message,
-      notBefore,
-      failures: (record.blocked.get(name)?.failures ?? 0) + 1,
-      ...(isNew
-        ? {
-            later: { reason: 'ImagePullBackOff', message: backOffMessage(image, message) },
-            laterFrom: clock.now() + errImagePullMs,
-          }
-        : {}),
-    });
-    if (reason === 'ImagePullBackOff') events(pod, 'Normal', 'BackOff', message, name);
-    else {
-      events(pod, 'Warning', 'Failed', isNew ? `Failed to pull image "${image}": ${message}` : message, name);
-      events(pod, 'Warning', 'Failed', `Error: ${reason}`, name);
-      if (isNew) events(pod, 'Normal', 'BackOff', backOffMessage(image, message), name);
-    }
-    return false;
+    const env = () => computeEnv(pod, container, prepared.objects, facts);
+    const subPaths = await options.podVolumes.prepareSubPaths(pod, container, prepared.volumes, env);
+    const input = {
+      pod,
+      container,
+      sandboxId: sandbox.id,
+      processesOf: target === undefined ? undefined : runningId(record, target),
+      facts,
+      security: await options.security.facts(pod, container, sandbox),
+      attempt: start.attempt,
+      restartsInRow: start.restartsInRow,
+      specHash: specHash(container),
+      runtimeHandler: sandbox.runtimeHandler,
+      subPaths,
+      ...prepared,
+    };
+    return withMount(computeContainerConfig(input), lastWords);
   }
 
-  async function runContainer(
-    record: PodRecord,
-    pod: Pod,
-    start: RunContainer,
-    sandbox: ObservedContainer,
-    prepared: Prepared,
-  ): Promise<void> {
-    const container = pod.spec?.containers?.find((candidate) => candidate.name === start.name);
-    if (container === undefined) return;
-    const { name, attempt, restartsInRow } = start;
+  /** While its sandbox starts, where there is room for that. What goes wrong is said when it is tried again in the sandbox that runs. */
+  async function createEarly(one: OneStart, sandbox: CreatedSandbox, parts: PreparedContainer): Promise<Early | undefined> {
     try {
-      const facts = {
-        podIP: pod.spec?.hostNetwork === true ? options.hostIP : sandbox.ip,
-        hostIP: options.hostIP,
-        allocatable: options.allocatable,
-      };
-      const input = {
-        pod,
-        container,
-        sandboxId: sandbox.id,
-        facts,
-        attempt,
-        restartsInRow,
-        specHash: specHash(container),
-        ...prepared,
-      };
-      const config = computeContainerConfig(input);
-      const made = await limit(() => runtime.runContainer(config), 'first');
-      record.containers.set(made.id, made);
+      const config = await configOf(one, sandbox, parts);
+      const id = await limit.ifFree(() => runtime.createContainer(config));
+      return id === undefined ? undefined : { id, config };
+    } catch {
+      return undefined;
+    }
+  }
+
+  async function runContainer(one: OneStart, sandbox: SandboxToCome, parts: PreparedContainer): Promise<void> {
+    const { record, pod, container } = one;
+    const { name = '' } = container;
+    try {
+      const { signal } = record.interrupt;
+      const isWanted = () => record.kill === undefined && !signal.aborted;
+      const created = await sandbox.created;
+      let early = created && isWanted() ? await createEarly(one, created, parts) : undefined;
+      const box = await sandbox.ready;
+      if (early !== undefined && (early.config.sandboxId !== box?.id || !isWanted())) {
+        await runtime.remove(early.id);
+        early = undefined;
+      }
+      if (box === undefined || !isWanted()) return;
+      const { id, config } = early ?? { id: undefined, config: await configOf(one, box, parts) };
+      // Its turn may come long after there is another wish.
+      const made = await limit(async () => (isWanted() ? runtime.runContainer(config, id) : undefined), 'first');
+      if (made === undefined) {
+        if (id !== undefined) await runtime.remove(id);
+        return;
+      }
+      record.containers.set(made.id, justMade(clock.now(), made));
+      record.resize.applied.set(made.id, container.resources ?? {});
       record.blocked.delete(name);
       events(pod, 'Normal', 'Created', `Created container: ${name}`, name);
       if (made.error === '') events(pod, 'Normal', 'Started', `Started container ${name}`, name);
       else events(pod, 'Warning', 'Failed', `Error: failed to start container "${name}": ${made.error}`, name);
     } catch (error) {
       notRun(record, pod, container, error);
+    } finally {
+      options.security.settled(pod, container);
     }
   }
 
-  function notRun(record: PodRecord, pod: Pod, { name = '', image = '' }: Container, error: unknown): void {
+  function notRun(record: PodRecord, pod: Pod, { name = '' }: Container, error: unknown): void {
     const nowMs = clock.now();
     const message = wordsOf(error);
     if (error instanceof ContainerConfigError) {
-      block(record, name, { reason: 'CreateContainerConfigError', message }, { nowMs, ...retry });
+      block(record, name, { reason: error.reason, message }, { nowMs, ...retry });
     } else {
       rethrowIfAway(record, error);
       record.stale = true;
-      if (error instanceof RuntimeError && error.code === 'image-not-found') images.forget(image);
+      if (error instanceof RuntimeError && error.code === 'image-not-found') images.forget();
       block(record, name, { reason: 'CreateContainerError', message }, { nowMs, ...startRetry });
     }
     events(pod, 'Warning', 'Failed', `Error: ${message}`, name);
@@ -196,19 +231,26 @@ export function createStarter(options: StartOptions): Starter {
   return {
     async start(request) {
       const { record, pod, starts } = request;
-      const byName = new Map((pod.spec?.containers ?? []).map((container) => [container.name ?? '', container]));
       const stopped = aborted(record.interrupt.signal);
-      const ready = ensureSandbox(request);
+      const sandbox = sandboxToCome((onCreated) => ensureSandbox(request, onCreated));
       const prepared = prepare(record, pod, starts);
       const one = async (start: RunContainer) => {
-        const container = byName.get(start.name);
-        const present = container === undefined ? false : await Promise.race([ensureImage(request, container), stopped.promise]);
-        const [box, parts] = await Promise.all([ready, prepared]);
-        if (present && box !== undefined && parts !== undefined && record.kill === undefined)
-          await runContainer(record, pod, start, box, parts);
+        const { container, target } = findContainer(pod, start.name) ?? {};
+        if (container === undefined) return;
+        // Until the container is there nobody else knows that its image is about to be used.
+        const message = options.messages.prepare(pod, container, start.attempt);
+        const release = images.hold(container.image ?? '');
+        try {
+          const present = await Promise.race([ensureImage(record, pod, container, request.onBegin), stopped.promise]);
+          const [parts, lastWords] = await Promise.all([prepared, message]);
+          if (present && parts !== undefined)
+            await runContainer({ record, pod, start, container, target }, sandbox, { ...parts, lastWords });
+        } finally {
+          release();
+        }
       };
       // All are waited for, so that nothing is still being made when the next step looks.
-      const results = await Promise.allSettled([ready, prepared, ...starts.map(one)]);
+      const results = await Promise.allSettled([sandbox.ready, prepared, ...starts.map(one)]);
       stopped.unlink();
       const failed = results.find((result) => result.status === 'rejected');
       if (failed !== undefined) throw failed.reason;
@@ -216,7 +258,31 @@ export function createStarter(options: StartOptions): Starter {
   };
 }
 
-/** Resolves to false when the signal aborts: a pull goes on for others, but this pod does not wait for it. */
+/** A volume that the pod mounts at the same place goes before. */
+function withMount(config: ContainerConfig, mount: Mount | undefined): ContainerConfig {
+  if (mount === undefined || config.mounts.some(({ containerPath }) => containerPath === mount.containerPath)) return config;
+  return { ...config, mounts: [...config.mounts, mount] };
+}
+
+/** The container that an ephemeral one is to look at. Throws ContainerConfigError while it does not run. */
+function runningId(record: PodRecord, name: string): string {
+  const running = [...record.containers.values()].find((each) => each.containerName === name && each.state === 'running');
+  if (running === undefined) throw new ContainerConfigError(`unable to find target container "${name}": it does not run`);
+  return running.id;
+}
+
+function sandboxToCome(run: (onCreated: (sandbox: CreatedSandbox) => void) => SandboxToCome['ready']): SandboxToCome {
+  let onCreated: (sandbox: CreatedSandbox | undefined) => void = () => {};
+  const created = new Promise<CreatedSandbox | undefined>((resolve) => {
+    onCreated = resolve;
+  });
+  const ready = run(onCreated);
+  const none = () => onCreated(undefined);
+  ready.then(none, none);
+  return { created, ready };
+}
+
+/** Resolves to false when the signal aborts: whatever its image waits for, the pod does not. */
 function aborted(signal: AbortSignal): { promise: Promise<false>; unlink(): void } {
   let unlink = () => {};
   const promise = new Promise<false>((resolve) => {
@@ -231,7 +297,7 @@ function aborted(signal: AbortSignal): { promise: Promise<false>; unlink(): void
 /** An engine that does not answer says nothing about the pod: look again, do not count it against the pod. */
 function rethrowIfAway(record: PodRecord, error: unknown): void {
   const away = error instanceof RuntimeError ? error.code === 'unavailable' || error.code === 'timeout' : isUnavailable(error);
-  const foreign = !(error instanceof RuntimeError);
+  const foreign = !(error instanceof RuntimeError) && !(error instanceof ContainerConfigError);
   if (!away && !foreign) return;
   record.stale = true;
   throw error;

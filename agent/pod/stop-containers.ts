@@ -6,28 +6,36 @@ import type { Limit } from '../limit.ts';
 import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
 import type { Volumes } from '../volumes/volumes.ts';
-import type { Plan } from './compute-actions.ts';
-import { isAlive } from './observation.ts';
+import type { Plan, StopInTurn } from './plan.ts';
 import type { PodEvents } from './pod-events.ts';
 import type { PodRecord } from './pod-record.ts';
 
 export interface StopOptions {
   readonly runtime: ContainerRuntime;
   readonly pods: Pick<ResourceClient<Pod>, 'delete'>;
-  readonly volumes: Pick<Volumes, 'removePodVolumes'>;
+  readonly volumes: Pick<Volumes, 'removePodVolumes' | 'releasePodVolumes'>;
   readonly status: Pick<StatusWriter, 'write'>;
   readonly events: PodEvents;
   readonly clock: Clock;
+  /** Runs what a container is to do before it stops, and says how many seconds are left to it. */
+  readonly preStop: (record: PodRecord, container: ObservedContainer, gracePeriodSeconds: number) => Promise<number>;
   /** For removals: they are the engine's work. Waiting for a container to end is not, and has no bound. */
   readonly limit: Limit;
 }
 
 type KillPlan = Extract<Plan, { type: 'kill' }>;
 
+export interface Stop extends StopInTurn {
+  /** For all turns together. */
+  readonly gracePeriodSeconds: number;
+}
+
 export interface Stopper {
-  /** Stops containers at once, all together; false when a newer wish interrupted the wait. */
-  stopAll(record: PodRecord, containers: readonly ObservedContainer[], gracePeriodSeconds: number): Promise<boolean>;
+  /** Stops containers, those of a turn together; false when a newer wish interrupted the wait. */
+  stopAll(record: PodRecord, stops: readonly Stop[]): Promise<boolean>;
   removeAll(record: PodRecord, containers: readonly ObservedContainer[]): Promise<void>;
+  /** Of a pod that has ended: takes its volumes away while its object stays. */
+  releaseVolumes(record: PodRecord): Promise<void>;
   /** Walks a kill to its end: true when nothing is left, neither here nor in the API. */
   kill(
     record: PodRecord,
@@ -38,19 +46,17 @@ export interface Stopper {
 }
 
 const killedBySignal = 137;
+/** What a container gets whose turn comes when the grace period is over; Kubernetes' figure. */
+const lastMomentSeconds = 2;
 
 export function createStopper(options: StopOptions): Stopper {
   const { runtime, events, clock, limit } = options;
 
-  async function stopAll(
-    record: PodRecord,
-    containers: readonly ObservedContainer[],
-    gracePeriodSeconds: number,
-  ): Promise<boolean> {
-    if (containers.length === 0) return true;
+  async function stopAll(record: PodRecord, wanted: readonly Stop[]): Promise<boolean> {
+    if (wanted.length === 0) return true;
     const { signal } = record.interrupt;
-    const stops = Promise.all(containers.map((container) => runtime.stop(container.id, gracePeriodSeconds))).then(() => true);
-    if (signal.aborted) return stops;
+    if (signal.aborted) return false;
+    const stops = stopInTurn(record, wanted).then(() => true);
     let onAbort = () => {};
     const interrupted = new Promise<false>((resolve) => {
       onAbort = () => resolve(false);
@@ -65,11 +71,43 @@ export function createStopper(options: StopOptions): Stopper {
     }
   }
 
+  /** A turn begins when all of the turns before have ended, or when the grace period has; preStop hooks do not wait for their turn. */
+  async function stopInTurn(record: PodRecord, wanted: readonly Stop[]): Promise<void> {
+    const sinceMs = clock.now();
+    const ends = new Map<Stop, Promise<void>>();
+    const turns = [...wanted].sort((a, b) => a.turn - b.turn);
+    for (const stop of turns) {
+      const before = [...ends].filter(([{ turn }]) => turn < stop.turn).map(([, end]) => end);
+      ends.set(stop, stopOne(record, stop, before, sinceMs));
+    }
+    await Promise.all(ends.values());
+  }
+
+  async function stopOne(record: PodRecord, stop: Stop, before: readonly Promise<void>[], sinceMs: number): Promise<void> {
+    const { container, gracePeriodSeconds } = stop;
+    const left = await options.preStop(record, container, gracePeriodSeconds);
+    if (before.length === 0 || gracePeriodSeconds === 0) return runtime.stop(container.id, left);
+    await within(left * 1000, Promise.allSettled(before));
+    const rest = Math.ceil(gracePeriodSeconds - (clock.now() - sinceMs) / 1000);
+    await runtime.stop(container.id, Math.max(Math.min(gracePeriodSeconds, lastMomentSeconds), rest));
+  }
+
+  /** Waits for something, but no longer than this. */
+  async function within(ms: number, wait: Promise<unknown>): Promise<void> {
+    let cancel = () => {};
+    const over = new Promise<void>((resolve) => {
+      cancel = clock.after(ms, resolve);
+    });
+    await Promise.race([wait, over]);
+    cancel();
+  }
+
   async function removeAll(record: PodRecord, containers: readonly ObservedContainer[]): Promise<void> {
     await Promise.all(
       containers.map(async ({ id }) => {
         await limit(() => runtime.remove(id));
         record.containers.delete(id);
+        record.resize.applied.delete(id);
       }),
     );
   }
@@ -96,16 +134,22 @@ export function createStopper(options: StopOptions): Stopper {
   return {
     stopAll,
     removeAll,
+    async releaseVolumes(record) {
+      await options.volumes.releasePodVolumes(record.uid);
+      record.volumesReleased = true;
+    },
     async kill(record, plan, refresh, finalStatus) {
-      const alive = plan.containers.filter(isAlive);
+      const alive = plan.stop.map(({ container }) => container);
       for (const { containerName } of alive)
         events(record.pod, 'Normal', 'Killing', `Stopping container ${containerName}`, containerName);
       const sinceMs = clock.now();
-      if (!(await stopAll(record, alive, plan.gracePeriodSeconds))) return false;
+      const { gracePeriodSeconds } = plan;
+      const stops = plan.stop.map((stop) => ({ ...stop, gracePeriodSeconds }));
+      if (!(await stopAll(record, stops))) return false;
       const tellsApi = record.pod !== undefined && !record.gone;
       if (tellsApi && alive.length > 0) {
         await refresh();
-        tellOfKills(record, alive, plan.gracePeriodSeconds, sinceMs);
+        tellOfKills(record, alive, gracePeriodSeconds, sinceMs);
       }
       const status = tellsApi && record.containers.size > 0 ? finalStatus() : undefined;
       const written = status !== undefined && record.pod !== undefined ? options.status.write(record.pod, status) : undefined;

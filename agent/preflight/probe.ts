@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { ownEntries } from '../data-dir.ts';
+import { givenEntries, ownEntries } from '../data-dir.ts';
 import { identifyEngine } from '../runtime/docker/identify.ts';
 import type { CertificateFacts, Facts, FolderFacts, OtherBerth, PortFacts } from './facts.ts';
 import { findPortHolder } from './port-holder.ts';
@@ -105,7 +105,7 @@ async function readFolder(path: string): Promise<FolderFacts> {
       const names = await readdir(at);
       await access(at, constants.W_OK | constants.X_OK);
       const isOurs = names.some((name) => ownEntries.includes(name));
-      const strangers = at !== path || isOurs ? [] : names.filter((name) => name !== 'lost+found');
+      const strangers = at !== path || isOurs ? [] : names.filter((name) => ![...givenEntries, 'lost+found'].includes(name));
       return { ...facts, errno: undefined, ownerUid: at === path ? uid : undefined, strangers, ...(await readSpace(at)) };
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || at === dirname(at)) return { ...facts, errno: codeOf(error) };

@@ -1,5 +1,7 @@
 /** The container name of a pod's sandbox, as in Kubernetes' Docker runtime. */
 export const sandboxName = 'POD';
+/** The name of a container that only has a network, for a sandbox to enter. It belongs to no pod and is never listed. */
+export const networkName = 'NETWORK';
 
 /** Which container this is. Everything here is in labels, so that an agent that starts again knows it from the engine alone. */
 export interface ContainerIdentity {
@@ -12,6 +14,10 @@ export interface ContainerIdentity {
   readonly attempt: number;
   /** How many restarts in a row, without a long run between them, led to this container: what the next back-off is computed from. */
   readonly restartsInRow?: number;
+  /** The engine's runtime that the pod's containers run with; absent: its default. */
+  readonly runtimeHandler?: string;
+  /** The node's devices that it has for itself: ids of units by resource. Absent: none. */
+  readonly heldUnits?: Readonly<Record<string, readonly string[]>>;
   /** A hash of the container's spec; another hash means that it must be replaced. */
   readonly specHash: string;
   /** Termination grace period of the pod, so that a pod that vanished from the API still ends gracefully. */
@@ -23,10 +29,14 @@ export type ContainerState = 'created' | 'running' | 'paused' | 'exited' | 'dead
 /** A container as the runtime sees it now. */
 export interface ObservedContainer extends ContainerIdentity {
   readonly id: string;
+  /** The sandbox whose network it shares; undefined for sandboxes, and for containers that an earlier version made. */
+  readonly sandboxId?: string | undefined;
   readonly state: ContainerState;
   /** The reference the container was created from, and the id of that image. */
   readonly image: string;
   readonly imageId: string;
+  /** The name and digest that this image was pulled by: "nginx@sha256:..."; undefined for one that was made here, and where nobody asked. */
+  readonly imageDigest?: string | undefined;
   readonly createdAt: Date;
   readonly startedAt: Date | undefined;
   readonly finishedAt: Date | undefined;
@@ -38,14 +48,31 @@ export interface ObservedContainer extends ContainerIdentity {
   readonly error: string;
   /** Of the sandbox: its address in the pod network; undefined for other containers and while it has none. */
   readonly ip: string | undefined;
+  /** What tells it to end, where that was said when it was made or by its image. */
+  readonly stopSignal?: string | undefined;
   /** The root process's id on the machine while it runs; the cgroup files are found through it. */
   readonly pid: number | undefined;
+  /** What the engine limits it to; undefined where that is not known. */
+  readonly limits?: ContainerLimits | undefined;
+  /** Of a sandbox that entered a network which was made before it: the container that has the network. */
+  readonly network?: string | undefined;
+  /** What it keeps on the machine's disk; absent where the engine does not tell. */
+  readonly files?: ContainerFilesOnDisk | undefined;
+}
+
+export interface ContainerFilesOnDisk {
+  /** The folder of what it changed of its image. */
+  readonly writableLayer: string | undefined;
+  /** Its log; pieces that were rotated stand beside it and begin with its name. */
+  readonly log: string | undefined;
 }
 
 export interface Mount {
   readonly hostPath: string;
   readonly containerPath: string;
   readonly readOnly: boolean;
+  /** Whether what is mounted inside of a read-only mount is read-only too; not when absent. */
+  readonly recursive?: 'no' | 'preferred' | 'required' | undefined;
   readonly propagation: 'rprivate' | 'rslave' | 'rshared';
 }
 
@@ -56,6 +83,43 @@ export interface PortMapping {
   readonly protocol: 'tcp' | 'udp' | 'sctp';
 }
 
+/** A device of the machine in a container. */
+export interface DeviceMapping {
+  readonly hostPath: string;
+  readonly containerPath: string;
+  /** Of r (read), w (write) and m (make the device file). */
+  readonly permissions: string;
+}
+
+/** What a container may do, and as whom. */
+export interface ContainerSecurity {
+  /** "user" or "user:group", numeric; undefined: the image's. */
+  readonly user: string | undefined;
+  /** Numeric groups of the first process besides its own. */
+  readonly groups: readonly number[];
+  readonly privileged: boolean;
+  readonly readOnlyRootFilesystem: boolean;
+  /** No process gains privileges that its parent does not have. */
+  readonly noNewPrivileges: boolean;
+  /** Relative to the engine's own set; "ALL" is every one, and CAP_ may stand before a name. */
+  readonly capabilities: { readonly add: readonly string[]; readonly drop: readonly string[] };
+  /** Which system calls there are: the engine's own choice, all, or what the text of a profile says. */
+  readonly seccomp: 'default' | 'unconfined' | { readonly profile: string };
+  /** The AppArmor profile by name, or "unconfined"; undefined: the engine's own choice. */
+  readonly appArmor: string | undefined;
+  /** Whether the parts of /proc and /sys are open that are hidden or read-only otherwise. */
+  readonly unmaskedProc: boolean;
+}
+
+/** Which namespaces a pod's containers share, besides the network's. */
+export interface PodNamespaces {
+  /** Processes: each container its own, one for the pod (the sandbox's), or the machine's. */
+  readonly pid: 'container' | 'pod' | 'host';
+  readonly ipc: 'pod' | 'host';
+  /** Users: as the engine does it for all, the machine's, or never the machine's. */
+  readonly users: 'engine' | 'host' | 'own';
+}
+
 /** The pod's sandbox: holds the network and IPC namespaces that the pod's containers join. */
 export interface SandboxConfig {
   readonly identity: ContainerIdentity;
@@ -63,24 +127,45 @@ export interface SandboxConfig {
   readonly hostname: string;
   readonly hostNetwork: boolean;
   readonly portMappings: readonly PortMapping[];
+  readonly namespaces: PodNamespaces;
+  /** Kernel parameters of the sandbox's namespaces. */
+  readonly sysctls: Readonly<Record<string, string>>;
+}
+
+/** A sandbox that does not run yet. */
+export interface CreatedSandbox {
+  readonly id: string;
+  /** The address that it will have. */
+  readonly ip: string;
+  readonly runtimeHandler?: string | undefined;
+}
+
+/** CPU shares (1024 = one core), quota in microseconds per 100 ms (0 = none), memory limit in bytes (0 = none). */
+export interface ContainerLimits {
+  readonly cpuShares: number;
+  readonly cpuQuota: number;
+  readonly memoryBytes: number;
 }
 
 /** A container of a pod, fully worked out: nothing in it refers to other objects. */
 export interface ContainerConfig {
   readonly identity: ContainerIdentity;
   readonly sandboxId: string;
+  /** The container whose processes it sees, by id, in place of what `namespaces` says of them. */
+  readonly processesOf?: string | undefined;
   readonly image: string;
   readonly command: readonly string[] | undefined;
   readonly args: readonly string[] | undefined;
   readonly workingDir: string | undefined;
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly mounts: readonly Mount[];
-  /** CPU shares (1024 = one core), quota in microseconds per 100 ms (0 = none), memory limit in bytes (0 = none). */
-  readonly resources: { readonly cpuShares: number; readonly cpuQuota: number; readonly memoryBytes: number };
+  readonly resources: ContainerLimits;
   readonly oomScoreAdj: number | undefined;
-  readonly user: string | undefined;
-  readonly privileged: boolean;
-  readonly readOnlyRootFilesystem: boolean;
+  readonly security: ContainerSecurity;
+  readonly devices?: readonly DeviceMapping[];
+  readonly namespaces: PodNamespaces;
+  /** What tells it to end, by name; undefined is the image's own, or SIGTERM. */
+  readonly stopSignal?: string | undefined;
   readonly tty: boolean;
   readonly stdin: boolean;
   /** Whether the standard input ends with the first client that attaches to it. */
@@ -100,10 +185,20 @@ export interface RuntimeEvent {
 export interface ContainerRuntime {
   /** All containers of this node, or those of one pod, in any state. */
   list(podUid?: string): Promise<ObservedContainer[]>;
-  /** Creates and starts a pod's sandbox; returns it once it runs and has its address. */
-  runSandbox(config: SandboxConfig): Promise<ObservedContainer>;
-  /** Creates and starts a container. If it was created but could not be started, it stays, exited with its `error`, and this returns it all the same. */
-  runContainer(config: ContainerConfig): Promise<ObservedContainer>;
+  /**
+   * Creates and starts a pod's sandbox; returns it once it runs and has its address. Where the address is known before it runs, `onCreated` is told:
+   * from then on containers can be created in it. A sandbox that does not come to run is removed, and another may take its place, told likewise.
+   */
+  runSandbox(config: SandboxConfig, onCreated?: (sandbox: CreatedSandbox) => void): Promise<ObservedContainer>;
+  /** Creates a container, and no more: for a sandbox that does not run yet. Returns its id, for `runContainer` or `remove`. */
+  createContainer(config: ContainerConfig): Promise<string>;
+  /**
+   * Creates and starts a container, or starts the one that was created for the same. If it was created but could not be started, it stays, exited with
+   * its `error`, and this returns it all the same.
+   */
+  runContainer(config: ContainerConfig, createdId?: string): Promise<ObservedContainer>;
+  /** Changes what a running container may use, without touching its processes. What is 0 stays as it is. Throws `not-found` when it is gone. */
+  update(id: string, limits: ContainerLimits): Promise<void>;
   /** Sends SIGTERM (or the image's stop signal), waits up to the grace period, then SIGKILL; returns when it has ended. Gone is fine. */
   stop(id: string, gracePeriodSeconds: number): Promise<void>;
   /** Removes a container, killing it if it runs, with its anonymous volumes. Gone is fine. */
@@ -124,21 +219,63 @@ export interface RuntimeVersion {
 
 export interface LocalImage {
   readonly id: string;
+  /** Its tags, then its digests: "nginx:1", "nginx@sha256:...". */
   readonly names: readonly string[];
   readonly sizeBytes: number;
+  /** As whom its containers run when nothing else is said: a user, or "user:group", by number or name; "" is root. Only `find` knows it. */
+  readonly user?: string;
+  /** What its containers run before their arguments when nothing else is said. Only `find` knows it. */
+  readonly program?: string;
+  /** Whether whoever made it wants it to stay: the label io.berth.pinned. */
+  readonly pinned?: boolean;
+}
+
+/** Who pulls. */
+export interface RegistryAuth {
+  readonly username: string;
+  readonly password: string;
+  readonly identityToken?: string;
+  /** The registry it is for. */
+  readonly serverAddress: string;
+}
+
+/** How far a pull is. */
+export interface PullProgress {
+  /** What the engine does: asks the registry, waits until pulls before it leave it a place, downloads, or unpacks what it has. */
+  readonly phase: 'asking' | 'queued' | 'downloading' | 'unpacking';
+  readonly layersDone: number;
+  readonly layers: number;
+  readonly bytesDone: number;
+  /** Of the layers whose size is known. */
+  readonly bytes: number;
+}
+
+export interface PullOptions {
+  readonly signal: AbortSignal;
+  /** Without it the registry is asked as nobody. */
+  readonly auth?: RegistryAuth | undefined;
+  /** Told of every step of the engine's, many times a second. */
+  readonly onProgress?: ((progress: PullProgress) => void) | undefined;
 }
 
 /** The engine's images. */
 export interface ImageService {
   /** The image that a reference means here, or undefined when it is not present. */
   find(reference: string): Promise<LocalImage | undefined>;
-  /** Pulls an image; throws RuntimeError `image-not-found`, `image-unauthorized`, `image-invalid-name` or `unavailable` with the registry's own words. */
-  pull(reference: string, signal: AbortSignal): Promise<LocalImage>;
+  /**
+   * Pulls an image, as long as its signal lets it; throws RuntimeError `image-not-found`, `image-unauthorized`, `image-invalid-name` or
+   * `unavailable` with the registry's own words.
+   */
+  pull(reference: string, options: PullOptions): Promise<LocalImage>;
+  /** Whether the registry refuses this user this image, where the words of a failed pull leave that open. */
+  isRefused(reference: string, auth: RegistryAuth | undefined): Promise<boolean>;
   list(): Promise<LocalImage[]>;
   /** Makes an image from a tar of its root file system (the sandbox image, which needs no registry). */
   load(reference: string, layer: Uint8Array, entrypoint: readonly string[]): Promise<LocalImage>;
-  /** Removes an image; false when containers still use it. Gone is fine. */
+  /** Removes a name of an image, and with its last name the image; false when containers still use it. Gone is fine. */
   remove(reference: string): Promise<boolean>;
+  /** The ids of the images of all containers of the engine, whoever made them, in any state. */
+  usedByContainers(): Promise<ReadonlySet<string>>;
 }
 
 export interface LogOptions {
@@ -211,4 +348,22 @@ export interface ContainerAccess {
   readFiles(id: string, path: string, signal: AbortSignal): Promise<FileReading>;
   /** Unpacks a tar archive into a directory. Throws `not-found`, and `invalid` for what is read-only or no directory. */
   writeFiles(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
+}
+
+export interface CommandOptions {
+  /** Counted from when the command runs; undefined: until it ends by itself or the signal aborts. */
+  readonly timeoutMs: number | undefined;
+  /** How much of the output is kept, of its beginning. */
+  readonly maxBytes: number;
+}
+
+/** `output` is what both streams said, in the order it came. */
+export type CommandResult =
+  | { readonly type: 'exited'; readonly exitCode: number; readonly output: string }
+  | { readonly type: 'timed-out'; readonly output: string };
+
+/** Short commands in running containers, for probes and hooks. */
+export interface CommandRunner {
+  /** A command that is too late, or was aborted, is ended with all that it started. Throws RuntimeError when it could not be run, or was aborted. */
+  run(id: string, command: readonly string[], options: CommandOptions, signal: AbortSignal): Promise<CommandResult>;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
+import { restartBackOff } from '../pod/back-off.ts';
+import { runningIsHealthy } from '../pod/health.ts';
 import { observe } from '../pod/observation.ts';
 import { specHash } from '../pod/spec-hash.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
@@ -47,6 +49,8 @@ function status(object: Pod, containers: ObservedContainer[], change: Partial<St
     killing: false,
     refused: undefined,
     waiting: () => undefined,
+    health: runningIsHealthy,
+    backOff: restartBackOff,
   };
   return computeStatus({ pod: object, observed: observe(containers), ...base, ...change });
 }
@@ -63,6 +67,57 @@ describe('computeStatus', () => {
       reason: 'ContainersNotReady',
       message: 'containers with unready status: [app]',
     });
+  });
+
+  it('says of a container that runs what its probes say of it', () => {
+    const health = { of: () => ({ started: true, ready: false }) };
+    const s = status(web.build(), [one('POD'), one('app')], { health });
+    expect(s.containerStatuses?.[0]).toMatchObject({ started: true, ready: false });
+    expect(ready(s)).toMatchObject({ status: 'False', reason: 'ContainersNotReady' });
+  });
+
+  it('does not say of a container that it runs before its postStart hook has ended', () => {
+    const health = { of: () => ({ started: false, ready: false, starting: true }) };
+    const first = status(web.build(), [one('POD'), one('app')], { health });
+    expect(first.phase).toBe('Pending');
+    expect(first.containerStatuses?.[0]).toMatchObject({
+      started: false,
+      ready: false,
+      state: { waiting: { reason: 'ContainerCreating' } },
+    });
+    expect(first.containerStatuses?.[0]?.containerID).toBeUndefined();
+    const before = ended(1);
+    const again = status(web.build(), [one('POD'), before, one('app', { id: 'app-1', attempt: 1 })], { health });
+    expect(again.containerStatuses?.[0]).toMatchObject({ restartCount: 0, state: { terminated: { exitCode: 1 } } });
+  });
+
+  it('says what containers that have ended left to say, after what the engine says', () => {
+    const messages = new Map([['app-0', 'bye']]);
+    const message = (change: Partial<ObservedContainer>) => {
+      const dead = ended(1, { id: 'app-0', ...change });
+      return status(web.restartPolicy('Never').build(), [one('POD'), dead], { messages }).containerStatuses?.[0]?.state
+        ?.terminated?.message;
+    };
+    expect(message({})).toBe('bye');
+    expect(message({ error: 'no such file' })).toBe('no such file: bye');
+  });
+
+  it('says with what signal a container is told to end, where somebody chose one', () => {
+    const [said] = status(web.build(), [one('POD'), one('app', { stopSignal: 'SIGUSR1' })]).containerStatuses ?? [];
+    expect(said?.stopSignal).toBe('SIGUSR1');
+  });
+
+  it('tells of ephemeral containers without counting them', () => {
+    const debugged = web.with((object) => {
+      object.spec!.ephemeralContainers = [{ ephemeralContainerCommon: { name: 'sh', image: 'busybox:1.36' } }];
+    });
+    const s = status(debugged.build(), [one('POD'), one('app'), one('sh')]);
+    expect(s).toMatchObject({ phase: 'Running', ephemeralContainerStatuses: [{ name: 'sh', ready: false, restartCount: 0 }] });
+    expect(s.ephemeralContainerStatuses?.[0]?.state?.running).toBeDefined();
+    expect(s.containerStatuses?.map(({ name }) => name)).toEqual(['app']);
+    expect(ready(s)).toMatchObject({ status: 'True' });
+    const gone = status(debugged.build(), [one('POD'), one('app')], { previous: s });
+    expect(gone.ephemeralContainerStatuses?.[0]?.state?.terminated?.reason).toBe('ContainerStatusUnknown');
   });
 
   it('says Running and Ready with addresses when all containers run', () => {

@@ -1,12 +1,18 @@
 import type { ContainerStatus, Pod, PodCondition, PodStatus, Timestamp } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
-import { setConditions } from '../../api/meta/conditions.ts';
+import { isConditionTrue, setConditions } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
-import { computeRestart, formatDuration } from '../pod/back-off.ts';
-import { mayRestart } from '../pod/compute-actions.ts';
-import { hasEnded, type PodObservation, readySandbox } from '../pod/observation.ts';
+import { type BackOff, computeRestart, formatDuration } from '../pod/back-off.ts';
+import { beginsAnew, isOver } from '../pod/compute-actions.ts';
+import type { Health } from '../pod/health.ts';
+import { isSaidDone } from '../pod/init-step.ts';
+import { allContainers, hasEnded, isAlive, isIn, type PodObservation, readySandbox } from '../pod/observation.ts';
+import { ephemeralContainers, initContainers, mainContainers, type PodContainer, type Role } from '../pod/pod-containers.ts';
+import { mayRestart } from '../pod/restart-policy.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
-import { computeContainerStatus, type Waiting } from './container-status.ts';
+import { computeConditions } from './conditions.ts';
+import { computeContainerStatus, initializing, type Waiting } from './container-status.ts';
+import { computePhase } from './phase.ts';
 
 export interface StatusInput {
   readonly pod: Pod;
@@ -19,7 +25,13 @@ export interface StatusInput {
   readonly killing: boolean;
   /** The agent will not run it, and why. */
   readonly refused: { readonly reason: string; readonly message: string } | undefined;
+  /** The agent ended it, and why. Told once nothing of it runs any more. */
+  readonly ended?: { readonly reason: string; readonly message: string } | undefined;
   waiting(name: string): Waiting | undefined;
+  readonly health: Health;
+  readonly backOff: BackOff;
+  /** What containers that have ended left to say, by container id. */
+  readonly messages?: ReadonlyMap<string, string>;
 }
 
 /** The whole status the agent answers for; of the conditions only its own. Pure. */
@@ -33,16 +45,80 @@ export function computeStatus(input: StatusInput): PodStatus {
     ...hostAddresses(input.hostIP),
   };
   if (refused !== undefined) return { ...base, phase: 'Failed', ...refused };
-  const containerStatuses = (pod.spec?.containers ?? []).map((container) => statusOf(input, container.name ?? ''));
-  const phase = isFinished(pod) ? (pod.status?.phase ?? 'Failed') : computePhase(pod, containerStatuses, input.killing);
+  const facts = factsOf(input);
+  const own = [...initContainers(pod), ...mainContainers(pod)];
+  const parts = own.map((each) => ({ each, status: statusOf(input, each, facts) }));
+  const ephemeral = ephemeralContainers(pod).map((each) => statusOf(input, each, facts));
+  const ended = endingOf(input, facts);
+  const phase = ended?.phase ?? computePhase({ pod, parts, killing: input.killing, ...facts });
   const ip = podIP(input);
+  const sandboxReady = readySandbox(input.observed) !== undefined;
+  const conditions = [...computeConditions({ pod, phase, parts, sandboxReady, ...facts }), ...disruption(ended)];
+  const statuses = (isMain: boolean) => parts.filter(({ each }) => (each.role === 'main') === isMain).map(({ status }) => status);
   return {
     ...base,
+    ...ended,
     phase,
     ...(ip === undefined ? {} : { podIP: ip, podIPs: [{ ip }] }),
-    containerStatuses,
-    conditions: conditionsOf(input, phase, containerStatuses, now),
+    ...(facts.hasInit ? { initContainerStatuses: statuses(false) } : {}),
+    containerStatuses: statuses(true),
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
+    conditions: keepTimes(input, conditions, now),
   };
+}
+
+/** What the statuses of all containers of a pod are worked out from. */
+interface StatusFacts {
+  readonly hasInit: boolean;
+  /** The pod's own containers have begun since its sandbox is there, or at all in a pod that has ended. */
+  readonly initialized: boolean;
+  /** How many init containers must be done, because what comes after them has begun. */
+  readonly begun: number;
+  /** Nothing of the pod runs again. */
+  readonly over: boolean;
+  readonly anew: boolean;
+}
+
+function factsOf({ pod, observed: found, previous, killing, ended }: StatusInput): StatusFacts {
+  const sandbox = readySandbox(found);
+  const over = killing || ended !== undefined || isFinished(pod) || isOver(pod, found);
+  const inits = initContainers(pod);
+  const began = ({ container: { name = '' } }: PodContainer) =>
+    found.containers.get(name)?.some((container) => over || isIn(sandbox, container)) ?? false;
+  const initialized = mainContainers(pod).some(began);
+  const anew = !over && isBeginningAnew(pod, found, previous);
+  return {
+    hasInit: inits.length > 0,
+    initialized: initialized && !anew,
+    begun: anew ? -1 : initialized ? inits.length : inits.findLastIndex(began),
+    over,
+    anew,
+  };
+}
+
+/** From the end that asked for it until something runs again. */
+function isBeginningAnew(pod: Pod, found: PodObservation, previous: PodStatus | undefined): boolean {
+  if (beginsAnew(pod, found) !== undefined) return true;
+  return found.containers.size === 0 && isConditionTrue(previous?.conditions, 'AllContainersRestarting');
+}
+
+/** The end that the agent itself decided on is told when nothing runs any more. */
+function endingOf({ pod, ended, observed: found }: StatusInput, { over }: StatusFacts): EndOf | undefined {
+  if (isFinished(pod)) return { phase: pod.status?.phase ?? 'Failed' };
+  if (ended === undefined || !over || allContainers(found).some(isAlive)) return undefined;
+  return { phase: 'Failed', reason: ended.reason, message: ended.message };
+}
+
+/** Of a pod that the node itself ends, so that whoever made it knows that it was not its own failure. */
+function disruption(ended: EndOf | undefined): PodCondition[] {
+  if (ended?.reason !== 'Evicted') return [];
+  return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: ended.message ?? '' }];
+}
+
+interface EndOf {
+  readonly phase: string;
+  readonly reason?: string;
+  readonly message?: string;
 }
 
 /** Of which generation of the spec this speaks; the agent acts on what the informer has. */
@@ -67,66 +143,53 @@ function podIP({ pod, observed, hostIP, previous }: StatusInput): string | undef
   return sandbox?.ip ?? previous?.podIP;
 }
 
-function statusOf(input: StatusInput, name: string): ContainerStatus {
-  const container = input.pod.spec?.containers?.find((candidate) => candidate.name === name) ?? { name };
-  const attempts = input.observed.containers.get(name) ?? [];
+function statusOf(input: StatusInput, { role, container }: PodContainer, facts: StatusFacts): ContainerStatus {
+  const { pod, previous, observed: found } = input;
+  const name = container.name ?? '';
+  const attempts = found.containers.get(name) ?? [];
   const newest = attempts[0];
-  const willRestart = newest !== undefined && !input.killing && !isFinished(input.pod) && mayRestart(input.pod, newest);
+  const dead = newest !== undefined && hasEnded(newest) && !facts.over ? newest : undefined;
+  // In a new sandbox even init containers that were done run again.
+  const again = dead !== undefined && facts.hasInit && !isIn(readySandbox(found), dead);
+  const willRestart = dead !== undefined && ((again && role === 'init') || mayRestart(pod, { role, container }, dead.exitCode));
+  const waits = dead === undefined || !willRestart ? undefined : again ? initializing : crashLoop(input, dead);
+  const said = saidOf(previous, role)?.find((candidate) => candidate.name === name);
   return computeContainerStatus(container, {
     attempts,
-    previous: input.previous?.containerStatuses?.find((candidate) => candidate.name === name),
-    waiting:
-      input.waiting(name) ?? (willRestart && newest !== undefined && hasEnded(newest) ? crashLoop(input, newest) : undefined),
+    previous: said,
+    waiting: input.waiting(name) ?? waits,
     willRestart,
-    ending: input.killing || isFinished(input.pod),
+    ending: input.killing || isFinished(pod) || (role === 'ephemeral' && Boolean(said?.containerID)),
+    health: input.health,
+    role,
+    hasInit: facts.hasInit,
+    mustBeDone:
+      role === 'init' &&
+      (initContainers(pod).findIndex((each) => each.container === container) < facts.begun ||
+        isSaidDone(name, { sandbox: readySandbox(found), previous })),
+    ...(input.messages === undefined ? {} : { messages: input.messages }),
   });
 }
 
-function crashLoop({ nowMs, pod }: StatusInput, ended: ObservedContainer): Waiting | undefined {
-  const { notBefore, delayMs } = computeRestart(ended, nowMs);
+function saidOf(previous: PodStatus | undefined, role: Role): ContainerStatus[] | undefined {
+  if (role === 'main') return previous?.containerStatuses;
+  return role === 'ephemeral' ? previous?.ephemeralContainerStatuses : previous?.initContainerStatuses;
+}
+
+function crashLoop({ nowMs, pod, backOff }: StatusInput, ended: ObservedContainer): Waiting | undefined {
+  const { notBefore, delayMs } = computeRestart(ended, nowMs, backOff);
   if (notBefore <= nowMs) return undefined;
   const { name, namespace, uid } = pod.metadata ?? {};
   const message = `back-off ${formatDuration(delayMs)} restarting failed container=${ended.containerName} pod=${name}_${namespace}(${uid})`;
   return { reason: 'CrashLoopBackOff', message };
 }
 
-/** Kubernetes' rule: Pending until every container has run once; then Running; ended only when nothing will run again. */
-export function computePhase(pod: Pod, statuses: readonly ContainerStatus[], killing: boolean): string {
-  const running = statuses.some((status) => status.state?.running !== undefined);
-  const unstarted = statuses.some((status) => status.state?.waiting !== undefined && status.lastState?.terminated === undefined);
-  if (unstarted && !(killing && !running)) return 'Pending';
-  if (running) return 'Running';
-  const ends = statuses.map((status) => status.state?.terminated ?? status.lastState?.terminated);
-  const failed = ends.some((end) => end === undefined || end.exitCode !== 0);
-  const policy = pod.spec?.restartPolicy ?? 'Always';
-  if (killing) return failed ? 'Failed' : 'Succeeded';
-  if (policy === 'Always' || (policy === 'OnFailure' && failed)) return 'Running';
-  return failed ? 'Failed' : 'Succeeded';
-}
-
-function conditionsOf(input: StatusInput, phase: string, statuses: readonly ContainerStatus[], now: Timestamp): PodCondition[] {
-  const ready = readiness(phase, statuses);
-  const sandbox = readySandbox(input.observed) !== undefined;
-  const next: PodCondition[] = [
-    { type: 'PodReadyToStartContainers', status: sandbox ? 'True' : 'False' },
-    phase === 'Succeeded'
-      ? { type: 'Initialized', status: 'True', reason: 'PodCompleted' }
-      : { type: 'Initialized', status: 'True' },
-    { type: 'ContainersReady', ...ready },
-    { type: 'Ready', ...ready },
-  ];
+/** A condition that says the same keeps the time since when it does. */
+function keepTimes({ pod, previous }: StatusInput, next: readonly PodCondition[], now: Timestamp): PodCondition[] {
   const own = new Set(next.map((condition) => condition.type));
   return setConditions(
-    (input.previous?.conditions ?? []).filter((condition) => own.has(condition.type)),
-    next.map((condition) => ({ ...condition, ...observed(input.pod) })),
+    (previous?.conditions ?? []).filter((condition) => own.has(condition.type)),
+    next.map((condition) => ({ ...condition, ...observed(pod) })),
     now,
   );
-}
-
-function readiness(phase: string, statuses: readonly ContainerStatus[]): Omit<PodCondition, 'type'> & { status: string } {
-  if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
-  if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
-  const unready = statuses.filter((status) => status.ready !== true).map((status) => status.name);
-  if (unready.length === 0) return { status: 'True' };
-  return { status: 'False', reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` };
 }

@@ -1,6 +1,8 @@
 import type { Container, ContainerState, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
+import type { Health } from '../pod/health.ts';
 import { hasEnded, isAlive } from '../pod/observation.ts';
+import type { Role } from '../pod/pod-containers.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 
 /** Why a container does not run yet or not again: Kubernetes' reason and a sentence. */
@@ -19,35 +21,62 @@ export interface ContainerFacts {
   readonly willRestart: boolean;
   /** Whether the pod has been told to end, so that nothing new is waited for. */
   readonly ending: boolean;
+  readonly role: Role;
+  /** Whether the pod has init containers, which all others wait for. */
+  readonly hasInit: boolean;
+  /** Whether an init container must have been done, because what comes after it has begun. */
+  readonly mustBeDone: boolean;
+  readonly health: Health;
+  /** What containers that have ended left to say, by container id. */
+  readonly messages?: ReadonlyMap<string, string>;
 }
 
+const notUp = { started: false, ready: false } as const;
 const creating: Waiting = { reason: 'ContainerCreating', message: undefined };
+export const initializing: Waiting = { reason: 'PodInitializing', message: undefined };
 
 /** The status of one container. Pure. */
 export function computeContainerStatus(container: Container, facts: ContainerFacts): ContainerStatus {
-  const newest = facts.attempts.find((attempt) => attempt.state !== 'created');
-  const running = newest !== undefined && isAlive(newest);
+  const newest = facts.attempts.find((attempt) => attempt.state !== 'created' && !isStarting(attempt, facts));
+  const { started, ready } = newest !== undefined && isAlive(newest) ? facts.health.of(newest) : notUp;
+  const state = stateOf(newest, facts);
   const status: ContainerStatus = {
     name: container.name ?? '',
-    state: stateOf(newest, facts),
-    ready: running,
-    started: running,
+    state,
+    ready: facts.role === 'init' ? state.terminated?.exitCode === 0 : ready && facts.role !== 'ephemeral',
+    ...(facts.role !== 'ephemeral' && { started }),
     restartCount: newest?.attempt ?? facts.previous?.restartCount ?? 0,
     image: newest?.image ?? container.image ?? '',
-    imageID: newest?.imageId ?? '',
+    imageID: newest === undefined ? '' : imageIdOf(newest),
   };
+  if (newest?.stopSignal !== undefined) status.stopSignal = newest.stopSignal;
   const last = lastStateOf(newest, status, facts);
   if (last !== undefined) status.lastState = { terminated: last };
-  if (newest !== undefined) status.containerID = containerId(newest);
+  const id = newest === undefined ? facts.previous?.containerID : containerId(newest);
+  if (id) status.containerID = id;
   return status;
 }
 
+/** Its postStart hook runs: only after that it is said to run. */
+function isStarting(attempt: ObservedContainer, { health }: ContainerFacts): boolean {
+  return isAlive(attempt) && health.of(attempt).starting === true;
+}
+
 function stateOf(newest: ObservedContainer | undefined, facts: ContainerFacts): ContainerState {
-  if (newest === undefined) return lost(facts) ?? waitingState(facts.waiting ?? creating);
+  if (newest === undefined)
+    return done(facts) ?? lost(facts) ?? waitingState(facts.waiting ?? (facts.hasInit ? initializing : creating));
   if (isAlive(newest))
     return { running: newest.startedAt === undefined ? {} : { startedAt: secondsTimestamp(newest.startedAt) } };
   if (facts.willRestart && facts.waiting !== undefined) return waitingState(facts.waiting);
   return { terminated: terminated(newest, facts) };
+}
+
+/** An init container whose remains somebody cleaned up: what was said of its end stays said. */
+function done({ previous, mustBeDone }: ContainerFacts): ContainerState | undefined {
+  if (!mustBeDone) return undefined;
+  if (previous?.state?.terminated !== undefined) return previous.state;
+  const message = 'the container is gone from the engine; what comes after it has begun, so it must have succeeded';
+  return { terminated: { exitCode: 0, reason: 'Completed', message } };
 }
 
 /** It ran, the engine no longer knows it, and it will not run again. */
@@ -65,23 +94,30 @@ function lastStateOf(
   status: ContainerStatus,
   facts: ContainerFacts,
 ): ContainerStateTerminated | undefined {
+  if (newest === undefined && status.state?.terminated !== undefined) return facts.previous?.lastState?.terminated;
   if (newest === undefined) return facts.previous?.state?.terminated ?? facts.previous?.lastState?.terminated;
   if (status.state?.waiting !== undefined) return terminated(newest, facts);
   const before = facts.attempts.find((attempt) => attempt.attempt < newest.attempt && hasEnded(attempt));
   if (before !== undefined) return terminated(before, facts);
   const { previous } = facts;
-  return previous?.restartCount === newest.attempt ? previous.lastState?.terminated : previous?.state?.terminated;
+  const same = previous?.restartCount === newest.attempt || previous?.state?.waiting !== undefined;
+  return same ? previous?.lastState?.terminated : previous?.state?.terminated;
 }
 
 function waitingState({ reason, message }: Waiting): ContainerState {
   return { waiting: message === undefined ? { reason } : { reason, message } };
 }
 
+/** As Kubernetes words it with Docker: by what it can be pulled again, or by its id alone. */
+function imageIdOf({ imageDigest, imageId }: ObservedContainer): string {
+  return imageDigest === undefined ? `docker://${imageId}` : `docker-pullable://${imageDigest}`;
+}
+
 export function containerId(container: ObservedContainer): string {
   return `docker://${container.id}`;
 }
 
-function terminated(container: ObservedContainer, { previous }: ContainerFacts): ContainerStateTerminated {
+function terminated(container: ObservedContainer, { previous, messages }: ContainerFacts): ContainerStateTerminated {
   const state: ContainerStateTerminated = {
     exitCode: container.exitCode ?? (container.error === '' ? 0 : 128),
     reason: endReason(container, previous),
@@ -89,7 +125,8 @@ function terminated(container: ObservedContainer, { previous }: ContainerFacts):
     containerID: containerId(container),
   };
   if (container.startedAt !== undefined) state.startedAt = secondsTimestamp(container.startedAt);
-  if (container.error !== '') state.message = container.error;
+  const message = [container.error, messages?.get(container.id) ?? ''].filter((text) => text !== '').join(': ');
+  if (message !== '') state.message = message;
   return state;
 }
 

@@ -1,13 +1,14 @@
 import { messageToJson } from '../../api/codec/json.ts';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
-import { objectKey } from '../../api/meta/key.ts';
+import { isStatic } from '../../api/kinds/pod/static-pods.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ResourceClient } from '../../client/resource-client.ts';
 import { createWorkQueue } from '../../client/work-queue.ts';
+import { resizeConditions } from './resize-status.ts';
 
 /**
  * Brings pod statuses to the API: the newest of each pod, and only when the API says otherwise. Pod workers call `set` after every
@@ -26,8 +27,8 @@ export interface StatusWriter {
 
 export interface StatusWriterOptions {
   readonly client: Pick<ResourceClient<Pod>, 'patch'>;
-  /** What the API has of the pod now, as the informer knows it. */
-  current(key: string): Pod | undefined;
+  /** What the API has of the pod now, as the informer knows it: of a static pod its mirror. */
+  current(pod: Pod): Pod | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: MetricsRegistry;
@@ -62,14 +63,18 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
 
   async function write(pod: Pod, status: PodStatus): Promise<void> {
     const uid = pod.metadata?.uid ?? '';
-    const known = current(objectKey(pod));
-    if (known !== undefined && known.metadata?.uid !== uid) return;
-    const patch = computePatch((newer(written.get(uid), known) ?? pod).status, status);
+    const known = current(pod);
+    // What is said of a static pod waits for its mirror, which has a uid of its own.
+    const apiUid = isStatic(pod) ? known?.metadata?.uid : uid;
+    if (apiUid === undefined || (known !== undefined && known.metadata?.uid !== apiUid)) return;
+    const last = written.get(uid);
+    const answered = last?.metadata?.uid === apiUid ? last : undefined;
+    const patch = computePatch((newer(answered, known) ?? pod).status, status);
     if (patch === undefined) return;
     const { namespace, name = '' } = pod.metadata ?? {};
     try {
-      const answer = await client.patch({ namespace, name, subresource: 'status' }, { metadata: { uid }, status: patch });
-      if (answer.metadata?.uid === uid) written.set(uid, answer);
+      const answer = await client.patch({ namespace, name, subresource: 'status' }, { metadata: { uid: apiUid }, status: patch });
+      if (answer.metadata?.uid === apiUid) written.set(uid, answer);
     } catch (error) {
       // Gone, or another pod by this name: nobody wants to know any more.
       if (!isNotFound(error) && !isConflict(error)) throw error;
@@ -120,7 +125,9 @@ const ownFields = [
   'podIP',
   'podIPs',
   'startTime',
+  'initContainerStatuses',
   'containerStatuses',
+  'ephemeralContainerStatuses',
 ] as const;
 
 /** The merge patch from one status to the other, in JSON; undefined when they say the same. */
@@ -136,12 +143,18 @@ export function computePatch(from: PodStatus | undefined, to: PodStatus): JsonOb
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** The server merges conditions by type and field, so only ours that changed go there, with null for what they no longer say. */
+/**
+ * The server merges conditions by type and field, so only ours that changed go there, with null for what they no longer say. Those that are
+ * there only while they are true are taken away.
+ */
 function changedConditions(before: Json | undefined, after: Json | undefined): Json[] {
   const known = new Map(objectsOf(before).map((condition) => [condition.type, condition]));
-  return objectsOf(after)
+  const changed = objectsOf(after)
     .filter((condition) => canonical(known.get(condition.type ?? null)) !== canonical(condition))
     .map((condition) => ({ reason: null, message: null, ...condition }));
+  const kept = new Set(objectsOf(after).map(({ type }) => type));
+  const gone = resizeConditions.filter((type) => known.has(type) && !kept.has(type));
+  return [...changed, ...gone.map((type) => ({ type, $patch: 'delete' }))];
 }
 
 function objectsOf(list: Json | undefined): JsonObject[] {

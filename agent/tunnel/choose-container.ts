@@ -1,15 +1,19 @@
 import { ApiError, badRequest } from '../../api/errors/index.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { hasEnded, isAlive } from '../pod/observation.ts';
+import { findContainer, initContainers, podContainers } from '../pod/pod-containers.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
+import { mayRestart } from '../pod/restart-policy.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 
 /** The container that a request means: the one it names, the pod's default, or its only one. Throws ApiError. */
 export function chooseName(record: PodRecord, wanted: string | undefined): string {
-  const names = (record.pod?.spec?.containers ?? []).map((container) => container.name ?? '');
+  const all = record.pod === undefined ? [] : podContainers(record.pod);
+  const names = all.map(({ container }) => container.name ?? '');
+  const main = all.filter(({ role }) => role === 'main').map(({ container }) => container.name ?? '');
   const pod = record.pod?.metadata?.name ?? '';
   const name =
-    wanted || record.pod?.metadata?.annotations?.[annotations.defaultContainer] || (names.length === 1 ? names[0] : undefined);
+    wanted || record.pod?.metadata?.annotations?.[annotations.defaultContainer] || (main.length === 1 ? main[0] : undefined);
   if (name === undefined || name === '')
     throw badRequest(`a container name must be given for pod ${pod}, choose one of: [${names.join(' ')}]`);
   if (!names.includes(name))
@@ -54,16 +58,17 @@ export function chooseForLogs(record: PodRecord, { wanted, previous, containerID
     return before;
   }
   if (newest === undefined) {
-    const why = record.blocked.get(name)?.reason ?? 'ContainerCreating';
+    const waits = initContainers(record.pod ?? {}).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+    const why = record.blocked.get(name)?.reason ?? waits;
     throw badRequest(`container "${name}" in pod "${pod}" is waiting to start: ${why}`);
   }
   return newest;
 }
 
 /** Whether a container that has ended runs once more. */
-function restarts({ pod }: PodRecord, { exitCode }: ObservedContainer): boolean {
-  const policy = pod?.spec?.restartPolicy ?? 'Always';
-  return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
+function restarts({ pod }: PodRecord, { containerName, exitCode }: ObservedContainer): boolean {
+  const each = findContainer(pod, containerName);
+  return pod !== undefined && each !== undefined && mayRestart(pod, each, exitCode);
 }
 
 /** The container to run a command in or to join. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TunnelClient, TunnelStream } from '../../client/client.ts';
 import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
+import { createUsageHistory } from '../machine/usage-history.ts';
 import { createRecord } from '../pod/pod-record.ts';
 import type { ContainerAccess, ObservedContainer } from '../runtime/runtime.ts';
 import { runTunnel } from './tunnel.ts';
@@ -44,7 +45,8 @@ describe('the tunnel', () => {
       },
     };
     const dialer = { dial: () => stalled, close() {} };
-    void runTunnel({ client, access, dialer, get: () => record, nodeName: 'n1', clock, logger: createFakeLogger() }, stop.signal);
+    const parts = { client, access, dialer, history: createUsageHistory(), get: () => record, nodeName: 'n1', clock };
+    void runTunnel({ ...parts, logger: createFakeLogger() }, stop.signal);
     await settle();
     expect(engine?.aborted).toBe(false);
     await clock.advance(29_000);

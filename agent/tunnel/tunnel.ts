@@ -1,5 +1,5 @@
 import { badRequest, exhausted, unavailable } from '../../api/errors/index.ts';
-import type { LogLevel, Open } from '../../api/generated/types.ts';
+import type { GetUsageHistoryRequest, LogLevel, Open } from '../../api/generated/types.ts';
 import { changeLogLevel, isLogLevel, type LogLevelControl } from '../../api/meta/log-level.ts';
 import { linkAbort, onAbort } from '../../client/abort.ts';
 import { createBackoff } from '../../client/backoff.ts';
@@ -7,19 +7,24 @@ import type { TunnelClient, TunnelStream } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { PodDialer } from '../machine/pod-dialer.ts';
+import type { UsageHistory } from '../machine/usage-history.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import type { ContainerAccess } from '../runtime/runtime.ts';
 import { serveReadFiles, serveWriteFiles } from './serve-files.ts';
 import { serveLogs } from './serve-logs.ts';
 import { servePortForward } from './serve-port-forward.ts';
 import { serveAttach, serveExec } from './serve-terminal.ts';
+import { computeUsageHistory } from './serve-usage.ts';
 import { toApiError } from './stream-errors.ts';
 
 export interface TunnelOptions {
   readonly client: TunnelClient;
   readonly access: ContainerAccess;
   readonly dialer: PodDialer;
+  readonly history: UsageHistory;
   get(podUid: string): PodRecord | undefined;
+  /** The uid under which this machine knows a pod of the API. */
+  uidHere?(apiUid: string): string;
   readonly nodeName: string;
   readonly logLevel?: LogLevelControl | undefined;
   readonly clock: Clock;
@@ -83,8 +88,10 @@ async function serve(options: TunnelOptions, open: Open, streams: Set<string>, s
 
 async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStream, signal: AbortSignal): Promise<void> {
   const { access, clock } = options;
+  const podUid = options.uidHere?.(open.podUid ?? '') ?? open.podUid ?? '';
   if (open.logLevel) return await serveLogLevel(options, open, open.logLevel, stream);
-  const record = options.get(open.podUid ?? '');
+  if (open.usageHistory) return await serveUsageHistory(options, podUid, open.usageHistory, stream);
+  const record = options.get(podUid);
   if (record === undefined) throw unknownPod(open);
   const request = { access, record, signal };
   if (open.logs) await serveLogs(request, open.logs, stream, clock.now());
@@ -94,6 +101,15 @@ async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStr
   else if (open.readFiles) await serveReadFiles(request, open.readFiles, stream, clock);
   else if (open.writeFiles) await serveWriteFiles(request, open.writeFiles, stream, clock);
   else throw badRequest('this agent does not know what the server asks for: update it');
+}
+
+async function serveUsageHistory(
+  { history, nodeName }: TunnelOptions,
+  podUid: string,
+  wanted: GetUsageHistoryRequest,
+  stream: TunnelStream,
+): Promise<void> {
+  await stream.write({ usageHistory: computeUsageHistory({ history, nodeName, podUid, wanted }) });
 }
 
 async function serveLogLevel(

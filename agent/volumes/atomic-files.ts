@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { VolumeFile } from './volume-plan.ts';
+import type { VolumeFile } from './volume-files.ts';
 
 /*
  * As in Kubernetes: the files live in a folder of their own, "..data" is a link to it, and what a container sees are links through "..data".
@@ -15,23 +15,50 @@ const current = '..data';
 const next = '..data_next';
 const folderMode = 0o755;
 
-/** Makes a volume show exactly these files. Writes nothing when it does already. Returns whether something changed. */
-export async function writeAtomically(volume: string, files: readonly VolumeFile[]): Promise<boolean> {
+/**
+ * Makes a volume show exactly these files. Writes no file when they are there already, but finishes what was interrupted after that. `prepare` is
+ * called with a new folder before anybody sees it. Returns whether something changed.
+ */
+export async function writeAtomically(
+  volume: string,
+  files: readonly VolumeFile[],
+  prepare?: (folder: string) => Promise<void> | undefined,
+): Promise<boolean> {
   await mkdir(volume, { recursive: true, mode: folderMode });
   const old = await readLinkOrNothing(join(volume, current));
-  if (old !== undefined && (await holds(join(volume, old), files))) return false;
-  const fresh = `..${randomBytes(8).toString('hex')}`;
-  await writeFolder(join(volume, fresh), files);
+  const isThere = old !== undefined && (await holds(join(volume, old), files));
+  const shown = isThere ? old : `..${randomBytes(8).toString('hex')}`;
+  if (!isThere)
+    await swingOver(volume, shown, async (folder) => {
+      await writeFolder(folder, files);
+      await prepare?.(folder);
+    });
+  await showOnly(volume, new Set(files.map((file) => firstPart(file.path))));
+  await removeOthers(volume, shown);
+  return !isThere;
+}
+
+/** Whether a volume has been made, with whatever files. */
+export async function isMade(volume: string): Promise<boolean> {
+  return (await readLinkOrNothing(join(volume, current))) !== undefined;
+}
+
+async function swingOver(volume: string, fresh: string, write: (folder: string) => Promise<void>): Promise<void> {
+  const folder = join(volume, fresh);
+  try {
+    await mkdir(folder, { mode: folderMode });
+    await write(folder);
+  } catch (error) {
+    // A disk that is full is not filled further by each new attempt.
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
   await rm(join(volume, next), { force: true });
   await symlink(fresh, join(volume, next));
   await rename(join(volume, next), join(volume, current));
-  await showOnly(volume, new Set(files.map((file) => firstPart(file.path))));
-  await removeOthers(volume, fresh);
-  return true;
 }
 
 async function writeFolder(folder: string, files: readonly VolumeFile[]): Promise<void> {
-  await mkdir(folder, { mode: folderMode });
   for (const file of files) {
     const path = join(folder, file.path);
     await mkdir(dirname(path), { recursive: true, mode: folderMode });

@@ -13,9 +13,12 @@ const checks: Readonly<Record<string, { readonly is: (stats: Stats) => boolean; 
   BlockDevice: { is: (stats) => stats.isBlockDevice(), what: 'a block device' },
 };
 
-/** Checks, and where the type says so creates, a path of the machine. Without a type nothing is checked. Throws when it is not what was asked for. */
+/**
+ * Checks, and where the type says so creates, a path of the machine. Without a type nothing is checked; a path that is not there becomes a folder, as with
+ * every container runtime of Kubernetes. Throws when it is not what was asked for.
+ */
 export async function ensureHostPath(path: string, type: string): Promise<void> {
-  if (type === '') return;
+  if (type === '') return createDirectory(path);
   const check = checks[type];
   if (check === undefined) throw new Error(`host path ${path}: unknown type "${type}"`);
   if (type === 'DirectoryOrCreate') await createDirectory(path);

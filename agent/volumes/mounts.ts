@@ -7,6 +7,8 @@ export interface Mounts {
   /** Where file systems are mounted now, in the order they were. */
   list(): Promise<string[]>;
   mountTmpfs(path: string, sizeBytes: number | undefined): Promise<void>;
+  /** Mounts a file or folder once more; `source` is used as it is, links in it are not resolved beforehand. */
+  bind(source: string, target: string): Promise<void>;
   unmount(path: string): Promise<void>;
 }
 
@@ -20,6 +22,9 @@ export function createMounts(mountInfo = '/proc/self/mountinfo'): Mounts {
     async mountTmpfs(path, sizeBytes) {
       const options = ['mode=0777', 'nosuid', 'nodev', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])];
       await run('mount', ['-t', 'tmpfs', '-o', options.join(','), 'berth', path], { timeout });
+    },
+    async bind(source, target) {
+      await run('mount', ['--no-canonicalize', '--bind', source, target], { timeout });
     },
     async unmount(path) {
       try {

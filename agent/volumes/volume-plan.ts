@@ -1,33 +1,35 @@
 import { join } from 'node:path';
-import type { ConfigMap, KeyToPath, Secret, Volume } from '../../api/generated/types.ts';
+import type { Node, Pod, Volume, VolumeSource } from '../../api/generated/types.ts';
 import { quantityValue } from '../../api/meta/quantity.ts';
-
-/** A file of a volume that is made from an object. */
-export interface VolumeFile {
-  /** Relative to the volume, with "/" between its parts; never leaves the volume. */
-  readonly path: string;
-  readonly data: Uint8Array;
-  readonly mode: number;
-}
+import { type Claimed, decideClaimedFolder } from './claimed-volume.ts';
+import { memoryVolumeBytes } from './memory-size.ts';
+import { modeForGroup, type Ownership } from './ownership.ts';
+import {
+  configMapFiles,
+  downwardFiles,
+  type FilesInput,
+  type FilesResult,
+  projectedFiles,
+  secretFiles,
+  type VolumeFile,
+} from './volume-files.ts';
 
 /** What has to be there for one volume; `path` is what the containers mount. */
-export type VolumeStep =
-  | { readonly kind: 'directory'; readonly name: string; readonly path: string }
-  | { readonly kind: 'memory'; readonly name: string; readonly path: string; readonly sizeBytes: number | undefined }
-  | {
-      readonly kind: 'files';
-      readonly name: string;
-      readonly path: string;
-      readonly inMemory: boolean;
-      readonly files: readonly VolumeFile[];
-    }
-  | { readonly kind: 'host-path'; readonly name: string; readonly path: string; readonly type: string };
+export type VolumeStep = { readonly name: string; readonly path: string; readonly readOnly: boolean } & (
+  | { readonly kind: 'directory' }
+  | { readonly kind: 'memory'; readonly sizeBytes: number | undefined }
+  | { readonly kind: 'files'; readonly inMemory: boolean; readonly files: readonly VolumeFile[] }
+  | { readonly kind: 'host-path'; readonly type: string }
+  | { readonly kind: 'local' }
+);
 
 /** Why a volume cannot be there yet. Everything but `unsupported` and `invalid` may come right when an object appears or changes. */
 export interface VolumeProblem {
   readonly volume: string;
   readonly reason: 'not-found' | 'invalid' | 'unsupported' | 'failed';
   readonly message: string;
+  /** Where the volume is if it could be made before: for the pod's containers it then goes on as it was. */
+  readonly madeAt?: string;
 }
 
 export interface VolumePlan {
@@ -35,104 +37,102 @@ export interface VolumePlan {
   readonly problems: readonly VolumeProblem[];
 }
 
-export interface VolumeInput {
+/** The objects that the volumes name, by name, from the pod's namespace; those that do not exist are left out. */
+export interface VolumeInput extends FilesInput {
   /** The pod's own folder: <data>/node/<node>/pods/<uid>. */
   readonly podDir: string;
-  readonly volumes: readonly Volume[];
-  /** The objects that the volumes name, by name, from the pod's namespace; those that do not exist are left out. */
-  readonly configMaps: ReadonlyMap<string, ConfigMap>;
-  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly pod: Pod;
+  readonly claims: ReadonlyMap<string, Claimed>;
+  /** This machine's Node, where a claimed volume is only for some. */
+  readonly node: Node | undefined;
+  /** The group that the pod's volumes are given to, if any. */
+  readonly ownership?: Ownership | undefined;
 }
-
-const defaultMode = 0o644;
 
 /** Works out what a pod's volumes need on this machine. Pure; a problem with one volume leaves the others in the plan. */
 export function computeVolumePlan(input: VolumeInput): VolumePlan {
   const steps: VolumeStep[] = [];
   const problems: VolumeProblem[] = [];
-  for (const volume of input.volumes) {
+  for (const volume of input.pod.spec?.volumes ?? []) {
     const planned = planVolume(input, volume);
     if ('reason' in planned) problems.push(planned);
-    else steps.push(planned);
+    else steps.push(input.ownership === undefined ? planned : readableByGroup(planned));
   }
   return { steps, problems };
 }
 
+/** The files of an object are for the group to read, whatever modes they ask for. */
+function readableByGroup(step: VolumeStep): VolumeStep {
+  if (step.kind !== 'files') return step;
+  return { ...step, files: step.files.map((file) => ({ ...file, mode: modeForGroup(file.mode, 'file', true) })) };
+}
+
 function planVolume(input: VolumeInput, volume: Volume): VolumeStep | VolumeProblem {
-  const name = volume.name ?? '';
-  const source = volume.volumeSource ?? {};
-  if (!isSafeName(name)) return problem(name, 'invalid', `volume "${name}": not a name for a folder`);
-  if (source.emptyDir !== undefined) {
-    const path = join(input.podDir, 'volumes', 'emptyDir', name);
-    if (source.emptyDir.medium !== 'Memory') return { kind: 'directory', name, path };
-    const { sizeLimit } = source.emptyDir;
-    return { kind: 'memory', name, path, sizeBytes: sizeLimit === undefined ? undefined : quantityValue(sizeLimit) };
-  }
+  const { name = '', volumeSource: source = {} } = volume;
+  if (!isSafeName(name)) return problem(name, 'invalid', 'not a name for a folder');
+  if (source.emptyDir !== undefined) return planEmptyDir(input, name, source.emptyDir);
   if (source.hostPath !== undefined) {
     const { path = '', type = '' } = source.hostPath;
-    return path.startsWith('/')
-      ? { kind: 'host-path', name, path, type }
-      : problem(name, 'invalid', `volume "${name}": host path "${path}" is not absolute`);
+    return planFolder({ kind: 'host-path', path, type }, name, false);
   }
-  if (source.configMap !== undefined) {
-    const object = input.configMaps.get(source.configMap.localObjectReference?.name ?? '');
-    const request = { name, path: join(input.podDir, 'volumes', 'configMap', name), inMemory: false, source: source.configMap };
-    const what = `config map "${source.configMap.localObjectReference?.name ?? ''}"`;
-    return planFiles(request, what, object && { ...encodeTexts(object.data), ...object.binaryData });
+  if (source.persistentVolumeClaim !== undefined) {
+    const { claimName = '', readOnly = false } = source.persistentVolumeClaim;
+    const folder = decideClaimedFolder(claimName, input.claims.get(claimName), input.node);
+    return 'reason' in folder ? problem(name, folder.reason, folder.message) : planFolder(folder, name, readOnly);
   }
-  if (source.secret !== undefined) {
-    const object = input.secrets.get(source.secret.secretName ?? '');
-    const request = { name, path: join(input.podDir, 'volumes', 'secret', name), inMemory: true, source: source.secret };
-    return planFiles(request, `secret "${source.secret.secretName ?? ''}"`, object && (object.data ?? {}));
-  }
-  return problem(name, 'unsupported', `volume "${name}": ${Object.keys(source)[0] ?? 'no'} source is not supported`);
+  const made = filesOf(source, input);
+  if (made === undefined) return problem(name, 'unsupported', `${Object.keys(source)[0] ?? 'no'} source is not supported`);
+  const path = join(input.podDir, 'volumes', made.folder, name);
+  if ('reason' in made.files) return { ...problem(name, made.files.reason, made.files.message), madeAt: path };
+  return {
+    kind: 'files',
+    name,
+    path,
+    readOnly: true,
+    inMemory: made.folder === 'secret' || holdsSecrets(source),
+    files: made.files,
+  };
 }
 
-interface FilesRequest {
-  readonly name: string;
-  readonly path: string;
-  readonly inMemory: boolean;
-  readonly source: { readonly items?: readonly KeyToPath[]; readonly defaultMode?: number; readonly optional?: boolean };
+function planEmptyDir(input: VolumeInput, name: string, emptyDir: NonNullable<VolumeSource['emptyDir']>): VolumeStep {
+  const path = join(input.podDir, 'volumes', 'emptyDir', name);
+  if (emptyDir.medium !== 'Memory') return { kind: 'directory', name, path, readOnly: false };
+  const limit = emptyDir.sizeLimit === undefined ? undefined : quantityValue(emptyDir.sizeLimit);
+  const sizeBytes = memoryVolumeBytes(limit, input.pod, input.allocatable.memoryBytes);
+  return { kind: 'memory', name, path, readOnly: false, sizeBytes };
 }
 
-type Content = Readonly<Record<string, Uint8Array>>;
-
-function planFiles(request: FilesRequest, what: string, content: Content | undefined): VolumeStep | VolumeProblem {
-  const { name, source } = request;
-  const optional = source.optional === true;
-  if (content === undefined && !optional) return problem(name, 'not-found', `volume "${name}": ${what} does not exist`);
-  const items = wantedItems(source.items, content ?? {});
-  const files: VolumeFile[] = [];
-  for (const { key = '', path = '', mode } of items) {
-    const data = content?.[key];
-    if (data === undefined && optional) continue;
-    if (data === undefined) return problem(name, 'not-found', `volume "${name}": ${what} has no key "${key}"`);
-    if (!isInside(path)) return problem(name, 'invalid', `volume "${name}": path "${path}" of key "${key}" leaves the volume`);
-    files.push({ path, data, mode: mode ?? source.defaultMode ?? defaultMode });
-  }
-  return { kind: 'files', name, path: request.path, inMemory: request.inMemory, files };
+function planFolder(
+  folder: { kind: 'host-path'; path: string; type: string } | { kind: 'local'; path: string },
+  name: string,
+  readOnly: boolean,
+): VolumeStep | VolumeProblem {
+  if (!folder.path.startsWith('/')) return problem(name, 'invalid', `path "${folder.path}" is not absolute`);
+  if (folder.path.split('/').includes('..') || folder.path.includes('\0'))
+    return problem(name, 'invalid', `path "${folder.path}" must not contain ".."`);
+  return { ...folder, name, readOnly };
 }
 
-/** Without items every key is a file of its own name. */
-function wantedItems(items: readonly KeyToPath[] | undefined, content: Content): readonly KeyToPath[] {
-  if (items !== undefined && items.length > 0) return items;
-  return Object.keys(content).map((key) => ({ key, path: key }));
+/** Undefined for a source that is not made of files. */
+function filesOf(source: VolumeSource, input: FilesInput): { readonly folder: string; readonly files: FilesResult } | undefined {
+  const { configMap, secret, downwardAPI, projected } = source;
+  if (configMap)
+    return { folder: 'configMap', files: configMapFiles(configMap.localObjectReference?.name ?? '', configMap, input) };
+  if (secret) return { folder: 'secret', files: secretFiles(secret.secretName ?? '', secret, input) };
+  if (downwardAPI) return { folder: 'downwardAPI', files: downwardFiles(downwardAPI.items, downwardAPI.defaultMode, input) };
+  if (projected) return { folder: 'projected', files: projectedFiles(projected, input) };
+  return undefined;
 }
 
-function encodeTexts(texts: Readonly<Record<string, string>> | undefined): Record<string, Uint8Array> {
-  return Object.fromEntries(Object.entries(texts ?? {}).map(([key, text]) => [key, Buffer.from(text)]));
-}
-
-/** Names starting with two dots are the volume's own: "..data" is what makes an update atomic. */
-function isInside(path: string): boolean {
-  if (path === '' || path.startsWith('/') || path.includes('\0') || path.startsWith('..')) return false;
-  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+/** What is secret is never written to a disk. */
+function holdsSecrets({ projected }: VolumeSource): boolean {
+  return projected?.sources?.some(({ secret }) => secret !== undefined) === true;
 }
 
 export function isSafeName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name);
 }
 
-function problem(volume: string, reason: VolumeProblem['reason'], message: string): VolumeProblem {
-  return { volume, reason, message };
+function problem(volume: string, reason: VolumeProblem['reason'], why: string): VolumeProblem {
+  return { volume, reason, message: `volume "${volume}": ${why}` };
 }

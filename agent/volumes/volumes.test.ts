@@ -7,12 +7,14 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConfigMap, Secret, Volume } from '../../api/generated/types.ts';
+import { pod } from '../../test/builders/index.ts';
 import { writeAtomically } from './atomic-files.ts';
 import { createMounts, type Mounts, parseMountPoints } from './mounts.ts';
 import { computeVolumePlan, type VolumeInput } from './volume-plan.ts';
@@ -29,8 +31,16 @@ const configMaps = new Map<string, ConfigMap>([
 ]);
 const secrets = new Map<string, Secret>([['keys', { data: { password: Buffer.from('s3cret') } }]]);
 
+const limited = { name: 'main', resources: { limits: { cpu: { string: '1500m' }, memory: { string: '32Mi' } } } };
+
 function input(...volumes: Volume[]): VolumeInput {
-  return { podDir: join(folder, 'u1'), volumes, configMaps, secrets };
+  const owner = pod('p')
+    .uid('u1')
+    .labels({ app: 'web' })
+    .annotations({ note: 'a "b"\n' })
+    .spec({ volumes, containers: [limited] });
+  const allocatable = { cpuMilli: 2_000, memoryBytes: 64 * 1024 * 1024 };
+  return { podDir: join(folder, 'u1'), pod: owner.build(), configMaps, secrets, claims: new Map(), node: undefined, allocatable };
 }
 const configMap = (source: object = {}): Volume => ({
   name: 'v',
@@ -50,6 +60,10 @@ function fakeMounts(initial: string[] = []): Mounts & { readonly mounted: string
       mounted.push(path);
       log.push(`mount ${path.slice(folder.length)} ${sizeBytes ?? ''}`.trim());
     },
+    async bind(_source: string, target: string) {
+      mounted.push(target);
+      log.push(`bind ${target.slice(folder.length)}`);
+    },
     async unmount(path: string) {
       log.push(`unmount ${path.slice(folder.length)}`);
       if (!fake.stuck) mounted.splice(mounted.indexOf(path), 1);
@@ -66,6 +80,7 @@ describe('the plan of volumes', () => {
         kind: 'files',
         name: 'v',
         path: join(folder, 'u1/volumes/configMap/v'),
+        readOnly: true,
         inMemory: false,
         files: [
           { path: 'color', data: Buffer.from('blue'), mode: 0o400 },
@@ -81,11 +96,14 @@ describe('the plan of volumes', () => {
     expect(steps[0]).toMatchObject({ files: [{ path: 'etc/color.txt', mode: 0o600 }] });
   });
 
-  it.each(['/etc/passwd', '../up', 'a/../../b', '..data', 'a//b', './a', ''])('refuses the item path %j', (path) => {
-    const plan = computeVolumePlan(input(configMap({ items: [{ key: 'color', path }] })));
-    expect(plan.steps).toEqual([]);
-    expect(plan.problems).toMatchObject([{ volume: 'v', reason: 'invalid' }]);
-  });
+  it.each(['/etc/passwd', '../up', 'a/../../b', '..data', './..data', '.', 'a\0b', 'x'.repeat(256), 'x/'.repeat(2_100), ''])(
+    'refuses the item path %j',
+    (path) => {
+      const plan = computeVolumePlan(input(configMap({ items: [{ key: 'color', path }] })));
+      expect(plan.steps).toEqual([]);
+      expect(plan.problems).toMatchObject([{ volume: 'v', reason: 'invalid' }]);
+    },
+  );
 
   it.each(['../v', 'a/b', '..', ''])('refuses the volume name %j', (name) => {
     expect(computeVolumePlan(input({ name, volumeSource: { emptyDir: {} } })).problems).toMatchObject([{ reason: 'invalid' }]);
@@ -94,7 +112,12 @@ describe('the plan of volumes', () => {
   it('waits for an object or key that does not exist, unless it is optional', () => {
     const missing: Volume = { name: 'v', volumeSource: { secret: { secretName: 'none' } } };
     expect(computeVolumePlan(input(missing)).problems).toEqual([
-      { volume: 'v', reason: 'not-found', message: 'volume "v": secret "none" does not exist' },
+      {
+        volume: 'v',
+        reason: 'not-found',
+        message: 'volume "v": secret "none" does not exist',
+        madeAt: join(folder, 'u1/volumes/secret/v'),
+      },
     ]);
     expect(computeVolumePlan(input(configMap({ items: [{ key: 'nope', path: 'x' }] }))).problems).toMatchObject([
       { reason: 'not-found' },
@@ -149,6 +172,26 @@ describe('files written at once', () => {
     await writeAtomically(folder, [file('a', '1')]);
     expect(readdirSync(folder).sort()).toEqual([readlinkSync(join(folder, '..data')), '..data', 'a'].sort());
   });
+
+  it('are all shown after a write that was interrupted between the swing and the names', async () => {
+    await writeAtomically(folder, [file('a', '1'), file('b', '2')]);
+    unlinkSync(join(folder, 'b'));
+    symlinkSync('..data/gone', join(folder, 'gone'));
+    mkdirSync(join(folder, '..0011'));
+    expect(await writeAtomically(folder, [file('a', '1'), file('b', '2')])).toBe(false);
+    expect(readdirSync(folder).sort()).toEqual([readlinkSync(join(folder, '..data')), '..data', 'a', 'b'].sort());
+    expect(read('b')).toBe('2');
+  });
+
+  it('that cannot be written leave nothing behind, however often they are tried', async () => {
+    await writeAtomically(folder, [file('a', '1')]);
+    const before = readdirSync(folder).sort();
+    const full = () => Promise.reject(new Error('no space left'));
+    for (const text of ['2', '3'])
+      await expect(writeAtomically(folder, [file('a', text)], full)).rejects.toThrow('no space left');
+    expect(readdirSync(folder).sort()).toEqual(before);
+    expect(read('a')).toBe('1');
+  });
 });
 
 describe('volumes', () => {
@@ -174,6 +217,17 @@ describe('volumes', () => {
     expect(readFileSync(join(ready.volumes.get('s')?.hostPath ?? '', 'password'), 'utf8')).toBe('s3cret');
     expect(statSync(ready.volumes.get('e')?.hostPath ?? '').mode & 0o777).toBe(0o777);
     expect(statSync(join(folder, 'u1')).mode & 0o007).toBe(0);
+  });
+
+  it('go on as they were when the object is deleted that they show, and are not there for a pod that never had it', async () => {
+    const volumes = createVolumes(folder, { mounts: fakeMounts(), canMount: true });
+    const wanted = input(configMap(), { name: 'w', volumeSource: { secret: { secretName: 'keys' } } });
+    const { volumes: before } = await volumes.ensureVolumes(wanted);
+    const deleted = { ...wanted, configMaps: new Map(), secrets: new Map() };
+    expect(await volumes.ensureVolumes(deleted)).toEqual({ volumes: before, problems: [] });
+    expect(readFileSync(join(before.get('v')!.hostPath, 'color'), 'utf8')).toBe('blue');
+    const other = await volumes.ensureVolumes({ ...deleted, podDir: join(folder, 'u2') });
+    expect(other.problems.map(({ volume, reason }) => `${volume} ${reason}`)).toEqual(['v not-found', 'w not-found']);
   });
 
   it('create a host path where its type says so, and refuse one that is something else', async () => {
@@ -213,6 +267,13 @@ describe('volumes', () => {
     expect(mounts.log).toEqual(['unmount /pods/u1/a/b', 'unmount /pods/u1/a']);
     expect(await volumes.listPods()).toEqual([]);
     expect(readdirSync(outside)).toEqual(['precious']);
+  });
+
+  it('of a pod that has ended go, and what else is kept of it stays', async () => {
+    const pod = join(folder, 'u1');
+    for (const part of ['volumes/emptyDir/e', 'containers/main']) mkdirSync(join(pod, part), { recursive: true });
+    await createVolumes(folder, { mounts: fakeMounts() }).releasePodVolumes('u1');
+    expect(readdirSync(pod)).toEqual(['containers']);
   });
 
   it('stay when a mount cannot be undone, so that nothing behind it is deleted', async () => {

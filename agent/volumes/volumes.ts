@@ -1,14 +1,17 @@
-import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { isMissing, writeAtomically } from './atomic-files.ts';
+import { isMade, isMissing, writeAtomically } from './atomic-files.ts';
 import { ensureHostPath } from './host-path.ts';
 import { createMounts, type Mounts } from './mounts.ts';
+import { ensureOwnership, type Ownership } from './ownership.ts';
+import { ensureSubPath, type SubPathRequest, subPathFolder } from './sub-paths.ts';
+import { createTurns } from './turns.ts';
 import { computeVolumePlan, isSafeName, type VolumeInput, type VolumeProblem, type VolumeStep } from './volume-plan.ts';
 
 /** A volume that is there: what to mount into containers. */
 export interface ReadyVolume {
   readonly hostPath: string;
-  /** Volumes made from objects are the agent's to write: containers get them read-only, whatever they ask for. */
+  /** Volumes made from objects are the agent's to write, and a claim may be for reading only: then containers get it read-only, whatever they ask for. */
   readonly readOnly: boolean;
 }
 
@@ -25,11 +28,21 @@ export interface VolumesOptions {
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** A pod's volumes on this machine. Idempotent: call it when the pod starts and whenever an object that it mounts has changed. */
+/** A pod's volumes on this machine. What is asked for one pod is done in the order in which it was asked. */
 export interface Volumes {
+  /** Idempotent: call it when the pod starts and whenever an object that it mounts has changed. */
   ensureVolumes(input: VolumeInput): Promise<VolumesReady>;
+  /** Of the volumes that are there, writes those anew that are made of files. */
+  refreshVolumes(input: VolumeInput): Promise<void>;
+  /**
+   * Makes a part of a volume ready to be mounted, and says where it is. The same again is the same, newly looked up. Throws
+   * OutsideVolumeError for a path that leads out of the volume, and what the file system says.
+   */
+  ensureSubPath(request: SubPathRequest): Promise<string>;
   /** Unmounts and removes everything of a pod. Never reaches through a mount or a link; throws when something stays mounted. Gone is fine. */
   removePodVolumes(podUid: string): Promise<void>;
+  /** The same of the volumes alone, of a pod that has ended and whose object is still there. */
+  releasePodVolumes(podUid: string): Promise<void>;
   /** The pods that have a folder here, wanted or not. */
   listPods(): Promise<string[]>;
   podDir(podUid: string): string;
@@ -39,6 +52,9 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
   const mounts = options.mounts ?? createMounts();
   const canMount = options.canMount ?? process.getuid?.() === 0;
   const warn = options.warn ?? (() => {});
+  /** Volumes that were given to their group: as in Kubernetes once for a pod, not at each start of a container. */
+  const given = new Set<string>();
+  const inTurn = createTurns();
 
   function podDir(podUid: string): string {
     if (!isSafeName(podUid)) throw new Error(`pod uid "${podUid}" is not a name for a folder`);
@@ -48,7 +64,8 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
   /** In memory where possible; on a machine that does not let us mount, the data goes to disk, readable by root only. */
   async function ensureMemory(path: string, sizeBytes: number | undefined): Promise<void> {
     await ensureDirectory(path);
-    if (!canMount || (await mounts.list()).includes(path)) return;
+    const real = await realPathOf(path);
+    if (!canMount || (await mounts.list()).some((mounted) => mounted === real)) return;
     try {
       await mounts.mountTmpfs(path, sizeBytes);
     } catch (error) {
@@ -56,39 +73,83 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
     }
   }
 
-  async function syncVolume(step: VolumeStep): Promise<void> {
+  /** The one place where volumes change hands. A path of the machine (hostPath) never does. */
+  async function giveOnce({ kind, name, path }: VolumeStep, { podDir: folder, ownership }: VolumeInput): Promise<void> {
+    const key = join(folder, name);
+    if (ownership === undefined || kind === 'host-path' || given.has(key)) return;
+    await ensureOwnership(path, ownership, kind === 'files');
+    given.add(key);
+  }
+
+  async function syncVolume(step: VolumeStep, ownership: Ownership | undefined): Promise<void> {
     if (step.kind === 'directory') return ensureDirectory(step.path);
     if (step.kind === 'memory') return ensureMemory(step.path, step.sizeBytes);
     if (step.kind === 'host-path') return ensureHostPath(step.path, step.type);
+    if (step.kind === 'local') return ensureHostPath(step.path, 'Directory');
     if (step.inMemory) await ensureMemory(step.path, undefined);
-    await writeAtomically(step.path, step.files);
+    const give = (folder: string) => (ownership === undefined ? undefined : ensureOwnership(folder, ownership, true));
+    await writeAtomically(step.path, step.files, give);
+  }
+
+  async function ensureVolumes(input: VolumeInput): Promise<VolumesReady> {
+    const plan = computeVolumePlan(input);
+    const volumes = new Map<string, ReadyVolume>();
+    const problems: VolumeProblem[] = [];
+    for (const problem of plan.problems) {
+      const { volume, madeAt } = problem;
+      // As in Kubernetes: whoever deletes an object does not keep the containers that have its files from starting again.
+      if (madeAt !== undefined && (await isMade(madeAt))) volumes.set(volume, { hostPath: madeAt, readOnly: true });
+      else problems.push(problem);
+    }
+    for (const step of plan.steps) {
+      try {
+        await syncVolume(step, input.ownership);
+        await giveOnce(step, input);
+        volumes.set(step.name, { hostPath: step.path, readOnly: step.readOnly });
+      } catch (error) {
+        problems.push({ volume: step.name, reason: 'failed', message: `volume "${step.name}": ${wordsOf(error)}` });
+      }
+    }
+    return { volumes, problems };
+  }
+
+  async function refreshVolumes(input: VolumeInput): Promise<void> {
+    const plan = computeVolumePlan(input);
+    for (const step of plan.steps) {
+      if (step.kind !== 'files') continue;
+      await syncVolume(step, input.ownership);
+      await giveOnce(step, input);
+    }
+  }
+
+  /** What is mounted below the folder. The kernel knows it by its real path: the data directory may be reached through a link. */
+  async function mountsBelow(folder: string): Promise<string[]> {
+    const real = await realPathOf(folder);
+    return real === undefined ? [] : (await mounts.list()).filter((path) => path === real || path.startsWith(real + sep));
+  }
+
+  async function removeFrom(podUid: string, parts: readonly string[]): Promise<void> {
+    const folder = podDir(podUid);
+    // The last mounted may stand inside of an earlier one.
+    for (const path of (await mountsBelow(folder)).reverse()) await mounts.unmount(path);
+    const left = await mountsBelow(folder);
+    if (left.length > 0) throw new Error(`remove volumes of pod ${podUid}: ${left[0]} is still mounted`);
+    // What else is kept of a pod that has ended (its last words) goes with its object.
+    for (const part of parts) await rm(join(folder, part), { recursive: true, force: true });
+    for (const key of given) if (key.startsWith(folder + sep)) given.delete(key);
   }
 
   return {
     podDir,
-    async ensureVolumes(input) {
-      const plan = computeVolumePlan(input);
-      const volumes = new Map<string, ReadyVolume>();
-      const problems = [...plan.problems];
-      for (const step of plan.steps) {
-        try {
-          await syncVolume(step);
-          volumes.set(step.name, { hostPath: step.path, readOnly: step.kind === 'files' });
-        } catch (error) {
-          problems.push({ volume: step.name, reason: 'failed', message: `volume "${step.name}": ${wordsOf(error)}` });
-        }
-      }
-      return { volumes, problems };
-    },
-    async removePodVolumes(podUid) {
-      const folder = podDir(podUid);
-      const inside = async () => (await mounts.list()).filter((path) => path === folder || path.startsWith(folder + sep));
-      // The last mounted may stand inside of an earlier one.
-      for (const path of (await inside()).reverse()) await mounts.unmount(path);
-      const left = await inside();
-      if (left.length > 0) throw new Error(`remove volumes of pod ${podUid}: ${left[0]} is still mounted`);
-      await rm(folder, { recursive: true, force: true });
-    },
+    ensureVolumes: (input) => inTurn(input.podDir, () => ensureVolumes(input)),
+    refreshVolumes: (input) => inTurn(input.podDir, () => refreshVolumes(input)),
+    ensureSubPath: (request) =>
+      inTurn(request.podDir, () => {
+        if (!canMount) throw new Error('a part of a volume can only be mounted by an agent that runs as root');
+        return ensureSubPath(request, mounts);
+      }),
+    removePodVolumes: async (podUid) => inTurn(podDir(podUid), () => removeFrom(podUid, [''])),
+    releasePodVolumes: async (podUid) => inTurn(podDir(podUid), () => removeFrom(podUid, ['volumes', subPathFolder])),
     async listPods() {
       try {
         const entries = await readdir(podsDir, { withFileTypes: true });
@@ -110,6 +171,15 @@ async function ensureDirectory(path: string): Promise<void> {
   }
   await mkdir(path, { recursive: true, mode: 0o750 });
   await chmod(path, 0o777);
+}
+
+async function realPathOf(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 function wordsOf(error: unknown): string {

@@ -5,11 +5,30 @@ import { lease } from './lease/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { node } from './node/kind.ts';
 import { nodeMetrics } from './node-metrics/kind.ts';
+import { persistentVolume } from './persistent-volume/kind.ts';
+import { persistentVolumeClaim } from './persistent-volume-claim/kind.ts';
 import { pod } from './pod/kind.ts';
+import { podDisruptionBudget } from './pod-disruption-budget/kind.ts';
+import { priorityClass } from './priority-class/kind.ts';
+import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
-const all = [namespace, node, pod, configMap, secret, event, lease, nodeMetrics] as const;
+const all = [
+  namespace,
+  node,
+  pod,
+  configMap,
+  secret,
+  persistentVolume,
+  persistentVolumeClaim,
+  runtimeClass,
+  priorityClass,
+  podDisruptionBudget,
+  event,
+  lease,
+  nodeMetrics,
+] as const;
 
 type AnyKind = (typeof all)[number];
 

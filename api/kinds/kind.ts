@@ -28,6 +28,16 @@ export interface Lifecycle<T> {
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
 }
 
+/** A part of the objects' spec that is written through a door of its own, as the status is. Pure. */
+export interface Subresource<T> {
+  /** The typed method that replaces it, e.g. "UpdateResize". */
+  readonly method: string;
+  /** What this door takes of an object that was sent: the next version, before its defaults. Both may be changed. */
+  take(sent: T, previous: T): T;
+  /** Every rule that the change breaks; the kind's own `validate` has run as well. */
+  validate(next: T, previous: T): FieldViolation[];
+}
+
 /** Reads one field as text. Written as a method's type, so that a Kind<Pod> is a Kind wherever kinds are only data. */
 export type FieldReader<T> = { read(object: T): string }['read'];
 
@@ -62,12 +72,16 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly confidential?: true;
   /** Whether status is a subresource with a writer of its own. */
   readonly hasStatus: boolean;
+  /** The parts with doors of their own besides the status, by name. */
+  readonly subresources?: { readonly [name: string]: Subresource<T> };
   /** How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters). */
   readonly nameRule: 'subdomain' | 'label';
   /** Fills in every default, in place. Runs once, on the way in. Idempotent. */
   defaults(object: T): void;
   /** Every rule that the object breaks, all at once; metadata is checked by the registry. */
   validate(object: T): FieldViolation[];
+  /** The rules that hold for new objects only. */
+  validateCreate?(object: T): FieldViolation[];
   /** Every rule that the change breaks (immutable fields, impossible transitions); `validate` has run as well. */
   validateUpdate(next: T, previous: T): FieldViolation[];
   /** The same for a change of the status. */

@@ -36,19 +36,34 @@ export const annotations = {
   /** On a pod made from a file on the node: where it came from. */
   configSource: 'kubernetes.io/config.source',
   configHash: 'kubernetes.io/config.hash',
+  /** When the agent saw the file first. */
+  configSeen: 'kubernetes.io/config.seen',
+  /** On what the API has of such a pod: its uid, which is its hash. */
   configMirror: 'kubernetes.io/config.mirror',
   defaultContainer: 'kubectl.kubernetes.io/default-container',
   /** On the lease of a node, for messages: which agent holds it. */
   holderHost: 'berth.io/holder-host',
   holderDataDir: 'berth.io/holder-data-dir',
   holderProcess: 'berth.io/holder-process',
+  /** The older way to name the class of a volume or claim. */
+  betaStorageClass: 'volume.beta.kubernetes.io/storage-class',
+  /** On a claim: its volume is its own for good. On a claim or volume: the controller chose the other side, not a person. */
+  bindCompleted: 'pv.kubernetes.io/bind-completed',
+  boundByController: 'pv.kubernetes.io/bound-by-controller',
 } as const;
 
 /**
  * Finalizers that the API server adds: on a delete, for what becomes of the dependents (the controller of dependents takes them off), and to the
- * spec of every namespace (the controller of namespaces takes it off when nothing is left inside).
+ * spec of every namespace (the controller of namespaces takes it off when nothing is left inside). Those of volumes and claims are put on
+ * and taken off by the controller that protects what is in use.
  */
-export const finalizers = { foregroundDeletion: 'foregroundDeletion', orphan: 'orphan', kubernetes: 'kubernetes' } as const;
+export const finalizers = {
+  foregroundDeletion: 'foregroundDeletion',
+  orphan: 'orphan',
+  kubernetes: 'kubernetes',
+  volumeProtection: 'kubernetes.io/pv-protection',
+  claimProtection: 'kubernetes.io/pvc-protection',
+} as const;
 
 export const namespaces = { default: 'default', system: 'kube-system', nodeLease: 'kube-node-lease' } as const;
 

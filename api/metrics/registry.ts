@@ -29,6 +29,8 @@ export class MetricsRegistry {
   readonly #families = new Map<string, InstrumentFamily<Instrument>>();
   readonly #readers = new Map<string, { readonly definition: MetricDefinition; readonly reads: Set<() => Iterable<Reading>> }>();
 
+  readonly #pages = new Map<string, () => Promise<string>>();
+
   counter(definition: MetricDefinition): Family<Counter> {
     return this.#family(definition, () => new Counter());
   }
@@ -51,6 +53,25 @@ export class MetricsRegistry {
     };
     known.reads.add(readAll);
     return () => known.reads.delete(readAll);
+  }
+
+  /**
+   * A page of its own beside /metrics, in Prometheus' text format, made when somebody asks for it: for what only some want, or may cost more to
+   * read. Until the returned function is called.
+   */
+  addPage(path: string, make: () => Promise<string>): () => void {
+    this.#pages.set(path, make);
+    return () => {
+      if (this.#pages.get(path) === make) this.#pages.delete(path);
+    };
+  }
+
+  page(path: string): (() => Promise<string>) | undefined {
+    return this.#pages.get(path);
+  }
+
+  pagePaths(): string[] {
+    return [...this.#pages.keys()];
   }
 
   /** Everything as it is now, in the order of the names. */

@@ -1,11 +1,13 @@
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 
 /**
- * A rule about new objects that needs to know more than the object: called once for each create, after defaults and before validation.
+ * A rule about objects that needs to know more than the object. `create` is called once for each new one, after defaults and before validation.
  * May change the object; refuses by throwing an ApiError.
  */
 export interface Admission {
   create(kind: Kind, object: ApiObject): Promise<void>;
+  /** The same for an object that an update or a patch changes; may be called several times for one. Refuses, and changes nothing. */
+  update?(kind: Kind, next: ApiObject): Promise<void>;
 }
 
 /** Several rules as one, in order; the first that refuses ends it. */
@@ -13,6 +15,9 @@ export function composeAdmission(rules: readonly Admission[]): Admission {
   return {
     async create(kind, object) {
       for (const rule of rules) await rule.create(kind, object);
+    },
+    async update(kind, next) {
+      for (const rule of rules) await rule.update?.(kind, next);
     },
   };
 }

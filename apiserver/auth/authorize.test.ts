@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Access, authorize, authorizeBackup, authorizeChange } from './authorize.ts';
+import { type Access, authorize, authorizeBackup, authorizeChange, authorizeCreate } from './authorize.ts';
 
 const node = { user: 'system:node:n1', groups: ['system:nodes'] };
 const admin = { user: 'admin', groups: ['system:masters'] };
@@ -18,7 +18,8 @@ test.each([
   ['the status of a pod', access('update-status', 'Pod', 'p'), true],
   ['the end of a pod', access('delete', 'Pod', 'p'), true],
   ['the spec of a pod', access('patch', 'Pod', 'p'), false],
-  ['a new pod', access('create', 'Pod', 'p'), false],
+  ['a new binding', access('bind', 'Pod', 'p'), false],
+  ['an eviction', access('evict', 'Pod', 'p'), false],
   ['the end of a namespace', access('finalize', 'Namespace', 'x'), false],
   ['a secret', access('create', 'Secret', 's'), false],
 ])('a node writes %s: %o', (_, what, may) => {
@@ -36,6 +37,26 @@ test('a node writes only to pods that are bound to it', () => {
   expect(() => authorizeChange(nobody, status, boundTo('n1'))).toThrow(/may not/);
   authorizeChange(admin, status, boundTo('n2'));
   authorizeChange(user, status, boundTo());
+});
+
+test('a node makes mirror pods of its own, and nobody but administrators makes others', () => {
+  const create = access('create', 'Pod', 'p');
+  const mirrorOn = (nodeName?: string) => ({
+    ...boundTo(nodeName),
+    metadata: { name: 'p', annotations: { 'kubernetes.io/config.mirror': 'x' } },
+  });
+  const mirror = mirrorOn('n1');
+  const plain = boundTo('n1');
+  authorizeCreate(node, create, mirror);
+  authorizeCreate(admin, create, mirror);
+  authorizeCreate(user, create, plain);
+  authorizeCreate(node, access('create', 'Event', 'e'), { metadata: { name: 'e' } });
+  expect(() => authorizeCreate(node, create, plain)).toThrow('node "n1" can only create mirror pods');
+  expect(() => authorizeCreate(node, create, mirrorOn('n2'))).toThrow(
+    'node "n1" can only create pods with spec.nodeName set to itself',
+  );
+  expect(() => authorizeCreate(nobody, create, mirrorOn())).toThrow('can only create pods with');
+  expect(() => authorizeCreate(user, create, mirror)).toThrow('which only the agent of a node may set');
 });
 
 test('only administrators back up the store: nobody else known, and no node', () => {

@@ -1,6 +1,8 @@
 import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { isMirror } from '../../api/kinds/pod/static-pods.ts';
+import { annotations } from '../../api/meta/well-known.ts';
 import { groups, type Identity, isMaster, nodeNameOf } from './identity.ts';
 
 /** What a call wants to do. */
@@ -8,12 +10,13 @@ export interface Access {
   readonly verb:
     | 'create'
     | 'update'
-    | 'update-status'
+    | `update-${string}`
     | 'patch'
-    | 'patch-status'
+    | `patch-${string}`
     | 'delete'
     | 'delete-collection'
     | 'bind'
+    | 'evict'
     | 'finalize'
     | 'logs'
     | 'exec'
@@ -28,12 +31,12 @@ export interface Access {
 
 /** The kinds of which a node writes only the object that has its own name. */
 const OWN_NAME = ['Node', 'Lease', 'NodeMetrics'];
-/** What a node does to the pods that run on it. */
-const POD_VERBS: readonly Access['verb'][] = ['update-status', 'patch-status', 'delete'];
+/** What a node does to the pods that run on it; it makes none but mirrors of its own. */
+const POD_VERBS: readonly Access['verb'][] = ['create', 'update-status', 'patch-status', 'delete'];
 
 /**
  * Who may write what, and who may look into containers. Everybody known may do everything, but a node writes only its own Node, Lease
- * and NodeMetrics, events, and the status and the end of pods, and reaches into no pod through the API. Throws PERMISSION_DENIED.
+ * and NodeMetrics, events, mirror pods, and the status and the end of pods, and reaches into no pod through the API. Throws PERMISSION_DENIED.
  */
 export function authorize(identity: Identity, access: Access): void {
   if (isMaster(identity) || !identity.groups.includes(groups.nodes)) return;
@@ -52,6 +55,26 @@ export function authorizeChange(identity: Identity, access: Access, previous: Ap
   if (access.kind !== 'Pod' || isMaster(identity) || !identity.groups.includes(groups.nodes)) return;
   const node = nodeNameOf(identity);
   if (node === undefined || (previous as Pod).spec?.nodeName !== node) throw denied(identity, access);
+}
+
+/**
+ * The second half of `authorize` for what is new: the agent of a node, and nobody else, makes mirror pods, on its node alone. Throws
+ * PERMISSION_DENIED.
+ */
+export function authorizeCreate(identity: Identity, { kind, name }: Access, object: ApiObject): void {
+  if (kind !== 'Pod' || isMaster(identity)) return;
+  const pod = object as Pod;
+  const refuse = (why: string) => permissionDenied(`pods "${name}" is forbidden: ${why}`);
+  if (!identity.groups.includes(groups.nodes)) {
+    if (isMirror(pod))
+      throw refuse(`it has the annotation "${annotations.configMirror}", which only the agent of a node may set`);
+    return;
+  }
+  const node = nodeNameOf(identity);
+  if (!isMirror(pod))
+    throw refuse(`pod does not have "${annotations.configMirror}" annotation, node "${node}" can only create mirror pods`);
+  if (node === undefined || pod.spec?.nodeName !== node)
+    throw refuse(`node "${node}" can only create pods with spec.nodeName set to itself`);
 }
 
 /** A backup holds every Secret: for administrators only. Throws PERMISSION_DENIED. */

@@ -1,6 +1,7 @@
 import { badRequest, conflict, type ErrorSubject, invalid, notFound } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { Binding, Node, Pod } from '../../api/generated/types.ts';
+import { isGated } from '../../api/kinds/pod/gates.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { type Amounts, resourceAmounts } from '../../api/kinds/pod/resources.ts';
 import { setCondition } from '../../api/meta/conditions.ts';
@@ -16,7 +17,7 @@ export interface BindDeps {
 }
 
 /**
- * Assigns a pod to a node, once: sets spec.nodeName and the condition PodScheduled in one write. Throws ABORTED when the pod is bound
+ * Assigns a pod to a node, once: sets spec.nodeName and the condition PodScheduled, and ends its nomination, in one write. Throws ABORTED when the pod is bound
  * already or has finished, is another one than the uid says, or would ask for more than the node has left; sums include bindings that
  * are under way, so that two schedulers cannot over-commit a node together.
  */
@@ -65,7 +66,7 @@ function checkPod(pods: KindStore, at: ObjectName, binding: Binding, pod: Pod): 
   if (pod.metadata?.deletionTimestamp) throw conflict(pods.subject(at), 'it is being deleted and cannot be bound');
   if (isFinished(pod)) throw conflict(pods.subject(at), 'it has finished and cannot be bound');
   if (pod.spec?.nodeName) throw conflict(pods.subject(at), `it is already assigned to node "${pod.spec.nodeName}"`);
-  if (pod.spec?.schedulingGates?.length) throw conflict(pods.subject(at), 'it has scheduling gates and cannot be bound yet');
+  if (isGated(pod)) throw conflict(pods.subject(at), 'it has scheduling gates and cannot be bound yet');
 }
 
 async function readNode({ nodes }: BindDeps, name: string): Promise<Node> {
@@ -104,5 +105,7 @@ function bound(previous: Pod, nodeName: string, now: Date): Pod {
   const { generation: observedGeneration } = previous.metadata ?? {};
   const scheduled = { type: 'PodScheduled', status: 'True', ...(observedGeneration && { observedGeneration }) };
   const conditions = setCondition(previous.status?.conditions, scheduled, time);
-  return { ...previous, spec: { ...previous.spec, nodeName }, status: { ...previous.status, conditions } };
+  // Where it was to be put is of no more interest.
+  const { nominatedNodeName: _, ...status } = previous.status ?? {};
+  return { ...previous, spec: { ...previous.spec, nodeName }, status: { ...status, conditions } };
 }

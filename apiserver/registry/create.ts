@@ -50,7 +50,7 @@ async function prepare(store: KindStore, admission: Admission, enter: EnterCreat
   kind.lifecycle?.prepareForCreate?.(object);
   const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata)];
   if (violations.length === 0) await admission.create(kind, object);
-  violations.push(...kind.validate(object));
+  violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   if (recordsManagers(kind))
     object.metadata.managedFields = [creatorEntry(kind, context.manager, object.metadata.creationTimestamp!)];

@@ -1,5 +1,6 @@
 import { badRequest, conflict, permissionDenied } from '../../api/errors/index.ts';
 import type { DeleteOptions } from '../../api/generated/types.ts';
+import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
 import { longestSeconds, secondsTimestamp } from '../../api/meta/time.ts';
 import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
@@ -33,7 +34,7 @@ export async function deleteObject(
   return { bytes: await store.change(at, { context, verb: 'delete', resourceVersion, compute }), warnings: [] };
 }
 
-function checkDelete(store: KindStore, at: ObjectName, options: DeleteOptions): void {
+export function checkDelete(store: KindStore, at: ObjectName, options: DeleteOptions): void {
   const { propagationPolicy, gracePeriodSeconds, orphanDependents } = options;
   const known = Object.keys(PROPAGATIONS);
   if (propagationPolicy && !known.includes(propagationPolicy)) {
@@ -48,15 +49,23 @@ function checkDelete(store: KindStore, at: ObjectName, options: DeleteOptions): 
   if (store.kind.kind === 'Namespace' && PROTECTED_NAMESPACES.includes(at.name)) {
     throw permissionDenied(`cannot delete namespace "${at.name}": Berth itself needs it`);
   }
+  if (store.kind.kind === 'PriorityClass' && isSystemPriorityClass(at.name)) {
+    throw permissionDenied(`cannot delete priorityclass "${at.name}": it is one of the system's own`);
+  }
 }
 
-function checkPreconditions(store: KindStore, at: ObjectName, { preconditions }: DeleteOptions, previous: AnyObject): void {
+export function checkPreconditions(
+  store: KindStore,
+  at: ObjectName,
+  { preconditions }: DeleteOptions,
+  previous: AnyObject,
+): void {
   const uid = previous.metadata?.uid;
   if (!preconditions?.uid || preconditions.uid === uid) return;
   throw conflict(store.subject(at), `the uid is ${uid}, not ${preconditions.uid}: the object was deleted and made again`);
 }
 
-function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
+export function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
   const grace = store.kind.lifecycle?.gracePeriodSeconds?.(structuredClone(previous), options.gracePeriodSeconds) ?? 0;
   const metadata = previous.metadata ?? {};
   const kept = keepersOf(store.kind.unowned ? { propagationPolicy: 'Background' } : options, metadata.finalizers ?? []);

@@ -26,6 +26,8 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object. Absent: may. */
   readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
+  /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
+  readonly admitChange?: ((next: AnyObject) => Promise<void>) | undefined;
 }
 
 /** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
@@ -180,6 +182,7 @@ export class KindStore {
     options.context.authorizeChange?.(previous);
     const next = await options.compute(previous, current);
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
+    await options.context.admitChange?.(next);
     keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, again);

@@ -8,7 +8,8 @@ import type { AnyObject } from './any-object.ts';
 /** Who writes which part of an object, and when. */
 export interface FieldWriter {
   readonly manager: string;
-  readonly subresource: '' | 'status';
+  /** Empty for the object itself. */
+  readonly subresource: string;
   readonly time: Timestamp;
 }
 
@@ -134,13 +135,10 @@ function smaller(entries: readonly ManagedFieldsEntry[]): readonly ManagedFields
   return entries;
 }
 
-/** As which subresource a verb is recorded; absent: it writes only what is the server's, or what a binding says. */
-const SUBRESOURCES: Readonly<Record<string, FieldWriter['subresource']>> = {
-  update: '',
-  patch: '',
-  'update-status': 'status',
-  'patch-status': 'status',
-};
+/** As which subresource a verb is recorded ("patch-status" as "status"); undefined: it writes only what is the server's, or what a binding says. */
+function subresourceOf(verb: string): string | undefined {
+  return /^(?:update|patch)(?:-(.+))?$/.exec(verb)?.[1] ?? (verb === 'update' || verb === 'patch' ? '' : undefined);
+}
 
 /** The entries of the next version of an object, after a write by a verb; undefined when there are none. */
 export function entriesAfter(
@@ -149,7 +147,7 @@ export function entriesAfter(
   { verb, manager, now }: { readonly verb: string; readonly manager: string; readonly now: Date },
 ): ManagedFieldsEntry[] | undefined {
   const entries = versions.next.metadata?.managedFields;
-  const subresource = SUBRESOURCES[verb];
+  const subresource = subresourceOf(verb);
   if (subresource === undefined || !recordsManagers(kind)) return entries;
   const after = recordFields(kind, entries ?? [], versions, { manager, subresource, time: secondsTimestamp(now) });
   return after.length > 0 ? [...after] : undefined;

@@ -1,13 +1,13 @@
 import { fromJson, toJson } from '../../api/codec/json.ts';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
-import { badRequest, conflict, invalid } from '../../api/errors/index.ts';
+import { badRequest, invalid } from '../../api/errors/index.ts';
 import { forbidden } from '../../api/errors/violations.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
-import { type Door, nextVersion } from './update.ts';
+import { checkUid, type Door, doorOf, nextVersion } from './update.ts';
 
 const TYPES = {
   merge: 'application/merge-patch+json',
@@ -38,38 +38,32 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject): AnyObject => {
-    if (typeof metadata.uid === 'string' && metadata.uid !== previous.metadata?.uid) {
-      throw conflict(
-        store.subject(input.at),
-        `the uid is ${previous.metadata?.uid}, not ${metadata.uid}: the object was deleted and made again`,
-      );
-    }
+    if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
     const sent = fromJson<AnyObject>(store.kind, apply(toJson(store.kind, previous)));
     if (door === 'object') for (const warning of store.kind.warnings?.(sent) ?? []) warnings.add(warning);
     return nextVersion(store, door, sent, previous);
   };
   const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
-  const verb = door === 'status' ? 'patch-status' : 'patch';
+  const verb = input.subresource === '' ? 'patch' : `patch-${input.subresource}`;
   const bytes = await store.change(input.at, { context, verb, resourceVersion, compute });
   return { bytes, warnings: [...warnings] };
 }
 
-function readPatch({ kind }: KindStore, { type, patch: bytes, subresource }: PatchInput): ReadPatch {
+function readPatch(store: KindStore, { type, patch: bytes, subresource }: PatchInput): ReadPatch {
   if (!Object.values<string>(TYPES).includes(type))
     throw badRequest(`cannot patch: the type "${type}" is not supported, use one of ${Object.values(TYPES).join(', ')}`);
-  if (subresource !== '' && subresource !== 'status')
-    throw badRequest(`cannot patch: there is no subresource "${subresource}", use "status" or none`);
-  const door: Door = subresource === 'status' ? 'status' : 'object';
+  const door = doorOf(store, subresource);
   const patch = parseJson(bytes, 'patch') as Json;
   if (type === TYPES.json) return readJsonPatch(door, patch);
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');
   const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
   if (door === 'status') keepConditions(patch);
   if (type === TYPES.merge) return { door, metadata, apply: (before) => applyMerge(door, patch, before) };
+  const { message } = store.kind;
   const apply = (before: JsonObject): JsonObject =>
-    door === 'object'
-      ? strategicMerge(kind.message, before, patch)
-      : { ...before, ...strategicMerge(kind.message, { status: before.status ?? {} }, { status: patch.status ?? {} }) };
+    door === 'status'
+      ? { ...before, ...strategicMerge(message, { status: before.status ?? {} }, { status: patch.status ?? {} }) }
+      : strategicMerge(message, before, patch);
   return { door, metadata, apply };
 }
 
@@ -87,7 +81,7 @@ function readJsonPatch(door: Door, patch: Json): ReadPatch {
     apply(before) {
       const after = applyJsonPatch(before, operations);
       if (!isJsonObject(after)) throw badRequest('cannot patch: the result is no object');
-      return door === 'object' ? after : { ...before, status: after.status ?? {} };
+      return door === 'status' ? { ...before, status: after.status ?? {} } : after;
     },
   };
 }
@@ -110,9 +104,9 @@ function keepConditions({ status }: JsonObject): void {
   throw badRequest(`cannot patch: status.conditions ${why}`, [forbidden('status.conditions', why)]);
 }
 
-/** A status patch touches nothing but the status, and of its conditions only the types that it names. */
+/** A status patch touches nothing but the status, and of its conditions only the types that it names; `$patch: delete` takes one away. */
 function applyMerge(door: Door, patch: JsonObject, before: JsonObject): JsonObject {
-  if (door === 'object') return mergePatch(before, patch) as JsonObject;
+  if (door !== 'status') return mergePatch(before, patch) as JsonObject;
   const status = mergePatch(before.status, patch.status ?? {}) as JsonObject;
   const conditions = mergeConditions(before.status, patch.status);
   if (conditions) status.conditions = conditions;
@@ -126,7 +120,9 @@ function mergeConditions(before: Json | undefined, patch: Json | undefined): Jso
   const merged = [...present];
   for (const condition of changed) {
     const at = merged.findIndex((other) => typeOf(other) !== undefined && typeOf(other) === typeOf(condition));
-    if (at < 0) merged.push(condition);
+    if (isJsonObject(condition) && condition.$patch === 'delete') {
+      if (at >= 0) merged.splice(at, 1);
+    } else if (at < 0) merged.push(condition);
     else merged[at] = mergePatch(merged[at], condition);
   }
   return merged;

@@ -1,7 +1,10 @@
 import { ApiError, notFound } from '../../api/errors/index.ts';
-import type { GetRequest } from '../../api/generated/types.ts';
+import type { GetRequest, Node, PriorityClass, RuntimeClass } from '../../api/generated/types.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
+import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { type PriorityClasses, priorityRules } from '../admission/priority.ts';
+import { runtimeClassRules } from '../admission/runtime-class.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -33,13 +36,28 @@ export function createRegistry(caches: Iterable<KindCache>, environment: StoreEn
       );
     return found;
   };
-  const readNamespace = async (name: string) => {
-    const namespaces = store('Namespace');
-    const entry = await namespaces.read({ namespace: '', name });
-    return entry && namespaces.cache.decoder.decode(entry);
+  /** The newest of what belongs to no namespace, by kind and name. */
+  const readShared = async (kind: string, name: string) => {
+    const shared = store(kind);
+    const entry = await shared.read({ namespace: '', name });
+    return entry && shared.cache.decoder.decode(entry);
   };
+  const classes: PriorityClasses = {
+    get: (name) => readShared('PriorityClass', name) as Promise<PriorityClass | undefined>,
+    async list() {
+      const shared = stores.get('PriorityClass');
+      await shared?.fresh();
+      return shared?.cache.range('priorityclasses/').map((entry) => shared.cache.decoder.decode(entry) as PriorityClass) ?? [];
+    },
+  };
+  const rules = [
+    namespaceLifecycle((name) => readShared('Namespace', name)),
+    runtimeClassRules((name) => readShared('RuntimeClass', name) as Promise<RuntimeClass | undefined>),
+    priorityRules(classes),
+    mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
+  ];
   const { storage } = environment;
-  return { stores, admission: composeAdmission([namespaceLifecycle(readNamespace)]), storage, store };
+  return { stores, admission: composeAdmission(rules), storage, store };
 }
 
 /** Reads one object. A resourceVersion means "at least as new as", with "Exact" the object as it was at that version. */

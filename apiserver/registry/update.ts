@@ -1,23 +1,47 @@
-import { type FieldViolation, invalid } from '../../api/errors/index.ts';
+import { badRequest, conflict, type ErrorSubject, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import { validateConditions } from '../../api/kinds/conditions.ts';
+import type { Subresource } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
 
-/** Through which door a write comes: the object without its status, or the status alone. */
-export type Door = 'object' | 'status';
+/** Through which door a write comes: the object without its status, the status alone, or another part of the spec by itself. */
+export type Door = 'object' | 'status' | Subresource<AnyObject>;
+
+/** The door of a subresource. Throws INVALID_ARGUMENT for one that the kind does not have. */
+export function doorOf({ kind }: KindStore, subresource: string): Door {
+  if (subresource === '') return 'object';
+  if (subresource === 'status' && kind.hasStatus) return 'status';
+  const found = Object.hasOwn(kind.subresources ?? {}, subresource) ? kind.subresources?.[subresource] : undefined;
+  if (found) return found as Subresource<AnyObject>;
+  const known = [...(kind.hasStatus ? ['status'] : []), ...Object.keys(kind.subresources ?? {})].map((each) => `"${each}"`);
+  throw badRequest(
+    `${kind.plural} have no subresource "${subresource}", use ${known.join(', ')}${known.length > 0 ? ' or ' : ''}none`,
+  );
+}
 
 /** The next version of an object as one door makes it. Throws INVALID_ARGUMENT with every rule that it breaks. */
 export function nextVersion(store: KindStore, door: Door, sent: AnyObject, previous: AnyObject): AnyObject {
-  const next = door === 'status' ? nextStatus(sent, previous) : nextObject(store, sent, previous);
-  const violations =
-    door === 'status'
-      ? validateStatus(store, next, previous)
-      : [...validateSentMetadata(sent.metadata ?? {}, previous.metadata ?? {}), ...validateObject(store, next, previous)];
+  const [next, violations] = throughDoor(store, door, sent, previous);
   if (violations.length > 0) throw invalid(store.subject(nameOf(previous)), violations);
   return next;
+}
+
+function throughDoor(store: KindStore, door: Door, sent: AnyObject, previous: AnyObject): [AnyObject, FieldViolation[]] {
+  if (door === 'status') {
+    const next = nextStatus(sent, previous);
+    return [next, validateStatus(store, next, previous)];
+  }
+  if (door === 'object') {
+    const next = nextObject(store, sent, previous);
+    const metadata = validateSentMetadata(sent.metadata ?? {}, previous.metadata ?? {});
+    return [next, [...metadata, ...validateObject(store, next, previous)]];
+  }
+  const next = door.take(structuredClone(sent), structuredClone(previous));
+  store.kind.defaults(next);
+  return [next, [...store.kind.validate(next), ...door.validate(next, previous)]];
 }
 
 /** The status of the one and everything else of the other. */
@@ -77,6 +101,29 @@ export async function updateStatus(store: KindStore, sent: AnyObject, context: W
   }
   const compute = (previous: AnyObject): AnyObject => nextVersion(store, 'status', sent, previous);
   return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings: [] };
+}
+
+/** Replaces a part of an object that has a door of its own. With a resourceVersion only if that is current. */
+export async function updateSubresource(
+  store: KindStore,
+  subresource: string,
+  sent: AnyObject,
+  context: WriteContext,
+): Promise<StoreResult> {
+  const at = requireName(store, sent);
+  const door = doorOf(store, subresource);
+  const { resourceVersion, uid } = sent.metadata ?? {};
+  const compute = (previous: AnyObject): AnyObject => {
+    checkUid(store.subject(at), uid, previous);
+    return nextVersion(store, door, sent, previous);
+  };
+  return { bytes: await store.change(at, { context, verb: `update-${subresource}`, resourceVersion, compute }), warnings: [] };
+}
+
+/** Whoever names a uid means that object and no later one of the same name. Throws ABORTED. */
+export function checkUid(subject: ErrorSubject, uid: string | undefined, previous: AnyObject): void {
+  if (!uid || uid === previous.metadata?.uid) return;
+  throw conflict(subject, `the uid is ${previous.metadata?.uid}, not ${uid}: the object was deleted and made again`);
 }
 
 export function requireName(store: KindStore, sent: AnyObject): ObjectName {

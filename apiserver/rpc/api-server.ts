@@ -18,12 +18,14 @@ import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './i
 import { defaultListLimits, type ListLimits } from './list-gate.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
+import { PLACEMENTS_SERVICE, placementsService } from './placements-service.ts';
 import { addReflection } from './reflection.ts';
-import { bindMethods, finalizeMethod } from './special-methods.ts';
+import { bindMethods, evictMethod, finalizeMethod } from './special-methods.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
 import { type SpecialMethods, typedService } from './typed-service.ts';
+import { USAGE_HISTORIES_SERVICE, usageHistoriesService } from './usage-history-service.ts';
 import { Verbs } from './verbs.ts';
 import { defaultWatchLimits, type WatchLimits } from './watch-pump.ts';
 
@@ -74,7 +76,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     Pod: podMethods(options, tunnels, door, streams),
     Namespace: finalizeMethod(registry.store('Namespace'), door),
   };
-  const names: string[] = [OBJECTS_SERVICE, TUNNEL_SERVICE, LOG_LEVELS_SERVICE, BACKUP_SERVICE];
+  const names: string[] = [
+    OBJECTS_SERVICE,
+    TUNNEL_SERVICE,
+    LOG_LEVELS_SERVICE,
+    USAGE_HISTORIES_SERVICE,
+    BACKUP_SERVICE,
+    PLACEMENTS_SERVICE,
+  ];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
     server.addService(definition, implementation);
@@ -86,6 +95,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   server.addService(tunnel.definition, tunnel.implementation);
   const levels = logLevelsService({ tunnels, log, own: options.logLevel }, door);
   server.addService(levels.definition, levels.implementation);
+  const histories = usageHistoriesService({ tunnels, pods: registry.store('Pod') }, door);
+  server.addService(histories.definition, histories.implementation);
+  const placements = placementsService(registry, door);
+  server.addService(placements.definition, placements.implementation);
   const backups = backupService(options.backup, door, now);
   server.addService(backups.definition, backups.implementation);
   const setServing = addHealth(server);
@@ -101,5 +114,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 function podMethods({ registry, sums }: ApiServerOptions, tunnels: Tunnels, door: Door, streams: ItemStreams): SpecialMethods {
   const pods = registry.store('Pod');
   const deps = { pods, nodes: registry.store('Node'), sums };
-  return { ...bindMethods(deps, door, streams), ...podStreamMethods(pods, tunnels, door) };
+  const evict = evictMethod({ pods, budgets: registry.store('PodDisruptionBudget') }, door);
+  return { ...bindMethods(deps, door, streams), ...evict, ...podStreamMethods(pods, tunnels, door) };
 }

@@ -51,9 +51,9 @@ export function objectWrites(registry: Registry, verbs: Verbs, now: () => Date):
     (verb: WriteVerb): ReadWrite =>
     (bytes, call) => {
       const request = readRequest<ObjectWriteRequest>('ObjectWriteRequest', bytes);
-      const { kind, namespace = '', object = Buffer.alloc(0), options = {} } = request;
+      const { kind, namespace = '', object = Buffer.alloc(0), options = {}, subresource = '' } = request;
       const store = storeOf(registry, kind);
-      const input: WriteInput = { object, options, namespace, format: parseWriteFormat(request.format) };
+      const input: WriteInput = { object, options, namespace, subresource, format: parseWriteFormat(request.format) };
       return prepared(store, verbs.prepareWrite(verb, store, input, call), parseObjectFormat(request.accept, input.format));
     };
   return {

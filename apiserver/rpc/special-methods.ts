@@ -1,8 +1,9 @@
 import { badRequest } from '../../api/errors/index.ts';
-import type { BindingWriteRequest, NamespaceWriteRequest } from '../../api/generated/types.ts';
+import type { BindingWriteRequest, EvictionWriteRequest, NamespaceWriteRequest } from '../../api/generated/types.ts';
 import { authorize } from '../auth/authorize.ts';
 import { type BindDeps, bindPod } from '../registry/bind.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import { type EvictDeps, evictPod } from '../registry/evict.ts';
 import { finalizeNamespace } from '../registry/finalize.ts';
 import type { KindStore, StoreResult } from '../registry/kind-store.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
@@ -32,6 +33,24 @@ export function bindMethods(deps: BindDeps, door: Door, streams: ItemStreams): S
       const run = bind(item.request, call);
       const bytes = async () => field(RESOURCE_VERSION, Buffer.from(resourceVersionOf((await run()).bytes)));
       return { run: async () => ({ bytes: await bytes() }) };
+    }),
+  };
+}
+
+/** Pods.Evict. */
+export function evictMethod(deps: EvictDeps, door: Door): SpecialMethods {
+  return {
+    Evict: door.unary((request, call) => {
+      const { object = {}, options } = decodeStrictly<EvictionWriteRequest>(
+        'berth.policy.v1.EvictionWriteRequest',
+        request,
+        'request',
+      );
+      const { namespace = '', name = '' } = object.metadata ?? {};
+      authorize(call.identity, { verb: 'evict', kind: 'Pod', namespace, name });
+      // Either says that it is not meant: the eviction's own options as well as those of the call.
+      const dryRun = [...(options?.dryRun ?? []), ...(object.deleteOptions?.dryRun ?? [])];
+      return evictPod(deps, object, writeContext({ ...options, dryRun }, call));
     }),
   };
 }

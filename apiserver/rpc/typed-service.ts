@@ -29,8 +29,13 @@ function standardMethods(
   };
   const read = <T extends object>(name: string, request: Buffer): T =>
     decodeStrictly<T>(`berth.meta.v1.${name}`, request, 'request');
+  const parts = Object.entries(kind.subresources ?? {}).map(([subresource, { method }]): [string, UnaryHandler] => [
+    method,
+    (request, call) => verbs.update(store, { ...write(request), subresource }, call),
+  ]);
   return {
     unary: {
+      ...Object.fromEntries(parts),
       Create: (request, call) => verbs.create(store, write(request), call),
       Update: (request, call) => verbs.update(store, write(request), call),
       UpdateStatus: (request, call) => verbs.updateStatus(store, write(request), call),

@@ -15,7 +15,7 @@ import type {
   WriteOptions,
 } from '../../api/generated/types.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
-import { type Access, authorize, authorizeChange } from '../auth/authorize.ts';
+import { type Access, authorize, authorizeChange, authorizeCreate } from '../auth/authorize.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
@@ -27,7 +27,7 @@ import type { KindStore, ObjectName, StoreResult, WriteContext } from '../regist
 import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
-import { nameOf, updateObject, updateStatus } from '../registry/update.ts';
+import { doorOf, nameOf, updateObject, updateStatus, updateSubresource } from '../registry/update.ts';
 import { prepareWatch } from '../registry/watch-objects.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -47,6 +47,8 @@ export interface WriteInput {
   readonly object: Uint8Array;
   readonly format: 'protobuf' | 'json';
   readonly options: WriteOptions;
+  /** Of an update: a part of the object that has a door of its own. */
+  readonly subresource?: string;
   /** For an object that names no namespace. */
   readonly namespace?: string;
 }
@@ -98,9 +100,16 @@ export class Verbs {
 
   /** The first half of create, update and updateStatus: decodes the object and lets its writer in. */
   prepareWrite(verb: WriteVerb, store: KindStore, input: WriteInput, call: CallContext): PreparedWrite {
+    const { subresource = '' } = input;
+    if (subresource !== '') {
+      if (verb !== 'update') throw badRequest(`a subresource is updated or patched: "${subresource}" is of no use here`);
+      doorOf(store, subresource);
+      if (subresource === 'status') return this.prepareWrite('updateStatus', store, { ...input, subresource: '' }, call);
+    }
     if (verb === 'updateStatus' && !store.kind.hasStatus)
       throw unimplemented(`${store.kind.plural} have no status subresource: use Update`);
-    const enter = (): EnteredWrite => enterWrite(verb === 'updateStatus' ? 'update-status' : verb, store, input, call);
+    const access = verb === 'updateStatus' ? 'update-status' : subresource === '' ? verb : (`update-${subresource}` as const);
+    const enter = (): EnteredWrite => enterWrite(access, store, input, call);
     let entered: EnteredWrite | undefined = enter();
     const at = nameOf(entered.object);
     // What was decoded is handed on: nobody keeps it while the disk is waited for, and an attempt to create changes it.
@@ -111,11 +120,12 @@ export class Verbs {
     };
     const write = (how: typeof updateObject): Promise<StoreResult> => {
       const { object, context } = take();
-      return how(store, object, context);
+      return how(store, object, this.admitting(store, context));
     };
     const run = {
       create: () => createObject(store, this.options.registry.admission, take),
-      update: () => write(updateObject),
+      update: () =>
+        write(subresource === '' ? updateObject : (...sent) => updateSubresource(sent[0], subresource, sent[1], sent[2])),
       updateStatus: () => write(updateStatus),
     };
     return { at, run: run[verb] };
@@ -179,8 +189,14 @@ export class Verbs {
     if (request.subresource === 'status' && !store.kind.hasStatus)
       throw unimplemented(`${store.kind.plural} have no status subresource`);
     const { type = '', patch = Buffer.alloc(0), subresource = '' } = request;
-    const context = admit(call, subresource === 'status' ? 'patch-status' : 'patch', store, at, request.options);
-    return { at, run: () => patchObject(store, { at, type, patch, subresource }, context) };
+    doorOf(store, subresource);
+    const context = admit(call, subresource === '' ? 'patch' : `patch-${subresource}`, store, at, request.options);
+    return { at, run: () => patchObject(store, { at, type, patch, subresource }, this.admitting(store, context)) };
+  }
+
+  private admitting({ kind }: KindStore, context: WriteContext): WriteContext {
+    const { admission } = this.options.registry;
+    return { ...context, admitChange: async (next) => admission.update?.(kind, next) };
   }
 
   async delete(store: KindStore, request: DeleteRequest, call: CallContext): Promise<StoreResult> {
@@ -256,7 +272,10 @@ function enterWrite(verb: Access['verb'], store: KindStore, input: WriteInput, c
   const object: AnyObject = decodeObject(kind, input.object, input.format);
   const { namespace } = input;
   if (namespace && kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
-  return { object, context: admit(call, verb, store, nameOf(object), input.options) };
+  const at = nameOf(object);
+  const context = admit(call, verb, store, at, input.options);
+  if (verb === 'create') authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
+  return { object, context };
 }
 
 /** Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and INVALID_ARGUMENT. */

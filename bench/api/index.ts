@@ -1,5 +1,5 @@
 import type { Figure } from '../figure.ts';
-import { UsageError } from '../usage-error.ts';
+import { type Part, runParts } from '../parts.ts';
 import { benchBulk } from './bulk.ts';
 import { benchFanOut } from './fan-out.ts';
 import { benchLists } from './lists.ts';
@@ -7,10 +7,8 @@ import { benchMemory } from './memory.ts';
 import { benchRestart } from './restart.ts';
 import { benchThroughput } from './throughput.ts';
 
-type Bench = (say: (text: string) => void) => Promise<Figure[]>;
-
 /** The parts in the order in which they run; each starts a server of its own and returns its figures with the bounds they must keep. */
-const parts: Readonly<Record<string, Bench>> = {
+const parts: Readonly<Record<string, Part>> = {
   throughput: benchThroughput,
   bulk: benchBulk,
   'fan-out': benchFanOut,
@@ -20,15 +18,6 @@ const parts: Readonly<Record<string, Bench>> = {
 };
 
 /** `npm run bench -- api [PART...]`: what the API server carries, with server and load as processes of their own; all parts unless some are named. */
-export async function benchApi(say: (text: string) => void, names: readonly string[]): Promise<Figure[]> {
-  const unknown = names.filter((name) => !Object.hasOwn(parts, name));
-  if (unknown.length > 0)
-    throw new UsageError(`api has no part "${unknown.join('", "')}"; there are ${Object.keys(parts).join(', ')}`);
-  const figures: Figure[] = [];
-  for (const [name, bench] of Object.entries(parts)) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    say(`api ${name}`);
-    for (const figure of await bench(say)) figures.push({ ...figure, name: `${name}: ${figure.name}` });
-  }
-  return figures;
+export function benchApi(say: (text: string) => void, names: readonly string[]): Promise<Figure[]> {
+  return runParts({ name: 'api', parts }, say, names);
 }

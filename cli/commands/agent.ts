@@ -1,36 +1,52 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
 import type { ConnectOptions } from '../../client/index.ts';
 import { type DaemonFlags, runDaemon } from '../daemon.ts';
+import { type ImageFlags, imageOptionsOf, withImageFlags } from '../image-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
+import { parseRestartPeriod, restartPeriodHelp } from '../restart-period.ts';
 import type { GlobalFlags } from '../session.ts';
+import { parseStaticPodPath, staticPodsHelp } from '../static-pods-flag.ts';
+import { warmError, warmHelp } from '../warm-flag.ts';
 
-interface AgentFlags extends DaemonFlags, GlobalFlags {
+interface AgentFlags extends DaemonFlags, GlobalFlags, ImageFlags {
   readonly server?: string;
   readonly nodeName: string;
   readonly sandboxImage?: string;
+  readonly warmSandboxes?: number;
   readonly dockerSocket?: string;
+  readonly maxContainerRestartPeriod?: string;
+  readonly podManifestPath?: string;
 }
 
 export function registerAgent(program: Command): void {
-  program
+  const command = program
     .command('agent')
     .description('Run the agent of a node in the foreground')
     .option('--server <address>', 'the address of the API server')
     .option('--node-name <name>', "this machine's name as a node", defaultNodeName())
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
+    .option('--warm-sandboxes <number>', warmHelp, parseWarm)
+    .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--docker-socket <path>', "the Docker Engine's socket")
+    .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
     .option(
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.agent}, or a free port)`,
     )
     .option('--log-file <file>', 'log into this file, which is kept bounded')
-    .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
-    .action(agent);
+    .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'));
+  withImageFlags(command).action(agent);
+}
+
+function parseWarm(text: string): number {
+  const error = warmError(text);
+  if (error !== undefined) throw new InvalidArgumentError(error);
+  return Number(text);
 }
 
 async function agent(_flags: AgentFlags, command: Command): Promise<void> {
@@ -38,10 +54,28 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const { runAgent } = await import('../../agent/main.ts');
   const { connect } = await import('../../client/index.ts');
   const client = connect(await nodeConnection(flags));
-  const { nodeName, dataDir, sandboxImage, dockerSocket } = flags;
+  const imageOptions = imageOptionsOf(flags);
+  const { nodeName, dataDir, sandboxImage, warmSandboxes, dockerSocket } = flags;
+  const staticPodPath = flags.podManifestPath || undefined;
+  const maxContainerRestartMs = parseRestartPeriod(flags.maxContainerRestartPeriod);
   try {
     await runDaemon({ component: 'agent', instance: nodeName, flags }, ({ alone, signal, ...observed }) =>
-      runAgent({ client, nodeName, dataDir, sandboxImage, dockerSocket, locked: alone, ...observed }, signal),
+      runAgent(
+        {
+          client,
+          nodeName,
+          dataDir,
+          sandboxImage,
+          warmSandboxes,
+          dockerSocket,
+          imageOptions,
+          maxContainerRestartMs,
+          staticPodPath,
+          locked: alone,
+          ...observed,
+        },
+        signal,
+      ),
     );
   } finally {
     client.close();

@@ -7,6 +7,7 @@ import type { ManifestPlan } from '../each-manifest.ts';
 import type { DataFlags } from '../generators/data.ts';
 import type { RegistryFlags, TlsFlags } from '../generators/objects.ts';
 import { collect } from '../generators/pairs.ts';
+import type { BudgetFlags, PriorityClassFlags } from '../generators/priority.ts';
 import type { ManifestFlags } from '../manifests.ts';
 import { type Session, withSession } from '../session.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
@@ -19,13 +20,13 @@ export function registerCreate(program: Command): void {
   const command = program
     .command('create')
     .description('Create objects from manifests, or a simple one from flags; what exists is an error')
-    .usage('-f FILE | namespace NAME | configmap NAME [flags] | secret TYPE NAME [flags]')
+    .usage('-f FILE | NOUN NAME [flags] | secret TYPE NAME [flags]')
     .argument('[noun...]')
     // `create deployment web --image=x` is answered with what `create` makes, not with the first flag that such a thing would have.
     .allowUnknownOption()
     .action(async ([noun]: string[], flags: CreateFlags, command: Command) => {
       if (noun !== undefined) throw unknownNoun(noun, command);
-      if (!flags.filename) throw badRequest('say what to create: -f FILE, or namespace, configmap or secret with a name');
+      if (!flags.filename) throw badRequest('say what to create: -f FILE, or a noun that --help lists, with a name');
       await createManifests({ ...flags, filename: flags.filename }, command);
     });
   withWriteFlags(withManifestFlags(command, 'file, folder, or - for standard input'));
@@ -37,6 +38,8 @@ export function registerCreate(program: Command): void {
     withDataFlags(command.command('configmap').alias('cm').description('Create a ConfigMap from values and files')),
     (make, name, flags: DataFlags) => make.configMapObject(name, flags),
   );
+  withPriorityClass(command.command('priorityclass').alias('pc').description('Create a PriorityClass'));
+  withBudget(command.command('poddisruptionbudget').alias('pdb').description('Create a PodDisruptionBudget'));
   const secret = command.command('secret').description('Create a Secret').usage('generic|tls|docker-registry NAME [flags]');
   addGenerator(
     withDataFlags(secret.command('generic').description('from values and files')).option(
@@ -63,6 +66,27 @@ export function registerCreate(program: Command): void {
       .option('--docker-email <address>', 'the e-mail address')
       .option('--from-file <path>', "instead: a config.json of Docker's", collect),
     (make, name, flags: RegistryFlags) => make.registrySecret(name, flags),
+  );
+}
+
+function withPriorityClass(command: Command): void {
+  addGenerator(
+    command
+      .option('--value <number>', 'how important its pods are; more is more', '0')
+      .option('--global-default', 'the class of pods that name none')
+      .option('--description <text>', 'when to use it')
+      .option('--preemption-policy <policy>', 'PreemptLowerPriority (the default) or Never'),
+    (make, name, flags: PriorityClassFlags) => make.priorityClassObject(name, flags),
+  );
+}
+
+function withBudget(command: Command): void {
+  addGenerator(
+    command
+      .option('--selector <labels>', 'which pods: app=web and the like')
+      .option('--min-available <number>', 'so many of them, or such a part (50%), must stay')
+      .option('--max-unavailable <number>', 'so many of them, or such a part (50%), may be away'),
+    (make, name, flags: BudgetFlags) => make.budgetObject(name, flags),
   );
 }
 

@@ -11,6 +11,7 @@ import { registerCompletion } from './completion.ts';
 import { registerConfig } from './config.ts';
 import { registerCp } from './cp.ts';
 import { registerCreate } from './create.ts';
+import { registerDebug } from './debug.ts';
 import { registerDelete } from './delete.ts';
 import { registerDescribe } from './describe.ts';
 import { registerDiff } from './diff.ts';
@@ -30,11 +31,14 @@ import { registerProto } from './proto.ts';
 import { registerReplace } from './replace.ts';
 import { registerRestore } from './restore.ts';
 import { registerRun } from './run.ts';
+import { registerScheduler } from './scheduler.ts';
 import { registerServer } from './server.ts';
+import { registerSimulate } from './simulate.ts';
 import { registerTop } from './top.ts';
 import { registerUp } from './up.ts';
 import { registerVersion } from './version.ts';
 import { registerWait } from './wait.ts';
+import { registerWhy } from './why.ts';
 
 /** Every command; the order is the order of the help. */
 export const commands: readonly ((program: Command) => void)[] = [
@@ -52,12 +56,15 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerGet,
   registerDescribe,
   registerHistory,
+  registerWhy,
+  registerSimulate,
   registerEvents,
   registerTop,
   registerDelete,
   registerLogs,
   registerExec,
   registerAttach,
+  registerDebug,
   registerPortForward,
   registerCp,
   registerWait,
@@ -73,5 +80,6 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerComplete,
   registerServer,
   registerAgent,
+  registerScheduler,
   registerVersion,
 ];

@@ -11,7 +11,7 @@ interface PatchFlags extends TargetFlags, WriteFlags {
   readonly patch?: string;
   readonly patchFile?: string;
   readonly type: PatchType;
-  readonly subresource?: 'status';
+  readonly subresource?: string;
 }
 
 export function registerPatch(program: Command): void {
@@ -26,7 +26,13 @@ export function registerPatch(program: Command): void {
         .choices(['strategic', 'merge', 'json'])
         .default('strategic'),
     )
-    .addOption(new Option('--subresource <name>', 'change this instead of the object').choices(['status']))
+    .addOption(
+      new Option('--subresource <name>', 'change this instead of the object').choices([
+        'status',
+        'resize',
+        'ephemeralcontainers',
+      ]),
+    )
     .action(async (words: string[], flags: PatchFlags, command: Command) => {
       const patch = await readPatch(flags);
       const printer = await WritePrinter.for(flags);

@@ -5,12 +5,15 @@ import type { ResourceClient, Scope } from '../../client/index.ts';
 import { ExitWith } from '../failure.ts';
 import { plainTable } from '../printers/plain-table.ts';
 import { type Session, withSession } from '../session.ts';
+import { checkHistoryFlags, showHistory } from '../top/show-history.ts';
 import type { SortColumn, TopTable } from '../top/usage.ts';
 
 interface TopFlags {
   readonly selector?: string;
   readonly sortBy?: SortColumn;
   readonly headers: boolean;
+  readonly history?: boolean;
+  readonly output?: string;
 }
 
 interface TopNodesFlags extends TopFlags {
@@ -30,7 +33,9 @@ export function registerTop(program: Command): void {
       .argument('[name]', 'only this one')
       .option('-l, --selector <selector>', 'those with these labels')
       .addOption(new Option('--sort-by <column>', 'the largest first').choices(['cpu', 'memory']))
-      .option('--no-headers', 'without headings');
+      .option('--no-headers', 'without headings')
+      .option('--history', 'plots of the last hour of one of them')
+      .option('-o, --output <format>', 'with --history: json');
   figures(top.command('nodes').aliases(['node', 'no']))
     .description('Show what nodes use, and how much that is of what pods may have')
     .option('--show-capacity', 'percentages of all that the machine has')
@@ -47,6 +52,8 @@ export function registerTop(program: Command): void {
 }
 
 async function topNodes({ client }: Session, name: string | undefined, flags: TopNodesFlags): Promise<void> {
+  checkHistoryFlags(name, flags.history, flags);
+  if (flags.history) return showHistory(await client.usageHistories.ofNode(name ?? ''), flags);
   const { computeTopNodes } = await import('../top/top-nodes.ts');
   const nodes = await readAll(client.nodes, name, flags, {});
   if (nodes.length === 0) return noResources('');
@@ -58,6 +65,8 @@ async function topPods({ client, namespace: own }: Session, name: string | undef
   const { computeTopPods } = await import('../top/top-pods.ts');
   if (name !== undefined && flags.allNamespaces)
     throw badRequest('a name cannot be looked up in all namespaces; give one with -n');
+  checkHistoryFlags(name, flags.history, flags);
+  if (flags.history) return showHistory(await client.usageHistories.ofPod(own, name ?? ''), flags);
   const namespace = flags.allNamespaces ? undefined : own;
   const pods = await readAll(client.pods, name, flags, { namespace });
   if (pods.length === 0) return noResources(namespace === undefined ? '' : ` in ${namespace} namespace`);

@@ -11,10 +11,13 @@ import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import { findRunning, processNames, rescue, runningVersion, startSupervised, stopSupervised } from '../processes.ts';
+import { restartPeriodHelp } from '../restart-period.ts';
 import { interruptSignal } from '../session.ts';
+import { parseStaticPodPath, staticPodsHelp } from '../static-pods-flag.ts';
 import { createSteps, type Steps } from '../steps.ts';
 import { decideUp, type UpPlan } from '../up-plan.ts';
 import { computeSettings, type GivenSettings, ignoredFlags, printFlags, type Settings, settingsErrors } from '../up-settings.ts';
+import { warmHelp } from '../warm-flag.ts';
 import { packageVersion } from './version.ts';
 
 interface UpFlags extends GivenSettings {
@@ -47,6 +50,9 @@ export function registerUp(program: Command): void {
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
     .option('--node-name <name>', `this machine's name as a node (${asBefore(defaultNodeName())})`)
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
+    .option('--max-container-restart-period <span>', `${restartPeriodHelp} (${asBefore('5m')})`)
+    .option('--warm-sandboxes <number>', warmHelp)
+    .option('--pod-manifest-path <path>', `${staticPodsHelp} (${asBefore('none')})`, parseStaticPodPath)
     .option(
       '--metrics-address <address>',
       `where the server serves its metrics, or "off" (${asBefore(defaultMetricsAddress.server)}, or a free port)`,
@@ -152,6 +158,9 @@ function argumentsOf(name: ProcessName, settings: Settings): string[] {
         '--node-name',
         settings.nodeName,
         ...option('--sandbox-image', settings.sandboxImage),
+        ...option('--max-container-restart-period', settings.maxContainerRestartPeriod),
+        ...option('--warm-sandboxes', settings.warmSandboxes),
+        ...option('--pod-manifest-path', settings.podManifestPath),
         ...option('--metrics-address', settings.agentMetricsAddress),
       ];
 }

@@ -29,6 +29,12 @@ function podText(object: Pod, logs: ReadonlyMap<string, readonly string[]> = new
 }
 
 describe('the description of a pod', () => {
+  it('shows its readiness gates and what is said of them', () => {
+    const gates = [{ conditionType: 'example.com/a' }, { conditionType: 'b' }];
+    const text = podText(pod('web').spec({ readinessGates: gates }).condition({ type: 'b', status: 'True' }).build());
+    expect(text).toMatch(/Readiness Gates:\n +Type +Status\n +---- +------\n +example.com\/a +<none>\n +b +True\n/);
+  });
+
   const crashing = pod('web')
     .labels({ app: 'web' })
     .on('n1')
@@ -294,5 +300,53 @@ it('shows events with how often and since when, the latest last', () => {
   ----     ------     ---               ----  -------
   Normal   Scheduled  15m                     assigned
   Warning  BackOff    5s (x5 over 10m)  a
+`);
+});
+
+describe('the description of a budget', () => {
+  it('says how many pods must stay and how many may go now', async () => {
+    const text = await whole('PodDisruptionBudget', {
+      metadata: { name: 'web', namespace: 'default' },
+      spec: {
+        minAvailable: '50%',
+        selector: {
+          matchLabels: { app: 'web' },
+          matchExpressions: [
+            { key: 'tier', operator: 'NotIn', values: ['a', 'b'] },
+            { key: 'old', operator: 'DoesNotExist' },
+          ],
+        },
+      },
+      status: { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 4 },
+    });
+    expect(text).toBe(`Name:           web
+Namespace:      default
+Labels:         <none>
+Annotations:    <none>
+Min available:  50%
+Selector:       app=web,tier notin (a,b),!old
+Status:
+  Allowed disruptions:  1
+  Current:              3
+  Desired:              2
+  Total:                4
+`);
+  });
+});
+
+it('describes a priority class with what its pods get', async () => {
+  const text = await whole('PriorityClass', {
+    metadata: { name: 'high' },
+    value: 1000,
+    preemptionPolicy: 'Never',
+    description: 'first',
+  });
+  expect(text).toBe(`Name:              high
+Labels:            <none>
+Annotations:       <none>
+Value:             1000
+GlobalDefault:     false
+PreemptionPolicy:  Never
+Description:       first
 `);
 });

@@ -1,6 +1,7 @@
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { annotations } from '../../api/meta/well-known.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { listAllJson } from '../listing.ts';
@@ -99,7 +100,7 @@ async function describeObject(
   const withEvents = kind.kind !== 'Event' && showEvents !== 'false';
   const [write, events] = await Promise.all([
     describerOf(kind.kind)(object, context),
-    withEvents ? readEvents(context.session, object) : [],
+    withEvents ? readEvents(context.session, kind, object) : [],
   ]);
   const lines = createLines();
   write(lines);
@@ -107,7 +108,17 @@ async function describeObject(
   return lines.text();
 }
 
-async function readEvents({ client }: Session, object: JsonObject): Promise<JsonObject[]> {
-  const fieldSelector = `involvedObject.uid=${text(object, 'metadata', 'uid')}`;
+/**
+ * As in kubectl: what happens to a static pod is told under its own uid, which its mirror names; what an agent tells of its node is told under the
+ * node's name, because the agent may not know its uid.
+ */
+function selectorOfEvents({ kind }: Kind, object: JsonObject): string {
+  if (kind === 'Node') return `involvedObject.kind=Node,involvedObject.name=${text(object, 'metadata', 'name')}`;
+  const own = text(object, 'metadata', 'annotations', annotations.configMirror);
+  return `involvedObject.uid=${own || text(object, 'metadata', 'uid')}`;
+}
+
+async function readEvents({ client }: Session, kind: Kind, object: JsonObject): Promise<JsonObject[]> {
+  const fieldSelector = selectorOfEvents(kind, object);
   return await listAllJson(client.objects, kindNamed('Event'), { fieldSelector });
 }

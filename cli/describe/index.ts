@@ -6,6 +6,8 @@ import { describeNamespace } from './namespace.ts';
 import { describeNode } from './node.ts';
 import { describeNodeMetrics } from './node-metrics.ts';
 import { describePod } from './pod.ts';
+import { describePodDisruptionBudget } from './pod-disruption-budget.ts';
+import { describePriorityClass } from './priority-class.ts';
 import { describeSecret } from './secret.ts';
 
 /** The kinds that say more about themselves than all their fields would. */
@@ -15,6 +17,8 @@ const describers: Partial<Record<KindName, Describer>> = {
   Node: describeNode,
   NodeMetrics: describeNodeMetrics,
   Pod: describePod,
+  PodDisruptionBudget: describePodDisruptionBudget,
+  PriorityClass: describePriorityClass,
   Secret: describeSecret,
 };
 

@@ -32,6 +32,7 @@ export function writePod(pod: Tree, logs: LogLines, lines: Lines, now: Date): vo
   writeController(pod, lines);
   writeContainers('Init Containers', pod, ['initContainers', 'initContainerStatuses'], logs, lines);
   writeContainers('Containers', pod, ['containers', 'containerStatuses'], logs, lines);
+  writeReadinessGates(pod, lines);
   writeConditions(pod, lines);
   writeVolumes(list(pod, 'spec', 'volumes'), lines);
   lines.field('QoS Class', text(pod, 'status', 'qosClass'));
@@ -66,6 +67,23 @@ function writeContainers(
       inner.section(name, (body) => writeContainer(container, status, logs.get(name) ?? [], body));
     }
   });
+}
+
+/** What else must be true before the pod is ready, and whether it is. */
+function writeReadinessGates(pod: Tree, lines: Lines): void {
+  const gates = list(pod, 'spec', 'readinessGates').map((gate) => text(gate, 'conditionType'));
+  if (gates.length === 0) return;
+  const conditions = list(pod, 'status', 'conditions');
+  const statusOf = (type: string) =>
+    text(
+      conditions.find((each) => each.type === type),
+      'status',
+    ) || '<none>';
+  lines.table(
+    'Readiness Gates',
+    ['Type', 'Status'],
+    gates.map((type) => [type, statusOf(type)]),
+  );
 }
 
 function writeVolumes(volumes: readonly Tree[], lines: Lines): void {

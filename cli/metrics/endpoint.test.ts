@@ -8,9 +8,9 @@ afterEach(() => {
   for (const endpoint of open.splice(0)) endpoint.close();
 });
 
-async function start(registry = new MetricsRegistry()): Promise<Endpoint> {
+async function start(registry = new MetricsRegistry(), port = 17_444): Promise<Endpoint> {
   // Everything from here up is taken now and then by somebody else; moving away is what is asked for.
-  const endpoint = await openMetricsEndpoint({ registry, address: '127.0.0.1:17444', mayMove: true });
+  const endpoint = await openMetricsEndpoint({ registry, address: `127.0.0.1:${port}`, mayMove: true });
   open.push(endpoint);
   return endpoint;
 }
@@ -45,6 +45,28 @@ describe('the metrics endpoint', () => {
     expect(await status('/metrics', 'POST')).toBe(405);
     const head = await fetch(`http://${address}/metrics`, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '67', '']);
+  });
+
+  it('serves the pages beside /metrics, each made when it is asked for, and names them to whoever is lost', async () => {
+    const registry = registryWithCalls();
+    let made = 0;
+    const leave = registry.addPage('/metrics/resource', async () => `page ${++made}\n`);
+    registry.addPage('/metrics/broken', async () => {
+      throw new Error('no such file');
+    });
+    // A port of its own: fetch would reuse connections of the tests before.
+    const { address } = await start(registry, 17_454);
+    const get = async (path: string) => {
+      const response = await fetch(`http://${address}${path}`, { headers: { accept: 'application/openmetrics-text' } });
+      return [response.status, response.headers.get('content-type'), await response.text()];
+    };
+    const type = 'text/plain; version=0.0.4; charset=utf-8';
+    expect(await get('/metrics/resource?x=1')).toEqual([200, type, 'page 1\n']);
+    expect(await get('/metrics/resource')).toEqual([200, type, 'page 2\n']);
+    expect(await get('/metrics/broken')).toEqual([500, 'text/plain; charset=utf-8', 'cannot read the metrics: no such file\n']);
+    expect((await get('/none'))[2]).toBe('there is only /metrics, /metrics/resource, /metrics/broken here\n');
+    leave();
+    expect((await get('/metrics/resource'))[0]).toBe(404);
   });
 
   it('answers what is no HTTP with 400 and goes on', async () => {

@@ -22,7 +22,7 @@ const maxConnections = 32;
 const requestMs = 10_000;
 
 /**
- * Answers GET /metrics over plain HTTP with what a registry holds, to anybody who reaches the port. Throws an Error in plain words when the port
+ * Answers GET /metrics, and the pages beside it, over plain HTTP with what a registry holds, to anybody who reaches the port. Throws an Error in plain words when the port
  * cannot be had.
  */
 export async function openMetricsEndpoint({ registry, address, mayMove }: EndpointOptions): Promise<Endpoint> {
@@ -30,8 +30,9 @@ export async function openMetricsEndpoint({ registry, address, mayMove }: Endpoi
   if (place === undefined) throw new Error(`--metrics-address "${address}" must be HOST:PORT, e.g. 127.0.0.1:7444, or "off"`);
   // Not before it is needed: without metrics nothing of it is loaded.
   const { createServer } = await import('node:http');
-  const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, (request, response) =>
-    answer(registry, request, response),
+  const server = createServer(
+    { requestTimeout: requestMs, headersTimeout: requestMs },
+    (request, response) => void answer(registry, request, response),
   );
   server.maxConnections = maxConnections;
   const port = await listen(server, place, mayMove);
@@ -74,18 +75,22 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function answer(registry: MetricsRegistry, request: IncomingMessage, response: ServerResponse): void {
-  const { status, text, headers } = decideAnswer(registry, request);
+async function answer(registry: MetricsRegistry, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { status, text, headers } = await decideAnswer(registry, request);
   const type = { 'content-type': 'text/plain; charset=utf-8', 'content-length': String(Buffer.byteLength(text)) };
   response.writeHead(status, { ...type, ...headers }).end(request.method === 'HEAD' ? undefined : text);
 }
 
-function decideAnswer(registry: MetricsRegistry, { url = '', method, headers }: IncomingMessage): Answer {
-  if (url.split('?')[0] !== '/metrics') return { status: 404, text: 'there is only /metrics here\n' };
+async function decideAnswer(registry: MetricsRegistry, { url = '', method, headers }: IncomingMessage): Promise<Answer> {
+  const path = url.split('?')[0] ?? '';
+  const page = registry.page(path);
+  if (path !== '/metrics' && page === undefined)
+    return { status: 404, text: `there is only ${['/metrics', ...registry.pagePaths()].join(', ')} here\n` };
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'use GET\n', headers: { allow: 'GET, HEAD' } };
-  const format = chooseFormat(headers.accept);
+  const format = page === undefined ? chooseFormat(headers.accept) : 'prometheus';
   try {
-    return { status: 200, text: formatMetrics(registry, format), headers: { 'content-type': contentTypes[format] } };
+    const text = page === undefined ? formatMetrics(registry, format) : await page();
+    return { status: 200, text, headers: { 'content-type': contentTypes[format] } };
   } catch (error) {
     return { status: 500, text: `cannot read the metrics: ${error instanceof Error ? error.message : String(error)}\n` };
   }

@@ -2,19 +2,20 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
-import type { ProcessName } from '../berth-processes.ts';
+import type { DaemonName } from '../berth-processes.ts';
 import { packageVersion } from '../commands/version.ts';
 import { installation } from '../paths.ts';
 
 /** Next to the API's own port; one that was not asked for by name makes way when it is taken. */
-export const defaultMetricsAddress: Readonly<Record<ProcessName, string>> = {
+export const defaultMetricsAddress: Readonly<Record<DaemonName, string>> = {
   server: '127.0.0.1:7444',
   agent: '127.0.0.1:7445',
+  scheduler: '127.0.0.1:7446',
 };
 
 export interface MetricsOptions {
-  readonly component: ProcessName;
-  /** Of an agent: its node, as several may share a data directory. */
+  readonly component: DaemonName;
+  /** Of an agent its node, of a scheduler its name, as several may share a data directory. */
   readonly instance?: string | undefined;
   /** As given: HOST:PORT, "off", or nothing. */
   readonly address: string | undefined;
@@ -57,7 +58,7 @@ export async function serveMetrics(registry: MetricsRegistry, options: MetricsOp
 function noteTarget({ component, instance, dataDir, logger }: MetricsOptions, address: string): string {
   const { run } = installation(dataDir);
   const file = join(run, `metrics-${[component, ...(instance === undefined ? [] : [instance])].join('-')}.json`);
-  const labels = { component, ...(instance === undefined ? {} : { node: instance }) };
+  const labels = { component, ...(instance !== undefined && component === 'agent' ? { node: instance } : {}) };
   try {
     mkdirSync(run, { recursive: true, mode: 0o700 });
     writeFileSync(file, `${JSON.stringify([{ targets: [address], labels }])}\n`, { mode: 0o600 });

@@ -1,4 +1,5 @@
 import type { ContainerMetrics, NodeMetrics, Pod, PodMetrics } from '../../api/generated/types.ts';
+import { mirroredUid } from '../../api/kinds/pod/static-pods.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import {
   cpuText,
@@ -35,7 +36,8 @@ export function computeTopPods(pods: readonly Pod[], metrics: readonly NodeMetri
   const measured: Measured[] = [];
   const warnings = staleNodes(pods, metrics, options.nowMs);
   for (const pod of pods) {
-    const found = byUid.get(pod.metadata?.uid);
+    // Of a static pod its node knows another uid than its mirror has.
+    const found = byUid.get(mirroredUid(pod) ?? pod.metadata?.uid);
     if (found?.containers?.length) measured.push({ pod, key: objectKey(pod), containers: found.containers });
     else if (runs(pod))
       warnings.push(`pod "${pod.metadata?.name}" runs, but its node has not reported what it uses yet (it does so every 15 s)`);

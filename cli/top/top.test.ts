@@ -92,6 +92,12 @@ describe('top pods', () => {
     );
   });
 
+  it('finds what a static pod uses by the uid that its mirror names', () => {
+    const mirror = pod('alone').annotations({ 'kubernetes.io/config.mirror': 'uid-db' }).on('n1').phase('Running').build();
+    const { rows, warnings } = computeTopPods([mirror], metrics, { nowMs });
+    expect([rows, warnings]).toEqual([[['alone', '250m', '128Mi']], []]);
+  });
+
   it('shows containers one by one', () => {
     expect(print({ containers: true, sortBy: 'memory' })).toBe(
       [

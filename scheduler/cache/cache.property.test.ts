@@ -98,6 +98,12 @@ describe('cache and node table', () => {
           } else applyToPod(given as PodStep, version);
           if (given.kind !== 'sync') reference.apply(given);
         }
+        // A copy says the same, and what is done to it changes nothing here.
+        const copy = cache.fork();
+        const ofCopy = createNodeTable();
+        copy.sync(ofCopy);
+        expect(rowsOf(ofCopy)).toEqual(reference.rows());
+        for (const which of [0, 1, 2, 3]) copy.assume(podInfo(podOf(which).build()), `n${which}`);
         cache.sync(table);
         const rows = table.names.map((name, row) => {
           const { allocatableCpu, podCount, requestedCpu, requestedMemory } = table.columns;
@@ -157,6 +163,13 @@ describe('cache and node table', () => {
     );
   });
 });
+
+function rowsOf(table: NodeTable): unknown[] {
+  const { allocatableCpu, podCount, requestedCpu, requestedMemory } = table.columns;
+  return table.names
+    .map((name, row) => [name, allocatableCpu[row], podCount[row], requestedCpu[row], requestedMemory[row]])
+    .sort();
+}
 
 const byAddress = (a: { ip: string }, b: { ip: string }): number => (a.ip < b.ip ? -1 : Number(a.ip > b.ip));
 

@@ -36,12 +36,12 @@ describe('cache', () => {
     expect(figure('n1', 'podCount')).toBe(1);
   });
 
-  it('counts a pod once when the API confirms what was assumed', () => {
+  it('counts a pod once when the API confirms what was assumed, and tells that it is bound', () => {
     const { cache, figure } = setUp();
     cache.setNode(node('n1').build());
     assume(cache, web.build(), 'n1');
     cache.acknowledge('uid-web');
-    expect(cache.setPod(web.on('n1').build())).toEqual([]);
+    expect(cache.setPod(web.on('n1').build()).map(({ kind }) => kind)).toEqual(['pod/bound']);
     expect(figure('n1', 'requestedCpu')).toBe(500);
   });
 
@@ -109,6 +109,17 @@ describe('cache', () => {
     const events = cache.setPod(version(web.on('n1').phase(phase).build(), 2));
     expect(events.map(({ kind }) => kind)).toEqual(['pod/removed']);
     expect(figure('n1', 'requestedCpu')).toBe(0);
+  });
+
+  it('counts a bound pod that is resized with its new size, and tells of one that asks for less', () => {
+    const { cache, figure } = setUp();
+    cache.setNode(node('n1').build());
+    cache.setPod(version(web.on('n1').build(), 1));
+    expect(cache.setPod(version(web.requests({ cpu: '800m' }).on('n1').build(), 2))).toEqual([]);
+    expect(figure('n1', 'requestedCpu')).toBe(800);
+    const events = cache.setPod(version(web.requests({ cpu: '200m' }).on('n1').build(), 3));
+    expect(events.map(({ kind }) => kind)).toEqual(['pod/shrunk']);
+    expect(figure('n1', 'requestedCpu')).toBe(200);
   });
 
   it('ignores a version that is older than what it knows, and anything about a removed pod', () => {

@@ -1,10 +1,13 @@
-import type { Node, Pod } from '../../api/generated/types.ts';
+import type { Namespace, Node, Pod } from '../../api/generated/types.ts';
+import { equalValues } from '../../api/meta/equal.ts';
+import type { Labels } from '../../api/meta/labels.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import type { ClusterEvent } from '../framework/plugin.ts';
 import { type PodInfo, podInfo } from '../framework/pod-info.ts';
 import { nodeChanges } from './node-changes.ts';
-import { addPod, createNodeRecord, type NodeRecord, removePod, rowOf, setNode } from './node-record.ts';
+import { addPod, copyRecord, createNodeRecord, type NodeRecord, removePod, rowOf, setNode } from './node-record.ts';
 import type { WritableNodeTable } from './node-table.ts';
+import { createNominations, type Nominations, withNominated } from './nominations.ts';
 import { createSeen } from './seen.ts';
 
 /**
@@ -24,11 +27,16 @@ import { createSeen } from './seen.ts';
  * - `forget` takes an assumed pod back, never a bound one.
  * - An assumed pod expires 30 s after its binding was acknowledged if the API has not shown it; before that, never.
  * - Pods bound to nodes that are not known count as soon as their node appears.
+ * - A pod for which room is being made on a node is nominated to it until it is bound or gone. Pods of lower and of equal priority see the room
+ *   that it needs as taken.
  * - Events may come doubled, late, or in any order between nodes and pods: each says how things are, and old news is dropped.
  */
 export interface Cache extends Placements, Observations {
-  /** Brings the table to the present; touches only rows that changed since the last call with the same table. */
-  sync(table: WritableNodeTable): void;
+  /**
+   * Brings the table to the present, as `viewer` sees it: with the room that others, nominated and at least as important, wait for. Touches only
+   * rows that changed since the last call with the same table, or that look different to this viewer.
+   */
+  sync(table: WritableNodeTable, viewer?: PodInfo): void;
 }
 
 /** What the scheduler itself decides. */
@@ -40,6 +48,16 @@ export interface Placements {
   has(uid: string): boolean;
   /** Takes back what has expired, and says what it was. */
   expire(): PodInfo[];
+  /** A copy to try things on: what is done to it, nobody else sees. */
+  fork(): Cache;
+  /** Room is being made for the pod on the node. */
+  nominate(pod: PodInfo, nodeName: string): void;
+  /** The pod waits for that room no longer: what that means to others. */
+  withdraw(uid: string): ClusterEvent[];
+  /** Where room is being made for the pod. */
+  nominatedNode(uid: string): string | undefined;
+  /** The pods that wait for room on a node. */
+  nominatedOn(nodeName: string): Iterable<PodInfo>;
 }
 
 /** What the API tells. Each answers what it means to pods that wait; nothing when it is no news. */
@@ -47,7 +65,9 @@ export interface Observations {
   setPod(pod: Pod): ClusterEvent[];
   removePod(pod: Pod): ClusterEvent[];
   setNode(node: Node): ClusterEvent[];
-  removeNode(node: Node): void;
+  removeNode(node: Node): ClusterEvent[];
+  setNamespace(namespace: Namespace): ClusterEvent[];
+  removeNamespace(namespace: Namespace): ClusterEvent[];
 }
 
 /** Binding is done and the watch is this far behind: something is wrong, and the API is asked again by trying again. */
@@ -67,11 +87,28 @@ export interface CacheOptions {
   readonly now: () => number;
 }
 
-export function createCache({ now }: CacheOptions): Cache {
-  const records = new Map<string, NodeRecord>();
-  const placed = new Map<string, Placed>();
-  const assumed = new Set<string>();
-  const changed = new Set<string>();
+/** What a cache knows to begin with. */
+interface Origin {
+  readonly records: Iterable<NodeRecord>;
+  readonly placed: Iterable<readonly [string, Placed]>;
+  readonly namespaces: Iterable<readonly [string, Labels]>;
+  readonly nominations: Nominations;
+}
+
+export function createCache(options: CacheOptions): Cache {
+  return cacheFrom({ records: [], placed: [], namespaces: [], nominations: createNominations() }, options);
+}
+
+function cacheFrom(origin: Origin, { now }: CacheOptions): Cache {
+  const records = new Map([...origin.records].map((record) => [record.name, record]));
+  const placed = new Map<string, Placed>(origin.placed);
+  const assumed = new Set([...placed.values()].filter(({ state }) => state === 'assumed').map(({ pod }) => pod.uid));
+  const changed = new Set(records.keys());
+  const namespaces = new Map<string, Labels>(origin.namespaces);
+  /** Those that the table has not been told of. */
+  const changedNamespaces = new Set(namespaces.keys());
+  const { nominations } = origin;
+  let viewed: Pick<PodInfo, 'uid' | 'priority'> | undefined;
   const seenPods = createSeen();
   const seenNodes = createSeen();
   let generation = 0;
@@ -80,7 +117,6 @@ export function createCache({ now }: CacheOptions): Cache {
     generation += 1;
     record.figures.generation = generation;
     changed.add(record.name);
-    if (!record.node && record.pods.size === 0) records.delete(record.name);
   }
 
   function recordOf(name: string): NodeRecord {
@@ -96,6 +132,31 @@ export function createCache({ now }: CacheOptions): Cache {
     const record = recordOf(placement.nodeName);
     addPod(record, placement.pod, { placedAt: placement.placedAt, now: now() });
     touch(record);
+    refreshNominated(placement.pod.uid);
+  }
+
+  /** The row on which the pod is nominated looks different now. */
+  function refreshNominated(uid: string): void {
+    const nomination = nominations.get(uid);
+    if (nomination) changed.add(nomination.nodeName);
+  }
+
+  function withdraw(uid: string): ClusterEvent[] {
+    refreshNominated(uid);
+    const nomination = nominations.delete(uid);
+    return nomination ? [{ kind: 'pod/removed', pod: nomination.pod }] : [];
+  }
+
+  /** Those who wait for room on the node and go before the viewer, or came before it. */
+  function nominatedBeside(nodeName: string): PodInfo[] {
+    const { uid, priority = Number.POSITIVE_INFINITY } = viewed ?? {};
+    return [...nominations.on(nodeName)].filter((pod) => pod.priority >= priority && pod.uid !== uid && !placed.has(pod.uid));
+  }
+
+  function lookAs(viewer: PodInfo | undefined): void {
+    if (viewed?.priority !== viewer?.priority) for (const name of nominations.nodes()) changed.add(name);
+    else for (const uid of [viewed?.uid, viewer?.uid]) if (uid !== undefined) refreshNominated(uid);
+    viewed = viewer;
   }
 
   function take(uid: string): Placed | undefined {
@@ -106,12 +167,22 @@ export function createCache({ now }: CacheOptions): Cache {
     const record = recordOf(placement.nodeName);
     removePod(record, uid, now());
     touch(record);
+    refreshNominated(uid);
     return placement;
   }
 
   function release(pod: Pod): ClusterEvent[] {
-    const gone = take(pod.metadata?.uid ?? '');
-    return gone ? [{ kind: 'pod/removed', pod: gone.pod }] : [];
+    const { uid = '' } = pod.metadata ?? {};
+    const gone = take(uid);
+    const freed = withdraw(uid);
+    return gone ? [{ kind: 'pod/removed', pod: gone.pod }] : freed;
+  }
+
+  function changeNamespace(name: string, labels: Labels | undefined): ClusterEvent[] {
+    if (labels) namespaces.set(name, labels);
+    else namespaces.delete(name);
+    changedNamespaces.add(name);
+    return [{ kind: 'namespace/changed', namespace: name }];
   }
 
   return {
@@ -126,6 +197,16 @@ export function createCache({ now }: CacheOptions): Cache {
       if (assumed.has(uid)) take(uid);
     },
     has: (uid) => placed.has(uid),
+    nominate(pod, nodeName) {
+      refreshNominated(pod.uid);
+      nominations.set(pod, nodeName);
+      changed.add(nodeName);
+    },
+    fork: () =>
+      cacheFrom({ records: [...records.values()].map(copyRecord), placed, namespaces, nominations: nominations.copy() }, { now }),
+    withdraw,
+    nominatedNode: (uid) => nominations.get(uid)?.nodeName,
+    nominatedOn: (nodeName) => nominations.on(nodeName),
     expire() {
       const expired = [...assumed].filter((uid) => (placed.get(uid)?.expiresAt ?? Number.POSITIVE_INFINITY) <= now());
       return expired.flatMap((uid) => take(uid)?.pod ?? []);
@@ -133,12 +214,14 @@ export function createCache({ now }: CacheOptions): Cache {
     setPod(pod) {
       if (!seenPods.isNews(pod.metadata)) return [];
       const nodeName = pod.spec?.nodeName;
-      if (!nodeName) return [];
       if (isFinished(pod)) return release(pod);
+      if (!nodeName) return withdraw(pod.metadata?.uid ?? '');
       const known = placed.get(pod.metadata?.uid ?? '');
       const info = podInfo(pod);
       place({ pod: info, nodeName, placedAt: known?.placedAt ?? boundAt(pod, now()), state: 'bound' });
-      return known ? [] : [{ kind: 'pod/bound', pod: info }];
+      const freed = nominations.get(info.uid)?.nodeName === nodeName ? [] : withdraw(info.uid);
+      nominations.delete(info.uid);
+      return [...freed, ...podEvents(info, known)];
     },
     removePod(pod) {
       seenPods.remove(pod.metadata);
@@ -156,20 +239,45 @@ export function createCache({ now }: CacheOptions): Cache {
     removeNode(node) {
       seenNodes.remove(node.metadata);
       const record = records.get(node.metadata?.name ?? '');
-      if (!record?.node || record.node.metadata?.uid !== node.metadata?.uid) return;
+      if (!record?.node || record.node.metadata?.uid !== node.metadata?.uid) return [];
       record.node = undefined;
       record.reading = undefined;
       touch(record);
+      return [{ kind: 'node/removed', nodeName: record.name }];
     },
-    sync(table) {
+    setNamespace({ metadata }) {
+      const { name = '', labels = {} } = metadata ?? {};
+      const known = namespaces.get(name);
+      return known && equalValues(known, labels) ? [] : changeNamespace(name, labels);
+    },
+    removeNamespace: ({ metadata }) => changeNamespace(metadata?.name ?? '', undefined),
+    sync(table, viewer) {
+      for (const name of changedNamespaces) table.setNamespace(name, namespaces.get(name));
+      changedNamespaces.clear();
+      lookAs(viewer);
       for (const name of changed) {
-        const record = records.get(name);
-        if (record?.node) table.write(rowOf(record, record.node));
-        else table.remove(name);
+        const record = recordOf(name);
+        if (record.node) table.write(withNominated(rowOf(record, record.node), nominatedBeside(name)));
+        else table.remove(record);
+        record.before.clear();
+        if (!record.node && record.pods.size === 0) records.delete(name);
       }
       changed.clear();
     },
   };
+}
+
+function podEvents(pod: PodInfo, known: Placed | undefined): ClusterEvent[] {
+  const events: ClusterEvent[] = [];
+  if (known?.state !== 'bound') events.push({ kind: 'pod/bound', pod });
+  if (known && pod.face.key !== known.pod.face.key) events.push({ kind: 'pod/changed', pod, before: known.pod });
+  if (known && asksForLess(pod, known.pod)) events.push({ kind: 'pod/shrunk', pod });
+  return events;
+}
+
+/** Only CPU and memory of a bound pod change. */
+function asksForLess({ requests }: PodInfo, { requests: before }: PodInfo): boolean {
+  return requests.cpuMilli < before.cpuMilli || requests.memory < before.memory;
 }
 
 /** A finished pod holds nothing and never starts again. */

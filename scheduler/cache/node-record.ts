@@ -15,11 +15,14 @@ export interface NodeRecord {
   node: Node | undefined;
   reading: Reading | undefined;
   readonly pods: Map<string, PodInfo>;
+  /** For each pod that came, left or changed since the table was last told: what the table knows of it. */
+  readonly before: Map<string, PodInfo | undefined>;
   /** Those of the pods that the last reading does not show in full. */
   readonly recent: Map<string, RecentPlacement>;
   readonly figures: Figures;
   readonly extended: Extended;
   readonly hostPorts: PortsByKey;
+  readonly claims: Map<string, number>;
   images: Images;
 }
 
@@ -31,21 +34,38 @@ export function createNodeRecord(name: string): NodeRecord {
     node: undefined,
     reading: undefined,
     pods: new Map(),
+    before: new Map(),
     recent: new Map(),
     figures,
     extended: new Map(),
     hostPorts: new Map(),
+    claims: new Map(),
     images: new Map(),
   };
 }
 
 export function rowOf(record: NodeRecord, node: Node): NodeRow {
-  const { name, figures, extended, pods, hostPorts, images } = record;
-  return { name, node, figures, extended, pods, hostPorts, images };
+  const { name, figures, extended, pods, before, hostPorts, claims, images } = record;
+  return { name, node, figures, extended, pods, before, hostPorts, claims, images };
+}
+
+/** A copy that goes its own way; of which no table knows anything. */
+export function copyRecord(record: NodeRecord): NodeRecord {
+  return {
+    ...record,
+    pods: new Map(record.pods),
+    before: new Map(),
+    recent: new Map(record.recent),
+    figures: { ...record.figures },
+    extended: new Map([...record.extended].map(([name, amounts]) => [name, { ...amounts }])),
+    hostPorts: new Map([...record.hostPorts].map(([key, ports]) => [key, [...ports]])),
+    claims: new Map(record.claims),
+  };
 }
 
 /** `placedAt`: when the pod came to the node, on the scheduler's clock. */
 export function addPod(record: NodeRecord, pod: PodInfo, time: { readonly placedAt: number; readonly now: number }): void {
+  remember(record, pod.uid);
   record.pods.set(pod.uid, pod);
   record.recent.set(pod.uid, { pod, at: time.placedAt });
   addSums(record, pod, 1);
@@ -56,11 +76,18 @@ export function addPod(record: NodeRecord, pod: PodInfo, time: { readonly placed
 export function removePod(record: NodeRecord, uid: string, now: number): void {
   const pod = record.pods.get(uid);
   if (!pod) return;
+  remember(record, uid);
   record.pods.delete(uid);
+  if (record.before.get(uid) === undefined) record.before.delete(uid);
   record.recent.delete(uid);
   addSums(record, pod, -1);
   removePorts(record.hostPorts, pod.hostPorts);
   refreshRecent(record, now);
+}
+
+/** Keeps what the table knows of the pod; of one that came and left since, it knows nothing and need not. */
+function remember({ before, pods }: NodeRecord, uid: string): void {
+  if (!before.has(uid)) before.set(uid, pods.get(uid));
 }
 
 /** Puts the node's own figures in place of the former; its pods and their sums stay. */
@@ -107,6 +134,8 @@ function addSums(record: NodeRecord, pod: PodInfo, sign: 1 | -1): void {
   figures.requestedStorage += sign * pod.requests.ephemeralStorage;
   figures.podCount += sign;
   figures.hostPorts += sign * pod.hostPorts.length;
+  figures.claimUses += sign * pod.claims.length;
+  for (const claim of pod.claims) count(record.claims, claim, sign);
   figures.scoringCpu += sign * pod.scoringCpuMilli;
   figures.scoringMemory += sign * pod.scoringMemory;
   for (const [name, amount] of pod.requests.extended) {
@@ -114,6 +143,12 @@ function addSums(record: NodeRecord, pod: PodInfo, sign: 1 | -1): void {
     entry.requested += sign * amount;
     extended.set(name, entry);
   }
+}
+
+function count(users: Map<string, number>, claim: string, sign: 1 | -1): void {
+  const next = (users.get(claim) ?? 0) + sign;
+  if (next > 0) users.set(claim, next);
+  else users.delete(claim);
 }
 
 const ownColumns: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pods']);

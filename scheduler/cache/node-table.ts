@@ -1,7 +1,9 @@
 import type { Node } from '../../api/generated/types.ts';
+import type { Labels } from '../../api/meta/labels.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { PortsInUse } from './host-ports.ts';
 import { createImageColumns, type ImageColumn, type Images } from './image-columns.ts';
+import { createTopology, type Topology } from './topology/topology.ts';
 
 /**
  * The figures kept for every node, one typed array each. CPU in milli-cores, memory and storage in bytes, times in milliseconds of the
@@ -37,13 +39,15 @@ export const columnNames = [
   'softTaints',
   /** How many host ports the pods on the node take. */
   'hostPorts',
+  /** How many PersistentVolumeClaims they use, each pod for itself. */
+  'claimUses',
   /** Grows with every change of the node or its pods. */
   'generation',
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 
 /** Columns whose sum over all rows is kept, so that a plugin can see at once that no node concerns it. */
-const summedNames = ['ready', 'unschedulable', 'hardTaints', 'softTaints', 'hostPorts'] as const;
+const summedNames = ['ready', 'unschedulable', 'hardTaints', 'softTaints', 'hostPorts', 'claimUses'] as const;
 export type SummedName = (typeof summedNames)[number];
 
 /** An extended resource on every node. */
@@ -59,7 +63,11 @@ export interface NodeRow {
   readonly figures: Readonly<Record<ColumnName, number>>;
   readonly extended: ReadonlyMap<string, { readonly allocatable: number; readonly requested: number }>;
   readonly pods: ReadonlyMap<string, PodInfo>;
+  /** For each pod that came, left or changed since the row was last written: what it was then. */
+  readonly before: ReadonlyMap<string, PodInfo | undefined>;
   readonly hostPorts: PortsInUse;
+  /** How many pods use each claim. */
+  readonly claims: ReadonlyMap<string, number>;
   readonly images: Images;
 }
 
@@ -80,20 +88,32 @@ export interface NodeTable {
   readonly pods: readonly ReadonlyMap<string, PodInfo>[];
   /** The host ports that those pods take. */
   readonly hostPorts: readonly PortsInUse[];
+  /** The claims that those pods use, and how many pods each. */
+  readonly claims: readonly ReadonlyMap<string, number>[];
   rowOf(name: string): number | undefined;
+  /** Grows with every row that is written. */
+  readonly version: number;
+  /** The rows that were written after that version, some perhaps twice; undefined when that is too long ago to know. */
+  writtenSince(version: number): readonly number[] | undefined;
   /** Undefined when no node ever had the resource. */
   extended(resource: string): Readonly<ExtendedColumns> | undefined;
   /** Where an image is; its name as `imageName` has it. Undefined when no node has it. */
   image(name: string): ImageColumn | undefined;
+  /** Where pods are that others speak of. */
+  readonly topology: Topology;
 }
 
 export interface WritableNodeTable extends NodeTable {
   /** Adds or replaces the node's row. */
   write(row: NodeRow): void;
-  remove(name: string): void;
+  remove(row: Pick<NodeRow, 'name' | 'pods' | 'before'>): void;
+  /** Undefined when the namespace is gone. */
+  setNamespace(name: string, labels: Labels | undefined): void;
 }
 
 const firstCapacity = 64;
+/** Of so many writes it is known which rows they were: more than the pods of a burst that come between two of one shape. */
+const rememberedWrites = 1_024;
 
 export function createNodeTable(): WritableNodeTable {
   let capacity = firstCapacity;
@@ -105,8 +125,20 @@ export function createNodeTable(): WritableNodeTable {
   const nodes: Node[] = [];
   const pods: ReadonlyMap<string, PodInfo>[] = [];
   const hostPorts: PortsInUse[] = [];
+  const claims: ReadonlyMap<string, number>[] = [];
   const images = createImageColumns();
-  const sums: Record<SummedName, number> = { ready: 0, unschedulable: 0, hardTaints: 0, softTaints: 0, hostPorts: 0 };
+  const topology = createTopology((name) => rows.get(name));
+  /** A ring: the row that was written as number n is at n % rememberedWrites. */
+  const writes = new Int32Array(rememberedWrites);
+  let version = 0;
+  const sums: Record<SummedName, number> = {
+    ready: 0,
+    unschedulable: 0,
+    hardTaints: 0,
+    softTaints: 0,
+    hostPorts: 0,
+    claimUses: 0,
+  };
 
   function* allArrays(): Iterable<Float64Array> {
     for (const name of columnNames) yield columns[name];
@@ -126,6 +158,11 @@ export function createNodeTable(): WritableNodeTable {
       column.requested = grown(column.requested);
     }
     images.grow(grown);
+  }
+
+  function noteWrite(row: number): void {
+    writes[version % rememberedWrites] = row;
+    version += 1;
   }
 
   function takeFromSums(row: number): void {
@@ -152,10 +189,27 @@ export function createNodeTable(): WritableNodeTable {
     nodes,
     pods,
     hostPorts,
+    claims,
     rowOf: (name) => rows.get(name),
+    get version() {
+      return version;
+    },
+    writtenSince(since) {
+      if (version - since > rememberedWrites) return undefined;
+      const changed: number[] = [];
+      for (let at = since; at < version; at++) {
+        const row = writes[at % rememberedWrites]!;
+        // A row that is no more.
+        if (row < names.length) changed.push(row);
+      }
+      return changed;
+    },
     extended: (resource) => extended.get(resource),
     image: (name) => images.get(name, capacity),
-    write({ name, node, figures, extended: extendedFigures, pods: onNode, hostPorts: inUse, images: present }) {
+    topology,
+    setNamespace: topology.setNamespace,
+    write(written) {
+      const { name, node, figures, extended: extendedFigures, pods: onNode } = written;
       let row = rows.get(name);
       if (row === undefined) {
         row = names.length;
@@ -165,13 +219,17 @@ export function createNodeTable(): WritableNodeTable {
       names[row] = name;
       nodes[row] = node;
       pods[row] = onNode;
-      hostPorts[row] = inUse;
-      images.write(row, present);
+      hostPorts[row] = written.hostPorts;
+      claims[row] = written.claims;
+      images.write(row, written.images);
+      topology.write(row, written);
       for (const column of columnNames) columns[column][row] = figures[column];
       for (const column of summedNames) sums[column] += figures[column];
       writeExtended(row, extendedFigures);
+      noteWrite(row);
     },
-    remove(name) {
+    remove(removed) {
+      const { name } = removed;
       const row = rows.get(name);
       if (row === undefined) return;
       takeFromSums(row);
@@ -180,14 +238,17 @@ export function createNodeTable(): WritableNodeTable {
       nodes[row] = nodes[last]!;
       pods[row] = pods[last]!;
       hostPorts[row] = hostPorts[last]!;
+      claims[row] = claims[last]!;
       images.remove(row, last);
+      topology.remove(row, last, removed);
       for (const array of allArrays()) {
         array[row] = array[last]!;
         array[last] = 0;
       }
       rows.set(names[row]!, row);
       rows.delete(name);
-      names.length = nodes.length = pods.length = hostPorts.length = last;
+      names.length = nodes.length = pods.length = hostPorts.length = claims.length = last;
+      noteWrite(row);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Profile } from '../profile.ts';
+import type { Participant } from './judge.ts';
 import type { AnyPlugin, Attempt, Placement, Rejection, Undo } from './plugin.ts';
 import { PluginFault } from './plugin-fault.ts';
-import type { Participant } from './runner.ts';
 
 export type Reservation =
   | { readonly kind: 'reserved'; readonly undo: Undo }

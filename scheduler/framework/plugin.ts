@@ -41,6 +41,8 @@ export interface Attempt {
   readonly nodes: NodeTable;
   /** The scheduler's clock, in milliseconds. */
   readonly now: number;
+  /** Where room was made for the pod by an earlier attempt; looked at first. */
+  readonly nominatedNodeName?: string | undefined;
 }
 
 export interface QueueOrdering {
@@ -74,6 +76,12 @@ export interface Proceed<S> {
   readonly filter: boolean;
   /** False when every node would score the same: the score is not called in this attempt. */
   readonly score: boolean;
+  /**
+   * Everything of this attempt that filter and score look at besides the node's own row, as text: pods of equal shape get the same answers for
+   * a row until it is written again. So the runner asks only about rows that changed since the last pod of this shape. Leave it out when a node's
+   * answer depends on other nodes, on claims, or on anything else that is not in its row (that is the usual case for scores of spreading).
+   */
+  readonly shape?: string | undefined;
 }
 
 /** The plugin has nothing to say about this pod: none of its node-by-node methods is called in this attempt. */
@@ -84,8 +92,11 @@ export interface Skip {
 export const skip: Skip = { kind: 'skip' };
 
 /** The usual answer of `prepare`; `parts` switches off what this pod does not need. */
-export function proceed<S>(state: S, parts: { readonly filter?: boolean; readonly score?: boolean } = {}): Proceed<S> {
-  return { kind: 'proceed', state, filter: parts.filter ?? true, score: parts.score ?? true };
+export function proceed<S>(
+  state: S,
+  parts: { readonly filter?: boolean; readonly score?: boolean; readonly shape?: string } = {},
+): Proceed<S> {
+  return { kind: 'proceed', state, filter: parts.filter ?? true, score: parts.score ?? true, shape: parts.shape };
 }
 
 export interface Filtering<S> {
@@ -103,6 +114,12 @@ export interface Filtering<S> {
    * The same judgement in figures for a person, e.g. "needs 2 CPU, 1.4 free". Only called for a node that `filter` rejected, when somebody asks.
    */
   explain?(state: S, nodes: NodeTable, row: number): string;
+  /**
+   * A pod is taken off the node (-1) or put back (1), for the length of a trial (see Trial), in which only that node is judged: what `prepare` derived
+   * from the pods of nodes follows. Needed only by a plugin whose state holds such things; the node's row has been changed already. Every
+   * change is undone before the trial ends.
+   */
+  withPod?(state: S, change: TrialChange): void;
   /**
    * Could `event` let this pod pass this filter? Asked for events named by `wakeOn` of a rejection. Absent means yes. Must not be
    * optimistic about much (each yes costs an attempt) and never pessimistic (a wrong no leaves the pod waiting).
@@ -137,8 +154,18 @@ export type ClusterEvent =
   | { readonly kind: NodeChangeKind; readonly node: Node }
   /** A bound pod was removed or has finished: its share is free. */
   | { readonly kind: 'pod/removed'; readonly pod: PodInfo }
+  /** A bound pod asks for less than before. */
+  | { readonly kind: 'pod/shrunk'; readonly pod: PodInfo }
+  /** A claim, or the volume that it has, is there or has changed; the claim as namespace/name. */
+  | { readonly kind: 'storage/changed'; readonly claim: string }
   /** A pod is bound that was not before. */
-  | { readonly kind: 'pod/bound'; readonly pod: PodInfo };
+  | { readonly kind: 'pod/bound'; readonly pod: PodInfo }
+  /** Other pods' selectors see something else of a bound pod: its labels, its controller, or that it is being deleted. */
+  | { readonly kind: 'pod/changed'; readonly pod: PodInfo; readonly before: PodInfo }
+  /** A node is gone, and with it what its pods meant to others. */
+  | { readonly kind: 'node/removed'; readonly nodeName: string }
+  /** A namespace is there, gone, or has other labels. */
+  | { readonly kind: 'namespace/changed'; readonly namespace: string };
 
 /** Which part of a node changed: allocatable or capacity, labels, taints or the unschedulable mark, the Ready condition, reported usage. */
 export type NodeChangeKind = 'node/resources' | 'node/labels' | 'node/taints' | 'node/ready' | 'node/usage';
@@ -146,10 +173,33 @@ export type ClusterEventKind = ClusterEvent['kind'];
 
 export interface PostFiltering {
   /**
-   * Called when no node passed, plugin by plugin until one answers. Decides, and does nothing itself: the scheduler deletes the victims,
-   * writes the nominated node into the pod's status and tries the pod again when they are gone.
+   * Called when no node passed, plugin by plugin until one answers; not when `prepare` turned the pod away. Decides, and does nothing itself: the
+   * scheduler deletes the victims, writes the nominated node into the pod's status and tries the pod again when they are gone.
    */
-  postFilter(attempt: Attempt, verdicts: Verdicts): MakeRoom | undefined;
+  postFilter(attempt: Attempt, verdicts: Verdicts, trial: Trial): MakeRoom | undefined;
+}
+
+/**
+ * What if some pods were not on a node? Asked in the table itself, without a copy: `begin` chooses the node, `take` and `put` take pods off it and
+ * back, `fits` asks all filters of the attempt, and `end` leaves everything as it was. One trial at a time, and none outlives the attempt.
+ */
+export interface Trial {
+  /**
+   * The same text for pods of which the filters say the same of every row as long as it is not written; undefined when a filter looks beyond the row.
+   */
+  readonly shape: string | undefined;
+  begin(row: number): void;
+  take(pod: PodInfo): void;
+  put(pod: PodInfo): void;
+  fits(): boolean;
+  end(): void;
+}
+
+export interface TrialChange {
+  readonly nodes: NodeTable;
+  readonly row: number;
+  readonly pod: PodInfo;
+  readonly sign: 1 | -1;
 }
 
 /** The first rejection of every node that has one. */
@@ -159,6 +209,7 @@ export interface Verdicts {
 
 export interface MakeRoom {
   readonly nominatedNodeName: string;
+  /** Pods to delete; none when room is being made there already. */
   readonly victims: readonly PodInfo[];
 }
 

@@ -1,6 +1,9 @@
 import type { Container, Pod } from '../../api/generated/types.ts';
 import { type HostPort, hostPorts } from '../../api/kinds/pod/host-ports.ts';
 import { type PodRequests, podRequests } from '../../api/kinds/pod/resources.ts';
+import { claimsOf } from '../../api/kinds/storage.ts';
+import { type PodFace, podFace } from './pod-selection.ts';
+import { type PodTerms, podTerms } from './pod-terms.ts';
 
 /** What a pod takes from a node. */
 export interface Resources {
@@ -24,6 +27,12 @@ export interface PodInfo {
   readonly scoringMemory: number;
   /** Ports of the machine that it takes for itself; usually none. */
   readonly hostPorts: readonly HostPort[];
+  /** The PersistentVolumeClaims that it uses, as namespace/name; usually none. */
+  readonly claims: readonly string[];
+  /** What other pods' selectors see of it. */
+  readonly face: PodFace;
+  /** What it says of other pods; nothing, for most. */
+  readonly terms: PodTerms;
 }
 
 /** What a container without requests is taken to use when nodes are compared. Kubernetes' figures. */
@@ -42,6 +51,9 @@ export function podInfo(pod: Pod): PodInfo {
     scoringCpuMilli: scoring.cpu,
     scoringMemory: scoring.memory,
     hostPorts: hostPorts(pod),
+    claims: [...new Set(claimsOf(pod))].map((claim) => `${namespace}/${claim}`),
+    face: podFace(pod),
+    terms: podTerms(pod),
   };
 }
 

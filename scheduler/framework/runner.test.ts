@@ -164,6 +164,23 @@ describe('runner', () => {
     expect(() => decide([plugin])).toThrow(`plugin "Bad" failed in ${point}: boom`);
   });
 
+  it('puts a pod on the node that it is nominated to, if it fits there, and else looks at all', () => {
+    const best = scoring('Best', (name) => (name === 'n5' ? 100 : 0));
+    const nominated = (plugins: readonly AnyPlugin[], nominatedNodeName: string) => {
+      const profile = { schedulerName: 's', plugins: plugins.map((plugin) => ({ plugin, weight: 1 })) };
+      return messageOf(createRunner({ profile, random: () => 0 }).decide({ ...attemptOver(names), nominatedNodeName }));
+    };
+    expect(nominated([best], 'n2')).toBe('n2');
+    expect(nominated([best, rejecting('Fit', ['n2'])], 'n2')).toBe('n5');
+    expect(nominated([best], 'gone')).toBe('n5');
+  });
+
+  it('asks no post-filter when prepare turns the pod away: there is nothing to try', () => {
+    const preempting = definePlugin({ name: 'Preempt', postFilter: () => ({ nominatedNodeName: 'n2', victims: [] }) });
+    const decision = decide([definePlugin({ name: 'P', prepare: () => full }), preempting]);
+    expect(decision.kind === 'unschedulable' && decision.room).toBeUndefined();
+  });
+
   it('asks post-filters in order until one makes room', () => {
     const silent = definePlugin({ name: 'Silent', postFilter: () => undefined });
     const preempting = definePlugin({ name: 'Preempt', postFilter: () => ({ nominatedNodeName: 'n2', victims: [] }) });

@@ -1,17 +1,11 @@
 import type { NodeTable } from '../cache/node-table.ts';
 import type { Profile } from '../profile.ts';
 import { type Diagnosis, diagnoseNodes, diagnoseNoNodes, diagnosePod } from './diagnosis.ts';
-import { type AnyPlugin, type Attempt, type MakeRoom, maxScore, type Proceed, type Rejection } from './plugin.ts';
-import { PluginFault } from './plugin-fault.ts';
-
-/** A plugin's part in one attempt: `proceed` is absent for a plugin that has no `prepare`. */
-export interface Participant {
-  readonly plugin: AnyPlugin;
-  readonly weight: number;
-  readonly state: unknown;
-  readonly filters: boolean;
-  readonly scores: boolean;
-}
+import { addScores, filterAll, type Participant } from './judge.ts';
+import type { Attempt, MakeRoom, Proceed, Rejection } from './plugin.ts';
+import { guard } from './plugin-fault.ts';
+import { createStandings, rejected } from './standings.ts';
+import { createTrial } from './trial.ts';
 
 /** What an attempt comes to. */
 export type Decision =
@@ -34,8 +28,12 @@ export interface RunnerOptions {
   readonly random: () => number;
 }
 
-/** Holds only scratch memory, so that an attempt over thousands of nodes allocates next to nothing. */
+/**
+ * Remembers what plugins said of the nodes for pods of the same shape (see Standings), and holds scratch memory besides, so that an attempt over
+ * thousands of nodes allocates next to nothing. Only plugins that look beyond a node's row are asked about every node again.
+ */
 export function createRunner({ profile, random }: RunnerOptions): Runner {
+  const standings = createStandings();
   let rows = new Int32Array(0);
   let totals = new Float64Array(0);
   let scores = new Float64Array(0);
@@ -47,23 +45,56 @@ export function createRunner({ profile, random }: RunnerOptions): Runner {
     scores = new Float64Array(count * 2);
   }
 
+  /** Leaves the rows that pass everything in `rows` with their sums in `totals`, and says how many they are. */
+  function judgeWidely(wide: readonly Participant[], standing: Float64Array, nodes: NodeTable): number {
+    const all = nodes.count;
+    ensureScratch(all);
+    let count = 0;
+    for (let row = 0; row < all; row++) if (standing[row] !== rejected) rows[count++] = row;
+    const left = filterAll(wide, nodes, rows.subarray(0, count));
+    for (let i = 0; i < left; i++) totals[i] = standing[rows[i]!]!;
+    if (left > 1) addScores(wide, nodes, { rows: rows.subarray(0, left), totals, scores });
+    return left;
+  }
+
   return {
     decide(attempt) {
       const { nodes } = attempt;
       if (nodes.count === 0) return { kind: 'unschedulable', diagnosis: diagnoseNoNodes(), room: undefined };
-      ensureScratch(nodes.count);
       const prepared = prepareAll(profile, attempt);
-      if (!Array.isArray(prepared)) return decidedAgainst(profile, attempt, prepared);
-      const feasible = filterAll(prepared, nodes, rows);
-      if (feasible === 0) return decidedAgainst(profile, attempt, explainAll(prepared, nodes));
-      if (feasible > 1) scoreAll(prepared, nodes, { rows: rows.subarray(0, feasible), totals, scores });
-      const row = feasible === 1 ? rows[0]! : rows[chooseBest(totals, feasible, random)]!;
-      return { kind: 'placed', nodeName: nodes.names[row]!, participants: prepared, feasible };
+      if (!Array.isArray(prepared)) return { kind: 'unschedulable', diagnosis: prepared, room: undefined };
+      const nominated = fittingNomination(prepared, attempt);
+      if (nominated !== undefined) return { kind: 'placed', nodeName: nominated, participants: prepared, feasible: 1 };
+      const { local, wide } = split(prepared);
+      const standing = standings.of(local, nodes);
+      const isAll = wide.length === 0;
+      const count = isAll ? nodes.count : judgeWidely(wide, standing, nodes);
+      const { index, feasible } = chooseBest(isAll ? standing : totals, count, random);
+      if (feasible === 0) return decidedAgainst(profile, attempt, prepared);
+      return { kind: 'placed', nodeName: nodes.names[isAll ? index : rows[index]!]!, participants: prepared, feasible };
     },
   };
 }
 
-function prepareAll(profile: Profile, attempt: Attempt): Participant[] | Diagnosis {
+/** Those whose answers hang on the node's row alone, and what looks beyond it: scores that are brought into relation do, too. */
+function split(participants: readonly Participant[]): { local: Participant[]; wide: Participant[] } {
+  const local: Participant[] = [];
+  const wide: Participant[] = [];
+  for (const participant of participants) {
+    const { plugin, filters, scores, shape } = participant;
+    if (!filters && !scores) continue;
+    if (shape === undefined) wide.push(participant);
+    else if (!scores || !plugin.normalise) local.push(participant);
+    else {
+      if (filters) local.push({ ...participant, scores: false });
+      wide.push({ ...participant, filters: false });
+    }
+  }
+  return { local, wide };
+}
+
+/** Each plugin's part in the attempt, or why the pod cannot be anywhere. */
+export function prepareAll(profile: Profile, attempt: Attempt): Participant[] | Diagnosis {
   const participants: Participant[] = [];
   for (const { plugin, weight } of profile.plugins) {
     const prepared = guard(plugin, 'prepare', () => plugin.prepare?.(attempt) ?? withoutPrepare);
@@ -75,39 +106,13 @@ function prepareAll(profile: Profile, attempt: Attempt): Participant[] | Diagnos
       state: prepared.state,
       filters: prepared.filter && plugin.filter !== undefined,
       scores: prepared.score && weight > 0 && plugin.score !== undefined,
+      shape: prepared.shape,
     });
   }
   return participants;
 }
 
 const withoutPrepare: Proceed<undefined> = { kind: 'proceed', state: undefined, filter: true, score: true };
-
-/** Plugin by plugin over the rows that are left, so that each plugin walks its columns in one go. Leaves the survivors in `rows`. */
-function filterAll(participants: readonly Participant[], nodes: NodeTable, rows: Int32Array): number {
-  let left = nodes.count;
-  for (let row = 0; row < left; row++) rows[row] = row;
-  for (const { plugin, state, filters } of participants) {
-    if (!filters || left === 0) continue;
-    left = guard(plugin, 'filter', () => filterRows(plugin, state, nodes, rows.subarray(0, left)));
-  }
-  return left;
-}
-
-function filterRows(plugin: AnyPlugin, state: unknown, nodes: NodeTable, rows: Int32Array): number {
-  if (plugin.filterRows) {
-    const left = plugin.filterRows(state, nodes, rows);
-    if (Number.isInteger(left) && left >= 0 && left <= rows.length) return left;
-    throw new PluginFault(plugin.name, 'filter', `${left} of ${rows.length} nodes passed`);
-  }
-  // Taken out of the loop: looking it up for every node costs as much as a cheap filter does.
-  const filter = plugin.filter!;
-  let kept = 0;
-  for (let i = 0; i < rows.length; i++) {
-    const row = rows[i]!;
-    if (filter.call(plugin, state, nodes, row) === undefined) rows[kept++] = row;
-  }
-  return kept;
-}
 
 /** Asks again, keeping the answers: only attempts that found no node pay for the explanation. */
 function explainAll(participants: readonly Participant[], nodes: NodeTable): Diagnosis {
@@ -126,62 +131,44 @@ function explainAll(participants: readonly Participant[], nodes: NodeTable): Dia
   return diagnoseNodes(rejections, plugins);
 }
 
-interface ScoreScratch {
-  readonly rows: Int32Array;
-  readonly totals: Float64Array;
-  readonly scores: Float64Array;
-}
-
-function scoreAll(participants: readonly Participant[], nodes: NodeTable, { rows, totals, scores }: ScoreScratch): void {
-  totals.fill(0, 0, rows.length);
-  const own = scores.subarray(0, rows.length);
-  for (const participant of participants) {
-    if (!participant.scores) continue;
-    const { plugin, state, weight } = participant;
-    own.fill(Number.NaN);
-    guard(plugin, 'score', () => plugin.score!(state, nodes, rows, own));
-    guard(plugin, 'normalise', () => plugin.normalise?.(own));
-    for (let i = 0; i < own.length; i++) {
-      const score = own[i]!;
-      if (!(score >= 0 && score <= maxScore)) throw nonsense(plugin, nodes.names[rows[i]!]!, score);
-      totals[i]! += score * weight;
-    }
-  }
-}
-
-function nonsense(plugin: AnyPlugin, nodeName: string, score: number): PluginFault {
-  return new PluginFault(plugin.name, 'score', `node "${nodeName}" got ${score}, which is not from 0 to ${maxScore}`);
-}
-
-/** The index of a highest total, each of them equally likely. */
-function chooseBest(totals: Float64Array, count: number, random: () => number): number {
-  let best = Number.NEGATIVE_INFINITY;
-  let ties = 0;
+/** The index of a highest total, each of them equally likely, and how many are not rejected. */
+function chooseBest(totals: Float64Array, count: number, random: () => number): { index: number; feasible: number } {
+  let best = rejected;
+  let [index, ties, feasible] = [0, 0, 0];
   for (let i = 0; i < count; i++) {
     const total = totals[i]!;
+    if (total === rejected) continue;
+    feasible += 1;
     if (total > best) {
       best = total;
+      index = i;
       ties = 1;
     } else if (total === best) ties += 1;
   }
-  let skip = ties === 1 ? 0 : Math.floor(random() * ties);
-  for (let i = 0; i < count; i++) if (totals[i] === best && skip-- === 0) return i;
-  return 0;
+  let skip = ties > 1 ? Math.floor(random() * ties) : 0;
+  while (skip > 0) if (totals[++index] === best) skip -= 1;
+  return { index, feasible };
 }
 
-function decidedAgainst(profile: Profile, attempt: Attempt, diagnosis: Diagnosis): Decision {
+/** The node where room was made for the pod, if it fits there now: that it had to wait for others outweighs every score. */
+function fittingNomination(participants: readonly Participant[], { nodes, nominatedNodeName }: Attempt): string | undefined {
+  const row = nominatedNodeName === undefined ? undefined : nodes.rowOf(nominatedNodeName);
+  if (row === undefined) return undefined;
+  const fits = participants.every(
+    ({ plugin, state, filters }) => !filters || guard(plugin, 'filter', () => plugin.filter!(state, nodes, row)) === undefined,
+  );
+  return fits ? nominatedNodeName : undefined;
+}
+
+function decidedAgainst(profile: Profile, attempt: Attempt, participants: readonly Participant[]): Decision {
+  const diagnosis = explainAll(participants, attempt.nodes);
+  const trial = createTrial(
+    participants.filter(({ filters }) => filters),
+    attempt.nodes,
+  );
   for (const { plugin } of profile.plugins) {
-    const room = guard(plugin, 'postFilter', () => plugin.postFilter?.(attempt, diagnosis));
+    const room = guard(plugin, 'postFilter', () => plugin.postFilter?.(attempt, diagnosis, trial));
     if (room) return { kind: 'unschedulable', diagnosis, room };
   }
   return { kind: 'unschedulable', diagnosis, room: undefined };
-}
-
-function guard<R>(plugin: AnyPlugin, point: string, call: () => R): R {
-  try {
-    return call();
-  } catch (error) {
-    if (error instanceof PluginFault) throw error;
-    throw new PluginFault(plugin.name, point, error);
-  }
 }

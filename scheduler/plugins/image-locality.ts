@@ -1,5 +1,4 @@
 import type { Container } from '../../api/generated/types.ts';
-import type { ImageColumn } from '../cache/image-columns.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import { imageName } from '../framework/image-name.ts';
 import { definePlugin, maxScore, proceed, skip } from '../framework/plugin.ts';
@@ -7,6 +6,7 @@ import type { PodInfo } from '../framework/pod-info.ts';
 
 /** An image of the pod that some nodes have. */
 interface PresentImage {
+  readonly name: string;
   readonly sizes: Float64Array;
   /** How much of its size counts: the part of the nodes that have it. */
   readonly spread: number;
@@ -30,8 +30,10 @@ export const imageLocality = definePlugin<State>({
   name: 'ImageLocality',
   prepare({ pod, nodes }) {
     const containers = containersOf(pod);
-    const images = containers.flatMap(({ image = '' }) => presentImage(nodes, nodes.image(imageName(image))));
-    return images.length === 0 ? skip : proceed({ images, most: containers.length * mostBytesPerContainer });
+    const images = containers.flatMap(({ image = '' }) => presentImage(nodes, imageName(image)));
+    if (images.length === 0) return skip;
+    const shape = JSON.stringify([containers.length, images.map(({ name, spread }) => [name, spread])]);
+    return proceed({ images, most: containers.length * mostBytesPerContainer }, { shape });
   },
   score({ images, most }, _, rows, scores) {
     scores.fill(0);
@@ -47,6 +49,7 @@ function containersOf({ pod: { spec } }: PodInfo): readonly Container[] {
 }
 
 /** Nothing for an image that is nowhere, and for one that is everywhere: neither tells nodes apart. */
-function presentImage({ count }: NodeTable, column: ImageColumn | undefined): PresentImage[] {
-  return !column || column.nodes === count ? [] : [{ sizes: column.sizes, spread: column.nodes / count }];
+function presentImage(nodes: NodeTable, name: string): PresentImage[] {
+  const column = nodes.image(name);
+  return !column || column.nodes === nodes.count ? [] : [{ name, sizes: column.sizes, spread: column.nodes / nodes.count }];
 }

@@ -1,6 +1,5 @@
-import type { Pod } from '../../api/generated/types.ts';
+import { compileTerm, type NodePredicate, requiredNodes } from '../../api/kinds/node/selector.ts';
 import { definePlugin, maxScore, proceed, skip, unresolvable } from '../framework/plugin.ts';
-import { compileLabels, compileNodeSelector, compileTerm, type NodePredicate } from './node-selector.ts';
 
 interface State {
   readonly required: NodePredicate;
@@ -13,18 +12,22 @@ const mismatch = unresolvable("node(s) didn't match the pod's node affinity or s
 export const nodeAffinity = definePlugin<State>({
   name: 'NodeAffinity',
   prepare({ pod }) {
-    const required = compileRequired(pod.pod);
+    const required = requiredNodes(pod.pod);
     const terms = pod.pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
     if (!required && terms.length === 0) return skip;
     const preferred = terms.map(({ weight = 0, preference = {} }) => ({ weight, matches: compileTerm(preference) }));
     return proceed(
       { required: required ?? (() => true), preferred },
-      { filter: required !== undefined, score: preferred.length > 0 },
+      {
+        filter: required !== undefined,
+        score: preferred.length > 0,
+        shape: JSON.stringify([pod.pod.spec?.nodeSelector, pod.pod.spec?.affinity?.nodeAffinity]),
+      },
     );
   },
   filter: (state, nodes, row) => (state.required(nodes.nodes[row]!) ? undefined : mismatch),
   explain: (_, nodes, row) => `labels ${JSON.stringify(nodes.nodes[row]?.metadata?.labels ?? {})} do not match`,
-  helps: (pod, event) => 'node' in event && (compileRequired(pod.pod)?.(event.node) ?? true),
+  helps: (pod, event) => 'node' in event && (requiredNodes(pod.pod)?.(event.node) ?? true),
   score({ preferred }, nodes, rows, scores) {
     for (let i = 0; i < rows.length; i++) {
       const node = nodes.nodes[rows[i]!]!;
@@ -39,13 +42,3 @@ export const nodeAffinity = definePlugin<State>({
     if (most > 0) for (let i = 0; i < scores.length; i++) scores[i] = (maxScore * scores[i]!) / most;
   },
 });
-
-/** Undefined when the pod requires nothing. */
-function compileRequired(pod: Pod): NodePredicate | undefined {
-  const labels = pod.spec?.nodeSelector ?? {};
-  const selector = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  const byLabels = Object.keys(labels).length > 0 ? compileLabels(labels) : undefined;
-  const byTerms = selector ? compileNodeSelector(selector) : undefined;
-  if (byLabels && byTerms) return (node) => byLabels(node) && byTerms(node);
-  return byLabels ?? byTerms;
-}

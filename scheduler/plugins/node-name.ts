@@ -7,7 +7,7 @@ export const nodeName = definePlugin<string>({
   name: 'NodeName',
   prepare({ pod }) {
     const name = pod.pod.spec?.nodeName;
-    return name ? proceed(name, { score: false }) : skip;
+    return name ? proceed(name, { score: false, shape: name }) : skip;
   },
   filter: (name, nodes, row) => (nodes.names[row] === name ? undefined : otherNode),
   explain: (name, nodes, row) => `the pod asks for node "${name}", this is "${nodes.names[row]}"`,

@@ -17,7 +17,7 @@ export const nodePorts = definePlugin<readonly WantedPort[]>({
   name: 'NodePorts',
   prepare({ pod, nodes }) {
     if (pod.hostPorts.length === 0 || nodes.sums.hostPorts === 0) return skip;
-    return proceed(pod.hostPorts.map(wanted), { score: false });
+    return proceed(pod.hostPorts.map(wanted), { score: false, shape: JSON.stringify(pod.hostPorts) });
   },
   filter(ports, nodes, row) {
     if (nodes.columns.hostPorts[row] === 0) return undefined;

@@ -1,8 +1,8 @@
+import { tolerates } from '../../api/kinds/node/tolerations.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { taintEffects, taints } from '../../api/meta/well-known.ts';
 import { isReady } from '../cache/node-record.ts';
 import { definePlugin, proceed, skip, unresolvable } from '../framework/plugin.ts';
-import { tolerates } from './tolerations.ts';
 
 const notReady = unresolvable('node(s) were not ready', ['node/added', 'node/ready']);
 const unreachable = unresolvable('node(s) were unreachable', ['node/added', 'node/ready']);
@@ -27,7 +27,9 @@ export const nodeReady = definePlugin<State>({
       notReady: tolerates(tolerations, { key: taints.notReady, effect }),
       unreachable: tolerates(tolerations, { key: taints.unreachable, effect }),
     };
-    return state.notReady && state.unreachable ? skip : proceed(state, { score: false });
+    return state.notReady && state.unreachable
+      ? skip
+      : proceed(state, { score: false, shape: `${state.notReady} ${state.unreachable}` });
   },
   filter(state, nodes, row) {
     if (nodes.columns.ready[row] === 1) return undefined;

@@ -14,7 +14,7 @@ export const nodeResourcesBalanced = definePlugin<State>({
   name: 'NodeResourcesBalanced',
   prepare({ pod }) {
     const { cpuMilli, memory } = pod.requests;
-    return cpuMilli === 0 && memory === 0 ? skip : proceed({ cpu: cpuMilli, memory });
+    return cpuMilli === 0 && memory === 0 ? skip : proceed({ cpu: cpuMilli, memory }, { shape: `${cpuMilli} ${memory}` });
   },
   score({ cpu, memory }, { columns }, rows, scores) {
     const { allocatableCpu, allocatableMemory, requestedCpu, requestedMemory } = columns;

@@ -1,15 +1,23 @@
 import { formatCpu, formatMemory, quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import {
+  type ClusterEvent,
   type ClusterEventKind,
   definePlugin,
-  maxScore,
+  type Plugin,
   proceed,
   type Rejection,
   unresolvable,
   unschedulable,
 } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
+import {
+  compileScoring,
+  type ScoredResource,
+  type ScoringStrategy,
+  scoredResources,
+  scoreResources,
+} from '../framework/resource-scoring.ts';
 
 /** A resource that the pod asks for, beside the table's columns of it. */
 interface Demand {
@@ -22,58 +30,69 @@ interface Demand {
   readonly tooSmall: Rejection;
 }
 
+export interface NodeResourcesFitArguments {
+  readonly scoringStrategy?: ScoringStrategy;
+  /** Extended resources that are somebody else's business: by name, and by the part of the name before the slash. */
+  readonly ignoredResources?: readonly string[];
+  readonly ignoredResourceGroups?: readonly string[];
+}
+
 interface State {
   readonly demands: readonly Demand[];
-  readonly cpu: number;
-  readonly memory: number;
+  readonly scored: readonly ScoredResource[];
 }
 
 /**
  * Keeps a pod off nodes whose allocatable resources, less the requests of the pods there, do not hold its requests; resources it does not ask
- * for are not looked at. Prefers nodes with the largest free share of CPU and memory (least allocated).
+ * for are not looked at. Prefers nodes with the largest free share of CPU and memory (least allocated), or as its arguments say. Throws
+ * RangeError for arguments that make no sense.
  */
-export const nodeResourcesFit = definePlugin<State>({
-  name: 'NodeResourcesFit',
-  prepare({ pod, nodes }) {
-    return proceed({ demands: demandsOf(pod, nodes), cpu: pod.scoringCpuMilli, memory: pod.scoringMemory });
-  },
-  filter({ demands }, _, row) {
-    for (let i = 0; i < demands.length; i++) {
-      const demand = demands[i]!;
-      if (!isMet(demand, row)) return demand.amount <= demand.allocatable[row]! ? demand.full : demand.tooSmall;
-    }
-    return undefined;
-  },
-  filterRows({ demands }, _, rows) {
-    let left = rows.length;
-    for (const demand of demands) {
-      let kept = 0;
-      for (let i = 0; i < left; i++) if (isMet(demand, rows[i]!)) rows[kept++] = rows[i]!;
-      left = kept;
-    }
-    return left;
-  },
-  explain({ demands }, _, row) {
-    const short = demands.filter((demand) => !isMet(demand, row));
-    return short.map((demand) => explainDemand(demand, row)).join('; ');
-  },
-  helps(pod, event) {
-    if (event.kind === 'pod/removed') return true;
-    if (!('node' in event)) return false;
-    const allocatable = event.node.status?.allocatable ?? {};
-    const { cpuMilli, memory } = pod.requests;
-    return quantityMilli(allocatable.cpu ?? {}) >= cpuMilli && quantityValue(allocatable.memory ?? {}) >= memory;
-  },
-  score({ cpu, memory }, { columns }, rows, scores) {
-    const { allocatableCpu, allocatableMemory, scoringCpu, scoringMemory } = columns;
-    for (let i = 0; i < rows.length; i++) {
-      const row = rows[i]!;
-      const cpuShare = freeShare(allocatableCpu[row]!, scoringCpu[row]! + cpu);
-      const memoryShare = freeShare(allocatableMemory[row]!, scoringMemory[row]! + memory);
-      scores[i] = ((cpuShare + memoryShare) / 2) * maxScore;
-    }
-  },
-});
+export function nodeResourcesFit(given: NodeResourcesFitArguments = {}): Plugin<State> {
+  const scoring = compileScoring(given.scoringStrategy);
+  const isIgnored = (resource: string) =>
+    given.ignoredResources?.includes(resource) || given.ignoredResourceGroups?.includes(resource.split('/', 1)[0]!);
+  return definePlugin<State>({
+    name: 'NodeResourcesFit',
+    prepare({ pod, nodes }) {
+      const demands = demandsOf(pod, nodes).filter(({ resource }) => ownResources.has(resource) || !isIgnored(resource));
+      const scored = scoredResources(scoring, pod, nodes);
+      let shape = '';
+      for (const { amount } of scored) shape += `${amount} `;
+      for (const { resource, amount } of demands) shape += ` ${resource} ${amount}`;
+      return proceed({ demands, scored }, { shape });
+    },
+    filter({ demands }, _, row) {
+      for (let i = 0; i < demands.length; i++) {
+        const demand = demands[i]!;
+        if (!isMet(demand, row)) return demand.amount <= demand.allocatable[row]! ? demand.full : demand.tooSmall;
+      }
+      return undefined;
+    },
+    filterRows({ demands }, _, rows) {
+      let left = rows.length;
+      for (const demand of demands) {
+        let kept = 0;
+        for (let i = 0; i < left; i++) if (isMet(demand, rows[i]!)) rows[kept++] = rows[i]!;
+        left = kept;
+      }
+      return left;
+    },
+    explain({ demands }, _, row) {
+      const short = demands.filter((demand) => !isMet(demand, row));
+      return short.map((demand) => explainDemand(demand, row)).join('; ');
+    },
+    helps,
+    score: ({ scored }, _, rows, scores) => scoreResources(scoring, scored, rows, scores),
+  });
+}
+
+function helps(pod: PodInfo, event: ClusterEvent): boolean {
+  if (event.kind === 'pod/removed' || event.kind === 'pod/shrunk') return true;
+  if (!('node' in event)) return false;
+  const allocatable = event.node.status?.allocatable ?? {};
+  const { cpuMilli, memory } = pod.requests;
+  return quantityMilli(allocatable.cpu ?? {}) >= cpuMilli && quantityValue(allocatable.memory ?? {}) >= memory;
+}
 
 /** A resource that no node has (undefined in its column) is not enough of it. */
 function isMet({ amount, allocatable, requested }: Demand, row: number): boolean {
@@ -85,7 +104,7 @@ export function freeShare(allocatable: number, used: number): number {
   return used >= allocatable ? 0 : (allocatable - used) / allocatable;
 }
 
-const wakeOn: readonly ClusterEventKind[] = ['node/added', 'node/resources', 'pod/removed'];
+const wakeOn: readonly ClusterEventKind[] = ['node/added', 'node/resources', 'pod/removed', 'pod/shrunk'];
 const rejections = new Map<string, Pick<Demand, 'full' | 'tooSmall'>>();
 
 /** One pair of rejections for each resource name; the few names that exist in a cluster make this small. */
@@ -95,6 +114,7 @@ function rejectionsFor(resource: string): Pick<Demand, 'full' | 'tooSmall'> {
 }
 for (const resource of ['pods', 'cpu', 'memory', 'ephemeral-storage']) rejections.set(resource, rejectionsFor(resource));
 
+const ownResources: ReadonlySet<string> = new Set(rejections.keys());
 const none = new Float64Array(0);
 
 function demandsOf({ requests }: PodInfo, nodes: NodeTable): Demand[] {

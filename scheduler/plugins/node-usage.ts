@@ -22,6 +22,9 @@ interface State {
   readonly columns: Pick<NodeTable['columns'], 'usageAt' | 'capacityMemory' | 'usageMemory' | 'memorySinceReading'>;
 }
 
+/** Readings grow stale in steps of a second, so that the pods of a second are of one shape. */
+const freshnessStepMs = 1_000;
+
 const memoryInUse = unschedulable('node(s) had too little memory available', [
   'node/added',
   'node/resources',
@@ -45,8 +48,10 @@ export function nodeUsage({ staleAfterMs = 150_000 }: NodeUsageArguments = {}): 
       const requestedMemory = pod.requests.memory;
       const { usageAt, capacityMemory, usageMemory, memorySinceReading } = nodes.columns;
       const columns = { usageAt, capacityMemory, usageMemory, memorySinceReading };
-      const asked = { cpu: pod.scoringCpuMilli, memory: pod.scoringMemory, requestedMemory };
-      return proceed({ freshSince: now - staleAfterMs, ...asked, columns }, { filter: requestedMemory > 0 });
+      const { scoringCpuMilli: cpu, scoringMemory: memory } = pod;
+      const freshSince = Math.floor((now - staleAfterMs) / freshnessStepMs) * freshnessStepMs;
+      const shape = `${cpu} ${memory} ${requestedMemory} ${freshSince}`;
+      return proceed({ freshSince, cpu, memory, requestedMemory, columns }, { filter: requestedMemory > 0, shape });
     },
     filter: (state, _, row) => (hasTooLittle(state, row) ? memoryInUse : undefined),
     filterRows(state, _, rows) {

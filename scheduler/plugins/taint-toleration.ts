@@ -1,7 +1,7 @@
 import type { Taint, Toleration } from '../../api/generated/types.ts';
+import { tolerates } from '../../api/kinds/node/tolerations.ts';
 import { isHard } from '../cache/node-record.ts';
 import { definePlugin, maxScore, proceed, type Rejection, skip, unresolvable } from '../framework/plugin.ts';
-import { tolerates } from './tolerations.ts';
 
 interface State {
   readonly tolerations: readonly Toleration[];
@@ -22,7 +22,8 @@ export const taintToleration = definePlugin<State>({
     if (hardTaints === 0 && softTaints === 0) return skip;
     const tolerations = pod.pod.spec?.tolerations ?? [];
     const soft = tolerations.filter(({ effect }) => !effect || effect === 'PreferNoSchedule');
-    return proceed({ tolerations, soft, rejections: new Map() }, { filter: hardTaints > 0, score: softTaints > 0 });
+    const parts = { filter: hardTaints > 0, score: softTaints > 0, shape: JSON.stringify(tolerations) };
+    return proceed({ tolerations, soft, rejections: new Map() }, parts);
   },
   filter(state, nodes, row) {
     if (nodes.columns.hardTaints[row] === 0) return undefined;

@@ -211,4 +211,43 @@ describe('scheduling queue', () => {
     await waiting;
     expect(clock.pending).toBe(0);
   });
+
+  it('gives out a pod as soon as the last of those has gone that leave for it, whatever its back-off', async () => {
+    const { queue, add, popName, clock } = setUp();
+    const gone = (name: string): ClusterEvent => ({ kind: 'pod/removed', pod: podInfo(pod(name).build()) });
+    add('high');
+    queue.park(queue.pop()!, waitsForNode, ['uid-a', 'uid-b']);
+    queue.happened(gone('a'));
+    queue.happened(gone('other'));
+    await clock.advance(500);
+    expect(popName()).toBeUndefined();
+    queue.happened(gone('b'));
+    expect(popName()).toBe('high');
+  });
+
+  it('does so also while the pod waits for its back-off, and not while it is tried', async () => {
+    const { queue, add, popName } = setUp();
+    const gone: ClusterEvent = { kind: 'pod/removed', pod: podInfo(pod('a').build()) };
+    add('high');
+    queue.park(queue.pop()!, waitsForNode, ['uid-a']);
+    queue.happened(nodeAdded);
+    expect(popName()).toBeUndefined();
+    queue.happened(gone);
+    const item = queue.pop()!;
+    expect(item.pod.uid).toBe('uid-high');
+    queue.park(item, waitsForNode, ['uid-a']);
+    queue.remove('uid-high');
+    queue.happened(gone);
+    expect([popName(), queue.sizes()]).toEqual([undefined, { active: 0, backoff: 0, unschedulable: 0, inflight: 0 }]);
+  });
+
+  it('tries a pod again after its back-off when those that should leave for it stay', async () => {
+    const { queue, add, popName, clock } = setUp();
+    add('high');
+    queue.park(queue.pop()!, waitsForNode, ['uid-a']);
+    queue.stopWaiting('uid-high');
+    expect(popName()).toBeUndefined();
+    await clock.advance(1_000);
+    expect(popName()).toBe('high');
+  });
 });

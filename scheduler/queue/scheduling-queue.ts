@@ -20,6 +20,7 @@ import { createRecentEvents } from './recent-events.ts';
  *                     event         for a change of its own, or 5 minutes
  *
  * - Active pods come out in the profile's order. A pod that was tried waits 1 s before the next try, doubling up to 10 s.
+ * - A pod for which others are being deleted is active as soon as the last of them is gone, whatever its back-off.
  * - An event that arrives while an attempt is under way is not lost: `park` looks at what happened since `pop`.
  * - Bound: one entry per pod that the API holds. Of the events during an attempt the last 1,000 are kept; a pod that may have missed one is
  *   tried again instead of parked.
@@ -47,8 +48,10 @@ export interface QueueOutput {
   done(item: QueuedPod): void;
   /** The attempt failed by accident: again after the back-off. */
   retry(item: QueuedPod): void;
-  /** No node fits, for these reasons. */
-  park(item: QueuedPod, verdicts: readonly Verdict[]): void;
+  /** No node fits, for these reasons. `leaving`: pods that are being deleted to make room for it, by uid. */
+  park(item: QueuedPod, verdicts: readonly Verdict[], leaving?: readonly string[]): void;
+  /** The pods that a parked one waits for may stay: it is tried again after its back-off. */
+  stopWaiting(uid: string): void;
 }
 
 export interface QueuedPod extends QueueItem {
@@ -79,6 +82,8 @@ interface Entry extends QueuedPod {
   firstMissed: number;
   /** Changed in a way that matters since the attempt began. */
   changed: boolean;
+  /** Pods that are being deleted to make room for it. */
+  readonly leaving: Set<string>;
 }
 
 export function createSchedulingQueue({ order, helps, clock = systemClock }: SchedulingQueueOptions): SchedulingQueue {
@@ -87,6 +92,8 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
   const backoff = createHeap<Entry>((a, b) => a.dueAt - b.dueAt || a.sequence - b.sequence);
   const parking = createParking<Entry>();
   const missed = createRecentEvents();
+  /** Who waits for a pod to be gone, by its uid. */
+  const waiters = new Map<string, Set<Entry>>();
   let inFlight = 0;
   let sequence = 0;
   let wake: () => void = () => {};
@@ -127,6 +134,34 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
     return entry;
   }
 
+  function awaitGone(entry: Entry, leaving: readonly string[]): void {
+    for (const uid of leaving) {
+      entry.leaving.add(uid);
+      waiters.set(uid, (waiters.get(uid) ?? new Set()).add(entry));
+    }
+  }
+
+  function forgetLeaving(entry: Entry): void {
+    for (const uid of entry.leaving) {
+      const others = waiters.get(uid);
+      others?.delete(entry);
+      if (others?.size === 0) waiters.delete(uid);
+    }
+    entry.leaving.clear();
+  }
+
+  /** Nothing stands in the way of those who waited for this pod alone. */
+  function gone(uid: string): void {
+    const waiting = waiters.get(uid);
+    waiters.delete(uid);
+    for (const entry of waiting ?? []) {
+      entry.leaving.delete(uid);
+      if (entry.leaving.size > 0 || entry.place === 'inFlight' || entry.place === 'active') continue;
+      leave(entry);
+      activate(entry);
+    }
+  }
+
   function unpark(entry: Entry): void {
     parking.remove(entry);
     activateWhenDue(entry);
@@ -154,7 +189,7 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       if (!known) {
         sequence += 1;
         const times = { queuedAt: clock.now(), dueAt: 0, sequence, firstMissed: 0 };
-        const entry: Entry = { pod, attempts: 0, place: 'active', changed: false, ...times };
+        const entry: Entry = { pod, attempts: 0, place: 'active', changed: false, leaving: new Set(), ...times };
         entries.set(pod.uid, entry);
         activate(entry);
         return;
@@ -180,10 +215,12 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       const entry = entries.get(uid);
       if (!entry) return;
       entries.delete(uid);
+      forgetLeaving(entry);
       leave(entry);
     },
     happened(event) {
       if (inFlight > 0) missed.push(event);
+      if (event.kind === 'pod/removed') gone(event.pod.uid);
       for (const entry of parking.waitingFor(event.kind)) if (couldHelp(parking.verdicts(entry), entry.pod, event)) unpark(entry);
     },
     pop() {
@@ -211,8 +248,10 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       });
     },
     done(item) {
-      if (!landed(item)) return;
+      const entry = landed(item);
+      if (!entry) return;
       entries.delete(item.pod.uid);
+      forgetLeaving(entry);
       land();
     },
     retry(item) {
@@ -221,9 +260,10 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       land();
       activateWhenDue(entry);
     },
-    park(item, verdicts) {
+    park(item, verdicts, leaving = []) {
       const entry = landed(item);
       if (!entry) return;
+      awaitGone(entry, leaving);
       const events = missed.since(entry.firstMissed);
       land();
       if (entry.changed || events === 'forgotten' || events.some((event) => couldHelp(verdicts, entry.pod, event))) {
@@ -233,6 +273,12 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       entry.place = 'parked';
       parking.add(entry, verdicts, clock.now());
       wake();
+    },
+    stopWaiting(uid) {
+      const entry = entries.get(uid);
+      if (!entry) return;
+      forgetLeaving(entry);
+      if (entry.place === 'parked') unpark(entry);
     },
   };
 

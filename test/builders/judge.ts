@@ -1,7 +1,7 @@
 import type { Node, Pod } from '../../api/generated/types.ts';
 import type { AnyPlugin } from '../../scheduler/framework/plugin.ts';
 import { podInfo } from '../../scheduler/framework/pod-info.ts';
-import { nodeTable } from './node-table.ts';
+import { type Namespaces, nodeTable } from './node-table.ts';
 
 export interface Judged {
   /** What the filter says of each node by name: the reason, or "passes". */
@@ -18,12 +18,13 @@ export interface Scene {
   readonly nodes: readonly Node[];
   /** Bound pods. */
   readonly pods?: readonly Pod[];
+  readonly namespaces?: Namespaces;
   readonly now?: number;
 }
 
 /** Lets one plugin judge a pod against nodes, as the runner would. */
-export function judge(plugin: AnyPlugin, { pod, nodes, pods = [], now = Date.UTC(2026, 0, 1) }: Scene): Judged {
-  const table = nodeTable(nodes, pods, now);
+export function judge(plugin: AnyPlugin, { pod, nodes, pods = [], namespaces, now = Date.UTC(2026, 0, 1) }: Scene): Judged {
+  const table = nodeTable(nodes, pods, now, namespaces);
   const prepared = plugin.prepare?.({ pod: podInfo(pod), nodes: table, now }) ?? {
     kind: 'proceed',
     state: undefined,

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { containersOf, run } from '../e2e/installation.ts';
+import { containersOf, type Outcome, run } from '../e2e/installation.ts';
 
 /** Everything on the machine that pods leave traces in, by name: two accounts are compared. */
 export interface Account {
@@ -21,20 +21,25 @@ export interface AccountOptions {
   readonly dataDir: string;
   readonly nodeName: string;
   readonly hostPorts: readonly number[];
+  /** Of an engine with a network namespace of its own: runs a program in there. */
+  readonly inside?: ((program: string, ...args: readonly string[]) => Promise<Outcome>) | undefined;
+  /** Folders besides the data directory and the engine's, below which what is mounted counts. */
+  readonly roots?: readonly string[] | undefined;
 }
 
-export async function takeAccount({ dataDir, nodeName, hostPorts }: AccountOptions): Promise<Account> {
+export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots: more = [] }: AccountOptions): Promise<Account> {
+  const there = inside ?? ((program: string, ...args: readonly string[]) => run(program, args));
   const [containers, networks, endpoints, links, volumes, rules, engineRoots] = await Promise.all([
     containersOf(nodeName),
     lines('docker', 'network', 'ls', '--format', '{{.Name}}'),
     lines('docker', 'network', 'inspect', 'bridge', '--format', '{{range .Containers}}{{println .EndpointID}}{{end}}'),
-    lines('ip', '-o', 'link'),
+    linesOf('ip link', there('ip', '-o', 'link')),
     lines('docker', 'volume', 'ls', '--format', '{{.Name}}'),
-    lines('iptables', '-t', 'nat', '-S'),
+    linesOf('iptables', there('iptables', '-t', 'nat', '-S')),
     lines('docker', 'info', '--format', '{{.DockerRootDir}}'),
   ]);
   // Whatever else is mounted on the machine meanwhile is not ours.
-  const roots = [dataDir, '/run/docker', '/var/run/docker', ...engineRoots];
+  const roots = [dataDir, ...(inside === undefined ? ['/run/docker', '/var/run/docker'] : []), ...engineRoots, ...more];
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
@@ -77,8 +82,11 @@ function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : [];
 }
 
-async function lines(program: string, ...args: readonly string[]): Promise<string[]> {
-  const { code, stdout, stderr } = await run(program, args);
-  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}`);
+const lines = (program: string, ...args: readonly string[]): Promise<string[]> =>
+  linesOf(`${program} ${args.join(' ')}`, run(program, args));
+
+async function linesOf(what: string, outcome: Promise<Outcome>): Promise<string[]> {
+  const { code, stdout, stderr } = await outcome;
+  if (code !== 0) throw new Error(`${what} ended with ${code}: ${stderr}`);
   return stdout.split('\n').filter(Boolean).sort();
 }

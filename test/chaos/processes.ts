@@ -14,8 +14,9 @@ export interface BerthProcess {
   kill(): Promise<void>;
 }
 
-function start(args: readonly string[]): { process: ChildProcess; berth: BerthProcess } {
-  const child = spawn(process.execPath, [launcher, ...args], { stdio: 'pipe' });
+function start(args: readonly string[], within: readonly string[] = []): { process: ChildProcess; berth: BerthProcess } {
+  const [program = '', ...words] = [...within, process.execPath, launcher, ...args];
+  const child = spawn(program, words, { stdio: 'pipe' });
   const ended = once(child, 'close');
   const berth: BerthProcess = {
     ended,
@@ -54,10 +55,21 @@ export function beginServer(
   return { ...berth, listening };
 }
 
+export interface AgentStart {
+  /** A program that becomes the agent, e.g. one that enters a namespace. */
+  readonly within?: readonly string[];
+  readonly flags?: readonly string[];
+}
+
 /** Returns at once: an agent may be killed before it has done anything. */
-export function startAgent(dataDir: string, address: string, nodeName: string): BerthProcess {
-  const args = ['agent', '--data-dir', dataDir, '--server', address, '--node-name', nodeName, '--log-level', 'error'];
-  const { process: child, berth } = start(args);
+export function startAgent(
+  dataDir: string,
+  address: string,
+  nodeName: string,
+  { within = [], flags = [] }: AgentStart = {},
+): BerthProcess {
+  const where = ['--data-dir', dataDir, '--server', address, '--node-name', nodeName];
+  const { process: child, berth } = start(['agent', ...where, '--log-level', 'error', ...flags], within);
   child.stdout?.resume();
   child.stderr?.on('data', (chunk: Buffer) => process.stderr.write(chunk));
   return berth;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { fromJson } from '../../api/codec/json.ts';
 import { kindNamed, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
@@ -18,8 +18,34 @@ const required: Readonly<Record<string, JsonObject>> = {
   Pod: { spec: { containers: [container] } },
   Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
   NodeMetrics: { timestamp: '2026-01-01T00:00:00Z', window: '10s' },
+  PersistentVolume: {
+    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/srv/x' } },
+  },
+  PersistentVolumeClaim: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+  RuntimeClass: { handler: 'runc' },
+  PriorityClass: { value: 5 },
   Toy: { spec: { color: 'red' } },
 };
+
+/** What an observer may write into the status, and where it then stands: a condition, where the kind has those. */
+const condition = { type: 'Tested', status: 'True', reason: 'Suite', message: 'm' };
+const conditions: Observation = {
+  status: { conditions: [condition] },
+  field: 'conditions',
+  path: 'status.conditions[type=Tested]',
+  shown: { conditions: expect.arrayContaining([expect.objectContaining({ type: 'Tested', status: 'True' })]) },
+};
+const observations: Readonly<Record<string, Observation>> = {
+  PersistentVolume: { status: { reason: 'Tested' }, field: 'reason', path: 'status.reason', shown: { reason: 'Tested' } },
+};
+
+export interface Observation {
+  readonly status: JsonObject;
+  readonly field: string;
+  readonly path: string;
+  /** What the status matches afterwards. */
+  readonly shown: object;
+}
 
 registerToy();
 export const everyKind: readonly Kind[] = [...kinds, toy as Kind];
@@ -34,6 +60,7 @@ export interface Subject {
   key(name: string): ObjectKey;
   /** A valid object in its JSON form, with the label `suite` and what `metadata` says. */
   json(name: string, metadata?: JsonObject): JsonObject;
+  readonly observation: Observation;
   make(name: string, metadata?: JsonObject): Promise<ApiObject>;
   /** Selects the objects with a label `suite`. */
   scope(suite?: string): { readonly namespace?: string; readonly labelSelector: string };
@@ -86,6 +113,7 @@ function subjectOf(kind: Kind, server: RunningServer): Subject {
     client: server.client,
     typed,
     json,
+    observation: observations[kind.kind] ?? conditions,
     key: (name) => ({ ...place, name }),
     make: (name, metadata) => typed.create(fromJson<ApiObject>(kind, json(name, metadata))),
     scope: (suite = 'kinds') => ({ ...place, labelSelector: `suite=${suite}` }),

@@ -24,13 +24,14 @@ const samples: Readonly<Record<string, unknown>> = {
   'google.protobuf.Timestamp': '2026-01-01T00:00:00Z',
   'google.protobuf.Duration': '1s',
   'berth.meta.v1.Quantity': '1',
+  'berth.meta.v1.IntOrString': 1,
 };
 
 /** A value of the field's type that asks for something. */
 function sampleOf(field: protobuf.Field, support: FieldSupport): unknown {
   const nothing = (support.support === 'works' ? undefined : support.unless) ?? [false, ''];
   const single = (): unknown => {
-    if (messageBelow(field)) return {};
+    if (messageBelow(field)) return beside[field.name] ?? {};
     if (field.type === 'bool') return !nothing.includes(true);
     if (field.type === 'string') return 'something';
     if (field.type.startsWith('int')) return nothing.includes(1) ? 2 : 1;
@@ -61,8 +62,16 @@ function saidOf(kind: Kind, path: string, support: FieldSupport): { refused: str
   };
 }
 
+/** What an object must say besides, for anything that only some of its kind may have. */
+const beside: Readonly<Record<string, object>> = {
+  initContainers: { restartPolicy: 'Always' },
+  imagePullSecrets: { name: 'token' },
+  volumeMounts: { readOnly: true },
+};
+
 function nest(field: protobuf.Field, inner: unknown): unknown {
-  return { [field.name]: field.repeated ? [inner] : inner };
+  const whole = beside[field.name] === undefined ? inner : { ...beside[field.name], ...(inner as object) };
+  return { [field.name]: field.repeated ? [whole] : whole };
 }
 
 describe.each(kinds.map((kind) => [kind.kind, kind] as const))('the field table of %s', (_name, kind) => {

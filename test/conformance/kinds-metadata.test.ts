@@ -112,15 +112,14 @@ forEveryKind((kind, subject) => {
   });
 
   test('its generation counts changes of its spec and nothing else', async () => {
-    const { make, typed, key } = subject();
+    const { make, typed, key, observation } = subject();
     const made = await make('counted');
     const hasSpec = 'spec' in made || made.metadata?.generation !== undefined;
     expect(made.metadata?.generation).toBe(hasSpec ? 1 : undefined);
     const noted = await typed.patch(key('counted'), { metadata: { annotations: { a: '1' } } });
     expect(noted.metadata?.generation).toBe(made.metadata?.generation);
     if (kind.hasStatus) {
-      const conditions = [{ type: 'Seen', status: 'True', reason: 'Test', message: 'm' }];
-      const observed = await typed.patch({ ...key('counted'), subresource: 'status' }, { status: { conditions } });
+      const observed = await typed.patch({ ...key('counted'), subresource: 'status' }, { status: observation.status });
       expect(observed.metadata?.generation).toBe(made.metadata?.generation);
     }
     const change = specChange[kind.kind];
@@ -139,10 +138,20 @@ forEveryKind((kind, subject) => {
 
 /** What a user may change of a spec, for kinds that have one. */
 const specChange: Readonly<Record<string, JsonObject>> = {
+  PodDisruptionBudget: { minAvailable: 2 },
   Pod: { activeDeadlineSeconds: 100 },
   Node: { unschedulable: true },
   Lease: { holderIdentity: 'me' },
+  PersistentVolume: { persistentVolumeReclaimPolicy: 'Delete' },
+  PersistentVolumeClaim: { volumeName: 'v' },
   Toy: { wheels: 3 },
+};
+
+const claimed = {
+  accessModes: ['ReadWriteOnce'],
+  resources: { requests: { storage: '1Gi' } },
+  volumeName: 'v',
+  storageClassName: 'c',
 };
 
 /** What of each kind stays as it was once made: an object, and changes of it by the field that is refused. */
@@ -159,6 +168,24 @@ const immutable: Readonly<Record<string, { given: JsonObject; changes: Readonly<
     given: { spec: { podCIDR: '10.0.0.0/24', providerID: 'p' } },
     changes: { 'spec.podCIDR': { spec: { podCIDR: '10.1.0.0/24' } }, 'spec.providerID': { spec: { providerID: 'q' } } },
   },
+  PersistentVolume: {
+    given: {},
+    changes: {
+      'spec.persistentvolumesource': { spec: { hostPath: { path: '/srv/other' } } },
+      'spec.volumeMode': { spec: { volumeMode: 'Block' } },
+    },
+  },
+  PersistentVolumeClaim: {
+    given: { spec: claimed },
+    changes: {
+      'spec.volumeName': { spec: { volumeName: 'other' } },
+      'spec.accessModes[0]': { spec: { accessModes: ['ReadOnlyMany'] } },
+      'spec.resources.requests.storage': { spec: { resources: { requests: { storage: '2Gi' } } } },
+      'spec.storageClassName': { spec: { storageClassName: 'other' } },
+    },
+  },
+  RuntimeClass: { given: {}, changes: { handler: { handler: 'other' } } },
+  PriorityClass: { given: {}, changes: { value: { value: 6 }, preemptionPolicy: { preemptionPolicy: 'Never' } } },
   ConfigMap: {
     given: { immutable: true, data: { a: '1' } },
     changes: { data: { data: { a: '2' } }, immutable: { immutable: false } },

@@ -86,12 +86,10 @@ forEveryKind((kind, subject) => {
   });
 
   test('the status has a door of its own, where there is a status', async () => {
-    const { typed, key, make } = subject();
+    const { typed, key, make, observation } = subject();
     const made = await make('status');
-    const conditions = { status: { conditions: [{ type: 'Tested', status: 'True', reason: 'Suite', message: 'm' }] } };
-    const patching = typed.patch({ ...key('status'), subresource: 'status' }, conditions);
-    if (kind.hasStatus)
-      expect(toJson(kind, await patching).status).toMatchObject({ conditions: [{ type: 'Tested', status: 'True' }] });
+    const patching = typed.patch({ ...key('status'), subresource: 'status' }, { status: observation.status });
+    if (kind.hasStatus) expect(toJson(kind, await patching).status).toMatchObject(observation.shown);
     else await expect(patching).rejects.toMatchObject({ code: 'UNIMPLEMENTED' });
     await typed.delete(key('status'), { preconditions: { uid: made.metadata!.uid } });
   });

@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
-import { checkFieldSupport, compileFieldSupport, type FieldSupportTable } from '../../api/kinds/field-support.ts';
+import { checkFieldSupport, compileFieldSupport, type FieldSupportTable, refused } from '../../api/kinds/field-support.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import { podFields } from '../../api/kinds/pod/fields.ts';
 import { jsonFields, root } from './proto-descriptors.ts';
@@ -62,7 +62,7 @@ describe.each(tables)('the table of the fields of %s', (_kind, table, { all, lea
 });
 
 it('refuses what would change safety or data if it were passed over', () => {
-  const refused = ['spec.initContainers[]', 'spec.containers[].volumeMounts[].subPath', 'spec.volumes[].persistentVolumeClaim'];
+  const refused = ['spec.resourceClaims[]', 'spec.volumes[].projected.sources[].serviceAccountToken', 'spec.volumes[].ephemeral'];
   expect(refused.map((path) => podFields[path]?.support)).toEqual(['refused', 'refused', 'refused']);
 });
 
@@ -81,16 +81,19 @@ describe('values that ask for nothing', () => {
     expect(checkFieldSupport(pod, { spec })).toEqual({ warnings: [], violations: [] });
   });
 
-  it('refuses a false that asks for safety', () => {
-    expect(checkFieldSupport(pod, container({ allowPrivilegeEscalation: false })).violations.map(({ field }) => field)).toEqual([
+  it('refuses a false that asks for something, and a value beside the one that asks for nothing', () => {
+    const strict = compileFieldSupport('berth.core.v1.Pod', {
+      'spec.containers[].securityContext.allowPrivilegeEscalation': refused('false would be ignored', true),
+      'spec.containers[].securityContext.seccompProfile.type': refused('there is one profile', '', 'RuntimeDefault'),
+      'spec.hostUsers': refused('false would be ignored', true),
+    });
+    const refusals = (object: object) => checkFieldSupport(strict, object).violations.map(({ field }) => field);
+    expect(refusals(container({ allowPrivilegeEscalation: false }))).toEqual([
       'spec.containers[0].securityContext.allowPrivilegeEscalation',
     ]);
-    expect(checkFieldSupport(pod, container({ allowPrivilegeEscalation: true })).violations).toEqual([]);
-    expect(checkFieldSupport(pod, { spec: { hostUsers: false } }).violations).toHaveLength(1);
-  });
-
-  it("accepts the engine's own seccomp profile and refuses to be without one", () => {
-    expect(checkFieldSupport(pod, container({ seccompProfile: { type: 'RuntimeDefault' } })).violations).toEqual([]);
-    expect(checkFieldSupport(pod, container({ seccompProfile: { type: 'Localhost' } })).violations).toHaveLength(1);
+    expect(refusals(container({ allowPrivilegeEscalation: true }))).toEqual([]);
+    expect(refusals({ spec: { hostUsers: false } })).toHaveLength(1);
+    expect(refusals(container({ seccompProfile: { type: 'RuntimeDefault' } }))).toEqual([]);
+    expect(refusals(container({ seccompProfile: { type: 'Localhost' } }))).toHaveLength(1);
   });
 });

@@ -182,10 +182,13 @@ describe('a bad document', () => {
 
 describe('a field that Berth does not act on', () => {
   it('is warned about by name and place, and the object is stored', async () => {
-    const path = file('warned.yaml', `${configMap('quiet')}---\n${pod('warned', 'setHostnameAsFQDN: true')}`);
+    const path = file(
+      'warned.yaml',
+      `${configMap('quiet')}---\n${pod('warned', 'securityContext:', '  seLinuxChangePolicy: MountOption')}`,
+    );
     const { code, stdout, stderr } = await berth.berth(['apply', '-f', path]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'configmap/quiet created\npod/warned created\n' });
-    expect(stderr).toMatch(new RegExp(`^Warning: ${path}:17: spec.setHostnameAsFQDN is not acted on: .+\n$`));
+    expect(stderr).toMatch(new RegExp(`^Warning: ${path}:18: spec.securityContext.seLinuxChangePolicy is not acted on: .+\n$`));
     await berth.ok('delete', 'pod/warned', '--now');
   });
 });

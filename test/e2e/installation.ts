@@ -23,7 +23,8 @@ export interface Installation {
   berth(args: readonly string[], input?: string): Promise<Outcome>;
   /** The same, and the test fails unless it exits with 0. Returns its standard output. */
   ok(...args: string[]): Promise<string>;
-  up(): Promise<string>;
+  /** With more flags, if need be. */
+  up(...flags: string[]): Promise<string>;
   /** The pid of a process that `up` started. */
   pid(name: 'server' | 'agent'): number;
   purge(): Promise<void>;
@@ -49,7 +50,7 @@ export async function createInstallation(name: string): Promise<Installation> {
     config,
     berth,
     ok,
-    up: () => ok('up', '--detach', '--data-dir', dataDir, '--listen', address, '--node-name', nodeName),
+    up: (...flags) => ok('up', '--detach', '--data-dir', dataDir, '--listen', address, '--node-name', nodeName, ...flags),
     pid: (process_) => Number(readFileSync(join(dataDir, 'run', `${process_}.pid`), 'utf8')),
     async purge() {
       await berth(['down', '--purge', '--data-dir', dataDir]);

@@ -5,21 +5,31 @@ export const image = 'berth/busybox:latest';
 /** A pod in Kubernetes' JSON, as far as the tests read it. */
 export interface PodJson {
   readonly metadata: { readonly name: string; readonly uid: string };
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly priority?: number; readonly preemptionPolicy?: string };
   readonly status: {
     readonly phase: string;
     readonly reason?: string;
     readonly podIP?: string;
     readonly hostIP?: string;
     readonly qosClass?: string;
-    readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[];
+    readonly conditions?: readonly ConditionJson[];
+    readonly initContainerStatuses?: readonly ContainerJson[];
     readonly containerStatuses?: readonly ContainerJson[];
   };
+}
+
+interface ConditionJson {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
 }
 
 export interface ContainerJson {
   readonly name: string;
   readonly ready: boolean;
+  readonly started?: boolean;
   readonly restartCount: number;
   readonly containerID?: string;
   readonly state: StateJson;
@@ -48,9 +58,9 @@ export interface PodHouse {
   events(pod: string): Promise<readonly { type: string; reason: string; message: string; count?: number }[]>;
 }
 
-export async function createPodHouse(name: string): Promise<PodHouse> {
+export async function createPodHouse(name: string, ...flags: string[]): Promise<PodHouse> {
   const berth = await createInstallation(name);
-  await berth.up();
+  await berth.up(...flags);
   return housed(berth);
 }
 

@@ -37,6 +37,12 @@ describe('the node', () => {
 
 describe('a pod that fits nowhere', () => {
   const cpu = (requests: string) => ({ resources: { requests: { cpu: requests } } });
+  /** More than half of what the node has, so that two such pods do not fit. */
+  const most = () => {
+    const written = String(node.status.allocatable?.cpu);
+    const cores = written.endsWith('m') ? Number.parseFloat(written) / 1000 : Number.parseFloat(written);
+    return String(cores * 0.7);
+  };
   const isUnschedulable = (pod: PodJson) => conditionOf(pod, 'PodScheduled')?.reason === 'Unschedulable';
 
   it('says so with the reasons counted, in its condition and in an event', async () => {
@@ -58,15 +64,25 @@ describe('a pod that fits nowhere', () => {
   });
 
   it('is placed as soon as another one leaves', async () => {
-    const allocatable = Number.parseFloat(
-      String(node.status.allocatable?.cpu).replace(/^(\d+)m$/, (_, milli) => String(Number(milli) / 1000)),
-    );
-    const most = String(allocatable * 0.7);
-    await house.apply(podOf('first', [script(stay, cpu(most))]));
+    await house.apply(podOf('first', [script(stay, cpu(most()))]));
     await house.running('first');
-    await house.apply(podOf('second', [script(stay, cpu(most))]));
+    await house.apply(podOf('second', [script(stay, cpu(most()))]));
     await house.until('second', 'is unschedulable', isUnschedulable);
     await house.berth.ok('delete', 'pod', 'first');
     await house.running('second');
+  });
+
+  it('takes the place of a less important one, which ends in its own time, unless its class is polite', async () => {
+    await house.berth.ok('create', 'priorityclass', 'urgent', '--value', '1000');
+    await house.berth.ok('create', 'priorityclass', 'polite', '--value', '10', '--preemption-policy', 'Never');
+    await house.apply(podOf('waits', [script(stay, cpu(most()))], { priorityClassName: 'polite' }));
+    await house.until('waits', 'is unschedulable', isUnschedulable);
+    await house.running('second');
+    await house.apply(podOf('urgent', [script(stay, cpu(most()))], { priorityClassName: 'urgent' }));
+    const urgent = await house.running('urgent');
+    expect(urgent.spec).toMatchObject({ priority: 1000, preemptionPolicy: 'PreemptLowerPriority' });
+    expect((await house.events('second')).map(({ reason }) => reason)).toEqual(expect.arrayContaining(['Preempted', 'Killing']));
+    await expect(house.pod('second')).rejects.toThrow('not found');
+    expect(conditionOf(await house.pod('waits'), 'PodScheduled')?.status).toBe('False');
   });
 });

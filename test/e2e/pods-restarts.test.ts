@@ -155,7 +155,9 @@ describe('a container that cannot start', () => {
     const events = (await house.events('no-image')).map(({ type, reason, message }) => `${type} ${reason} ${message}`).join('\n');
     for (const part of ['Normal Pulling', 'Warning Failed Failed to pull image', 'Error: ErrImagePull', 'Normal BackOff'])
       expect(events).toContain(part);
-    expect(await house.row('no-image')).toMatchObject({ ready: '0/1', status: 'ImagePullBackOff' });
+    // On a busy machine the next pull may have failed by now, which is said first.
+    const row = await house.row('no-image');
+    expect(row).toMatchObject({ ready: '0/1', status: expect.stringMatching(/^(ImagePullBackOff|ErrImagePull)$/) });
   });
   it('says that its image is not here and must not be pulled, or that it has no proper name', async () => {
     const waiting = async (name: string) =>

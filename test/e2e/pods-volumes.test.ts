@@ -137,7 +137,10 @@ describe('a hostPath', () => {
         ? true
         : undefined,
     );
-    expect(await house.row('waits')).toMatchObject({ ready: '0/1', status: 'ContainerCreating' });
+    // The event does not wait for the status, nor the status for the event.
+    await eventually('the container waits', async () =>
+      (await house.row('waits')).status === 'ContainerCreating' ? true : undefined,
+    );
     writeFileSync(path, 'now');
     await house.running('waits');
     expect(await house.exec('waits', 'cat', '/file')).toBe('now');

@@ -14,10 +14,18 @@ export interface EngineStart {
 export interface PrivateEngine {
   /** For DOCKER_HOST. */
   readonly host: string;
+  /** Where everything of it is. */
+  readonly folder: string;
+  /** The program that enters its network namespace, to be followed by a program and its arguments. */
+  readonly enter: readonly string[];
+  /** The machine's address in there, once `connect` was called. */
+  connect(): Promise<string>;
   /** Returns when it answers; at once when it runs already. */
   start(options: EngineStart): Promise<void>;
   /** Ends it and returns when it has ended; with SIGKILL its containerd ends too, the containers' shims do not. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** What a machine that lost its power does to it: everything ends at once, and what lives in memory is gone. It does not run then. */
+  reboot(): Promise<void>;
   /** Runs a program in the engine's network namespace, where its containers and host ports can be reached. */
   inside(program: string, ...args: readonly string[]): Promise<Outcome>;
   docker(...args: readonly string[]): Promise<string>;
@@ -27,8 +35,9 @@ export interface PrivateEngine {
 
 /** Makes one that does not run yet, with no image. */
 export async function createPrivateEngine(name: string): Promise<PrivateEngine> {
-  const folder = mkdtempSync(join(tmpdir(), `berth-engine-${name}-`));
-  const network = `berth-${name}-${process.pid}`;
+  await removeAbandonedEngines();
+  const folder = mkdtempSync(join(tmpdir(), `berth-engine-${name}-${process.pid}-`));
+  const network = networkOf(name, process.pid);
   const [root, exec, socket, log] = ['root', 'exec', 'docker.sock', 'log'].map((part) => join(folder, part)) as [
     string,
     string,
@@ -45,6 +54,17 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
 
   async function docker(...args: readonly string[]): Promise<string> {
     return must('docker', '--host', host, ...args);
+  }
+
+  /** A cable between the machine and the namespace, which goes with the namespace. */
+  async function connect(): Promise<string> {
+    const [outer, inner] = [`bo${process.pid}`, `bi${process.pid}`];
+    await must('ip', 'link', 'add', outer, 'type', 'veth', 'peer', 'name', inner, 'netns', network);
+    await must('ip', 'address', 'add', '10.214.0.1/30', 'dev', outer);
+    await must('ip', 'link', 'set', outer, 'up');
+    await must(...enter, 'ip', 'address', 'add', '10.214.0.2/30', 'dev', inner);
+    await must(...enter, 'ip', 'link', 'set', inner, 'up');
+    return '10.214.0.1';
   }
 
   const runs = () => engine !== undefined && engine.exitCode === null && engine.signalCode === null;
@@ -78,6 +98,27 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
     const ended = once(engine, 'exit');
     engine.kill(signal);
     await ended;
+    // It goes after its engine, not with it; one that starts meanwhile takes it for alive and waits for it in vain.
+    const containerd = read(join(exec, 'containerd', 'containerd.pid')).trim();
+    await eventually('the containerd of the private engine has ended', async () =>
+      containerd === '' || !read(`/proc/${containerd}/cmdline`).includes(folder) ? true : undefined,
+    );
+    rmSync(join(exec, 'containerd', 'containerd.pid'), { force: true });
+  }
+
+  async function reboot(): Promise<void> {
+    await stop('SIGKILL');
+    await killRest([folder, network], root);
+    await unmountBelow(folder);
+    rmSync(exec, { recursive: true, force: true });
+    mkdirSync(exec);
+    const links = await inside('ip', '-o', 'link');
+    for (const [, link = ''] of links.stdout.matchAll(/^\d+: (veth[^@:]*|docker0)/gm)) await inside('ip', 'link', 'delete', link);
+    await inside(
+      'sh',
+      '-c',
+      'iptables-save | grep "^\\*" | tr -d "*" | while read t; do iptables -t $t -F; iptables -t $t -X; done',
+    );
   }
 
   async function remove(): Promise<void> {
@@ -85,14 +126,28 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
     if (ids.length > 0) await run('docker', ['--host', host, 'rm', '-f', '-v', ...ids]);
     await stop('SIGTERM');
     await killRest([folder, network], root);
-    const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-    const below = mounts.map((line) => line.split(' ')[1] ?? '').filter((path) => path.startsWith(`${folder}/`));
-    for (const path of below.toReversed()) await run('umount', ['-l', path]);
+    await unmountBelow(folder);
     await run('ip', ['netns', 'delete', network]);
     rmSync(folder, { recursive: true, force: true });
   }
 
-  return { host, start, stop, inside, docker, remove };
+  return { host, folder, enter, connect, start, stop, reboot, inside, docker, remove };
+}
+
+const networkOf = (name: string, pid: number | string): string => `berth-${name}-${pid}`;
+
+/** What runs left that were killed themselves; their folders hold their process id. The cable to the machine has an address that is needed again. */
+async function removeAbandonedEngines(): Promise<void> {
+  for (const found of namesIn(tmpdir())) {
+    const [, name = '', pid = ''] = /^berth-engine-(.+)-(\d+)-[^-]+$/.exec(found) ?? [];
+    if (pid === '' || namesIn(`/proc/${pid}`).length > 0) continue;
+    const folder = join(tmpdir(), found);
+    await killRest([folder, networkOf(name, pid)], join(folder, 'root'));
+    await unmountBelow(folder);
+    await run('ip', ['link', 'delete', `bo${pid}`]);
+    await run('ip', ['netns', 'delete', networkOf(name, pid)]);
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Copies an image of the machine's own engine. */
@@ -126,6 +181,13 @@ async function killRest(names: readonly string[], root: string): Promise<void> {
   await eventually('what was left of the private engine has ended', async () =>
     mine.every((pid) => read(`/proc/${pid}/cmdline`) === '') ? true : undefined,
   );
+}
+
+/** Takes away everything that is mounted below a folder, the last first. */
+export async function unmountBelow(folder: string): Promise<void> {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+  const below = mounts.map((line) => line.split(' ')[1] ?? '').filter((path) => path.startsWith(`${folder}/`));
+  for (const path of below.toReversed()) await run('umount', ['-l', path]);
 }
 
 function namesIn(folder: string): string[] {

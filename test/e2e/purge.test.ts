@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { formerSandboxImages, ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
 import { containersOf, createInstallation, eventually, type Installation, run } from './installation.ts';
 import { type Registry, startRegistry } from './registry.ts';
 
@@ -63,7 +64,7 @@ it('purges every container, image, mount and file of its own and nothing else', 
   // Beside the data directory, with a name that begins like its own.
   mkdirSync(`${berth.dataDir}-of-another`);
   writeFileSync(join(`${berth.dataDir}-of-another`, 'letter'), 'dear');
-  await run('docker', ['rmi', 'berth/pause:1']);
+  for (const image of [ownSandboxImage, ...formerSandboxImages]) await run('docker', ['rmi', image]);
   const before = await inventory();
 
   await berth.up();

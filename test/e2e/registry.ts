@@ -13,9 +13,13 @@ export interface Registry {
 
 const sha256 = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** A registry whose every image, whatever its name, is one small file that sets it apart from images of other names. */
+/**
+ * A registry whose every image, whatever its name, is one small file that sets it apart from images of other names. Those whose names begin with
+ * "stalls" come half, and then no more.
+ */
 export async function startRegistry(): Promise<Registry> {
   const blobs = new Map<string, Buffer>();
+  const stalled = new Set<string>();
   const keep = (bytes: Buffer) => {
     blobs.set(sha256(bytes), bytes);
     return { digest: sha256(bytes), size: bytes.length };
@@ -25,6 +29,7 @@ export async function startRegistry(): Promise<Registry> {
     layer.entry({ name: 'name', mtime: new Date(0) }, name);
     layer.finalize();
     const tar = await buffer(layer);
+    if (name.startsWith('stalls')) stalled.add(sha256(gzipSync(tar)));
     const type = 'application/vnd.docker';
     const config = { architecture: 'amd64', os: 'linux', config: {}, rootfs: { type: 'layers', diff_ids: [sha256(tar)] } };
     return Buffer.from(
@@ -44,11 +49,15 @@ export async function startRegistry(): Promise<Registry> {
       response.setHeader('Docker-Content-Digest', sha256(found));
     }
     response.setHeader('Content-Length', found.length);
+    if (stalled.has(digest)) return void response.write(found.subarray(0, found.length / 2));
     response.end(request.method === 'HEAD' ? undefined : found);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
   };
 }

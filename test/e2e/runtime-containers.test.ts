@@ -12,6 +12,7 @@ import { createInventory } from '../../agent/runtime/docker/inventory.ts';
 import { labelsOf } from '../../agent/runtime/docker/labels.ts';
 import type { ObservedContainer } from '../../agent/runtime/runtime.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
+import { plainSecurity } from '../builders/runtime-config.ts';
 import { createFixture, identity, type RuntimeFixture, readAll } from './runtime-fixture.ts';
 
 const everything = { follow: true, tailLines: undefined, sinceTime: undefined, timestamps: false, limitBytes: undefined };
@@ -129,9 +130,8 @@ describe('the Docker runtime', () => {
     writeFileSync(file, 'from the machine');
     const app = await f.runShell('cat /in; id -u; pwd; touch /x 2>/dev/null || echo read-only', {
       mounts: [{ hostPath: file, containerPath: '/in', readOnly: true, propagation: 'rprivate' }],
-      user: '1000:1000',
+      security: { ...plainSecurity, user: '1000:1000', readOnlyRootFilesystem: true },
       workingDir: '/tmp',
-      readOnlyRootFilesystem: true,
       resources: { cpuShares: 512, cpuQuota: 50_000, memoryBytes: 64 * 1024 * 1024 },
     });
     expect(await logsOf(app)).toBe('from the machine1000\n/tmp\nread-only\n');
@@ -144,6 +144,17 @@ describe('the Docker runtime', () => {
       MemorySwap: 67_108_864,
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
     });
+  });
+
+  it('takes other limits while it runs, and tells them', async () => {
+    const app = await f.runShell('sleep 1000', {
+      resources: { cpuShares: 512, cpuQuota: 50_000, memoryBytes: 32 * 1024 * 1024 },
+    });
+    const limits = { cpuShares: 1024, cpuQuota: 20_000, memoryBytes: 64 * 1024 * 1024 };
+    await f.runtime.update(app.id, limits);
+    expect(await seen(app)).toMatchObject({ state: 'running', startedAt: app.startedAt, limits });
+    const { HostConfig } = await new Docker().getContainer(app.id).inspect();
+    expect(HostConfig).toMatchObject({ CpuShares: 1024, CpuQuota: 20_000, Memory: 67_108_864, MemorySwap: 67_108_864 });
   });
 
   it("runs where the usage reader finds the container's processor time, memory and network", async () => {
@@ -214,9 +225,9 @@ describe('a name that is taken', () => {
 
   async function create(uid: string, nodeName: string, specHash = 'abc') {
     const id = { ...identity(uid, 'app'), specHash };
-    const inventory = createInventory(engine, nodeName, { has: () => false });
+    const inventory = createInventory(engine, nodeName, { oomKills: { has: () => false } });
     const spec = { Image: 'berth-test/busybox:1', Cmd: ['true'], Labels: labelsOf(nodeName, id) };
-    return createContainer({ engine, inventory, nodeName, identity: id, spec });
+    return createContainer({ engine, inventory, identity: id, spec });
   }
   it('is adopted when it is the same container, never started', async () => {
     const uid = randomUUID();

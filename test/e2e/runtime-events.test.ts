@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDockerRuntime } from '../../agent/runtime/docker/docker-runtime.ts';
 import { createEngine, type Engine, type EngineCall } from '../../agent/runtime/docker/engine.ts';
 import type { RuntimeEvent } from '../../agent/runtime/runtime.ts';
-import { createFixture, type RuntimeFixture } from './runtime-fixture.ts';
+import { createFixture, type RuntimeFixture, testImage } from './runtime-fixture.ts';
 
 let f: RuntimeFixture;
 const proxies: EngineProxy[] = [];
@@ -156,8 +156,9 @@ describe('a list where nothing has changed', () => {
     const calls: string[] = [];
     const engine = counted(createEngine(), calls);
     const docker = createDockerRuntime({ nodeName: f.nodeName, engine });
-    // The first sandbox finds out what this machine allows.
+    // The first sandbox finds out what this machine allows, and an image is looked for before it is used.
     await docker.runtime.runSandbox(f.sandbox());
+    await docker.images.find(testImage);
     calls.length = 0;
     const pod = await docker.runtime.runSandbox(f.sandbox());
     const app = await docker.runtime.runContainer(f.container(pod));

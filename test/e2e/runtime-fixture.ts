@@ -6,6 +6,7 @@ import { pack } from 'tar-stream';
 import { ensureSandboxImage, ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
 import { createDockerRuntime, type DockerRuntime } from '../../agent/runtime/docker/docker-runtime.ts';
 import type { ContainerConfig, ContainerIdentity, ObservedContainer, SandboxConfig } from '../../agent/runtime/runtime.ts';
+import { plainNamespaces, plainSecurity } from '../builders/runtime-config.ts';
 
 /** The image of the tests: busybox with its shell and the usual commands. */
 export const testImage = 'berth-test/busybox:1';
@@ -34,6 +35,8 @@ export async function createFixture(title: string): Promise<RuntimeFixture> {
     image: ownSandboxImage,
     hostname: 'web',
     hostNetwork: false,
+    namespaces: plainNamespaces,
+    sysctls: {},
     portMappings: [],
     ...overrides,
   });
@@ -48,9 +51,8 @@ export async function createFixture(title: string): Promise<RuntimeFixture> {
     mounts: [],
     resources: { cpuShares: 0, cpuQuota: 0, memoryBytes: 0 },
     oomScoreAdj: undefined,
-    user: undefined,
-    privileged: false,
-    readOnlyRootFilesystem: false,
+    security: plainSecurity,
+    namespaces: plainNamespaces,
     tty: false,
     stdin: false,
     stdinOnce: false,

@@ -9,7 +9,11 @@ export function patchObject<T extends ApiObject>(kindName: string, object: T, pa
   if (!kind) throw new RangeError(`patch a fake ${kindName}: unknown kind`);
   const before = toJson(kind, object);
   const after = mergePatch(before, patch as Json) as JsonObject;
-  if (isJsonObject(after.status) && isJsonObject(before.status))
+  if (
+    isJsonObject(after.status) &&
+    isJsonObject(before.status) &&
+    ('conditions' in after.status || 'conditions' in before.status)
+  )
     after.status.conditions = mergeConditions(conditionsOf(before.status), conditionsOf(after.status));
   return fromJson<T>(kind, after);
 }

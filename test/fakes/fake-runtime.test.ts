@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerConfig, ContainerIdentity, SandboxConfig } from '../../agent/runtime/runtime.ts';
 import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
+import { plainNamespaces, plainSecurity } from '../builders/runtime-config.ts';
 import { createFakeRuntime } from './fake-runtime.ts';
 
 const identity = (containerName: string): ContainerIdentity => ({
@@ -17,6 +18,8 @@ const sandbox = (hostPort = 0): SandboxConfig => ({
   image: 'pause',
   hostname: 'web',
   hostNetwork: false,
+  namespaces: plainNamespaces,
+  sysctls: {},
   portMappings: hostPort === 0 ? [] : [{ containerPort: 80, hostPort, hostIP: '', protocol: 'tcp' }],
 });
 const container = (sandboxId: string): ContainerConfig => ({
@@ -30,9 +33,8 @@ const container = (sandboxId: string): ContainerConfig => ({
   mounts: [],
   resources: { cpuShares: 0, cpuQuota: 0, memoryBytes: 0 },
   oomScoreAdj: undefined,
-  user: undefined,
-  privileged: false,
-  readOnlyRootFilesystem: false,
+  security: plainSecurity,
+  namespaces: plainNamespaces,
   tty: false,
   stdin: false,
   stdinOnce: false,
@@ -55,7 +57,7 @@ describe('the fake runtime', () => {
     const fake = createFakeRuntime({ images: ['pause'] });
     const pod = await fake.runtime.runSandbox(sandbox(8080));
     await expect(fake.runtime.runContainer(container(pod.id))).rejects.toMatchObject({ code: 'image-not-found' });
-    await fake.images.pull('app:1', AbortSignal.timeout(1000));
+    await fake.images.pull('app:1', { signal: AbortSignal.timeout(1000) });
     await expect(fake.runtime.runContainer(container('gone'))).rejects.toMatchObject({ code: 'conflict' });
     await expect(fake.runtime.runSandbox(sandbox(8080))).rejects.toMatchObject({ code: 'port-in-use' });
   });

@@ -14,50 +14,11 @@ import {
 } from '../../agent/runtime/runtime.ts';
 import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
 import { createFakeAccess, type FakeAccessControls } from './fake-access.ts';
+import type { FakeBehaviour, FakeCall, FakeMethod, FakeRuntimeOptions } from './fake-call.ts';
 import { watch } from './fake-events.ts';
+import { addressOf, portInUse } from './fake-network.ts';
 
-/** What a container does when it is started or told to stop; the default runs until it is stopped and ends on SIGTERM with code 143. */
-export interface FakeBehaviour {
-  /** Ends by itself right after it was started. */
-  readonly exitsWith?: number;
-  /** Cannot be started: the engine's words. */
-  readonly startError?: string;
-  readonly ignoresTerm?: boolean;
-  readonly termExitCode?: number;
-}
-
-export type FakeMethod =
-  | 'list'
-  | 'runSandbox'
-  | 'runContainer'
-  | 'stop'
-  | 'remove'
-  | 'version'
-  | 'find'
-  | 'pull'
-  | 'load'
-  | 'removeImage'
-  | 'listImages'
-  | 'logs'
-  | 'exec'
-  | 'attach'
-  | 'files';
-
-export interface FakeCall {
-  readonly method: FakeMethod;
-  /** "pod/container" where the call is about a container, else the image reference or the pod uid. */
-  readonly target: string;
-  readonly at: Date;
-}
-
-export interface FakeRuntimeOptions {
-  readonly now?: () => Date;
-  /** How the time of a grace period passes; by default at once. */
-  readonly sleep?: (ms: number) => Promise<void>;
-  /** Images present from the start; `undefined` in `pullable` means that every reference can be pulled. */
-  readonly images?: readonly string[];
-  readonly pullable?: readonly string[];
-}
+export type { FakeBehaviour, FakeCall, FakeMethod, FakeRuntimeOptions } from './fake-call.ts';
 
 /** An engine in memory with the ports' contracts, and the levers a test needs to make things happen to containers. */
 export interface FakeRuntime extends FakeAccessControls {
@@ -70,6 +31,8 @@ export interface FakeRuntime extends FakeAccessControls {
   containers(): FakeContainer[];
   /** The newest container of a pod with this name. */
   container(podName: string, containerName: string): FakeContainer;
+  /** Sandboxes are told of when they are created, as those are whose network was made in advance, and do not run until the returned function is called. */
+  holdCreatedSandboxes(): () => void;
   behave(containerName: string, behaviour: FakeBehaviour): void;
   /** A container ends by itself. */
   exit(id: string, exitCode: number, options?: { oomKilled?: boolean }): void;
@@ -106,6 +69,7 @@ interface FakeEngine {
   readonly gates: Map<string, Promise<void>>;
   readonly endWaiters: Map<string, Set<() => void>>;
   readonly now: () => Date;
+  heldSandboxes: Promise<void> | undefined;
   serial: number;
   down: boolean;
   losing: boolean;
@@ -123,6 +87,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions = {}): FakeRuntime
     gates: new Map(),
     endWaiters: new Map(),
     now: options.now ?? (() => new Date()),
+    heldSandboxes: undefined,
     serial: 0,
     down: false,
     losing: false,
@@ -172,6 +137,7 @@ function create(engine: FakeEngine, config: SandboxConfig | ContainerConfig): Mu
   const container: Mutable<FakeContainer> = {
     ...config.identity,
     id,
+    sandboxId: 'sandboxId' in config ? config.sandboxId : undefined,
     config,
     state: 'created',
     image: config.image,
@@ -184,6 +150,7 @@ function create(engine: FakeEngine, config: SandboxConfig | ContainerConfig): Mu
     error: '',
     ip: undefined,
     pid: undefined,
+    limits: 'resources' in config ? config.resources : undefined,
   };
   engine.containers.set(id, container);
   emit(engine, container);
@@ -223,15 +190,6 @@ function endOf(engine: FakeEngine, id: string): { ended: Promise<void>; cancel()
   return { ended, cancel: () => waiting.delete(wake) };
 }
 
-function portInUse(engine: FakeEngine, config: SandboxConfig): number | undefined {
-  const taken = new Set(
-    [...engine.containers.values()]
-      .filter((container) => container.state === 'running' && 'portMappings' in container.config)
-      .flatMap((container) => (container.config as SandboxConfig).portMappings.map(portKey)),
-  );
-  return config.portMappings.find((mapping) => taken.has(portKey(mapping)))?.hostPort;
-}
-
 function targetOf(identity: ContainerIdentity): string {
   return `${identity.podName}/${identity.containerName}`;
 }
@@ -248,25 +206,41 @@ function createRuntimePort(engine: FakeEngine): ContainerRuntime {
       await enter(engine, 'list', podUid ?? '');
       return [...engine.containers.values()].filter((c) => podUid === undefined || c.podUid === podUid).map(observed);
     },
-    async runSandbox(config) {
+    async runSandbox(config, onCreated) {
       await enter(engine, 'runSandbox', targetOf(config.identity));
-      const taken = portInUse(engine, config);
+      const taken = portInUse(engine.containers.values(), config);
       if (taken !== undefined) {
         throw new RuntimeError('port-in-use', `start sandbox of ${config.identity.podName}: port ${taken} is already allocated`);
       }
       const container = create(engine, config);
+      const ip = addressOf(engine.serial);
+      if (engine.heldSandboxes !== undefined) {
+        onCreated?.({ id: container.id, ip });
+        await engine.heldSandboxes;
+      }
       start(engine, container);
-      if (!config.hostNetwork && container.state === 'running') container.ip = addressOf(engine.serial);
+      if (!config.hostNetwork && container.state === 'running') container.ip = ip;
       return observed(container);
     },
-    async runContainer(config) {
+    async createContainer(config) {
+      await enter(engine, 'createContainer', targetOf(config.identity));
+      return create(engine, config).id;
+    },
+    async runContainer(config, createdId) {
       await enter(engine, 'runContainer', targetOf(config.identity));
       if (engine.containers.get(config.sandboxId)?.state !== 'running') {
         throw new RuntimeError('conflict', `create ${targetOf(config.identity)}: sandbox ${config.sandboxId} is not running`);
       }
-      const container = create(engine, config);
+      const container = engine.containers.get(createdId ?? '') ?? create(engine, config);
       start(engine, container);
       return observed(container);
+    },
+    async update(id, limits) {
+      await enter(engine, 'update', labelOf(engine, id));
+      const container = engine.containers.get(id);
+      if (container === undefined) throw new RuntimeError('not-found', `update ${id}: no such container`);
+      container.limits = limits;
+      emit(engine, container);
     },
     async stop(id, gracePeriodSeconds) {
       await enter(engine, 'stop', labelOf(engine, id));
@@ -307,12 +281,11 @@ function createImagePort(engine: FakeEngine): ImageService {
       await enter(engine, 'find', reference);
       return engine.images.get(canonicalName(reference)) ?? [...engine.images.values()].find((image) => image.id === reference);
     },
-    async pull(reference, signal) {
+    async pull(reference, { signal }) {
       await enter(engine, 'pull', reference);
       signal.throwIfAborted();
-      if (engine.options.pullable !== undefined && !engine.options.pullable.includes(reference)) {
+      if (engine.options.pullable?.includes(reference) === false)
         throw new RuntimeError('image-not-found', `pull ${reference}: manifest unknown`);
-      }
       return addImage(engine, reference);
     },
     async list() {
@@ -327,6 +300,8 @@ function createImagePort(engine: FakeEngine): ImageService {
       await enter(engine, 'removeImage', reference);
       return engine.images.delete(canonicalName(reference));
     },
+    isRefused: async () => false,
+    usedByContainers: async () => new Set([...engine.containers.values()].map(({ imageId }) => imageId)),
   };
 }
 
@@ -349,6 +324,13 @@ function createLevers(engine: FakeEngine): Levers {
       const container = engine.containers.get(id);
       if (container === undefined) throw new Error(`no container ${id} in the fake runtime`);
       end(engine, container, exitCode, how.oomKilled);
+    },
+    holdCreatedSandboxes() {
+      let open = () => {};
+      engine.heldSandboxes = new Promise((resolve) => {
+        open = resolve;
+      });
+      return open;
     },
     failNext: (method, error) => void engine.failures.set(method, [...(engine.failures.get(method) ?? []), error]),
     hold(method, target) {
@@ -383,14 +365,6 @@ function observed(container: FakeContainer): ObservedContainer {
 
 function defaultTermCode(container: ObservedContainer): number {
   return container.containerName === sandboxName ? 0 : gracefulExit;
-}
-
-function portKey(mapping: { hostPort: number; protocol: string }): string {
-  return `${mapping.hostPort}/${mapping.protocol}`;
-}
-
-function addressOf(serial: number): string {
-  return `172.17.${Math.floor(serial / 250)}.${(serial % 250) + 2}`;
 }
 
 function canonicalName(reference: string): string {

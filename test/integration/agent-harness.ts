@@ -3,11 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPodDialer } from '../../agent/machine/pod-dialer.ts';
+import { createUsageHistory } from '../../agent/machine/usage-history.ts';
 import { type AgentOptions, runAgent } from '../../agent/main.ts';
 import { ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
+import type { AgentPorts } from '../../agent/ports.ts';
 import { createVolumes } from '../../agent/volumes/volumes.ts';
 import type { Pod } from '../../api/generated/types.ts';
+import type { KindName } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { type Client, connect } from '../../client/index.ts';
+import { createFakeCommands, type FakeCommands } from '../fakes/fake-commands.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { createFakeRuntime, type FakeRuntime, type FakeRuntimeOptions } from '../fakes/fake-runtime.ts';
 import type { RunningServer } from './apiserver-harness.ts';
@@ -16,6 +21,7 @@ export const image = 'busybox:1.36';
 
 export interface Machine {
   readonly fake: FakeRuntime;
+  readonly commands: FakeCommands;
   readonly dataDir: string;
   remove(): Promise<void>;
 }
@@ -24,7 +30,7 @@ export interface Machine {
 export async function startMachine(options: FakeRuntimeOptions = {}): Promise<Machine> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-agent-'));
   const fake = createFakeRuntime({ images: [image, ownSandboxImage], ...options });
-  return { fake, dataDir, remove: () => rm(dataDir, { recursive: true, force: true }) };
+  return { fake, commands: createFakeCommands(), dataDir, remove: () => rm(dataDir, { recursive: true, force: true }) };
 }
 
 export interface RunningAgent {
@@ -40,26 +46,39 @@ export function startAgent(
   machine: Machine,
   nodeName: string,
   options: Partial<AgentOptions> = {},
+  more: Partial<AgentPorts> = {},
 ): RunningAgent {
   const client = connect(server.admin);
   const patches = new Map<string, number>();
-  const pods: Client['pods'] = {
-    ...client.pods,
-    patch(target, ...rest) {
-      patches.set(target.name, (patches.get(target.name) ?? 0) + 1);
-      return client.pods.patch(target, ...rest);
-    },
+  const bulkWriter: Client['bulkWriter'] = (writerOptions) => {
+    const writer = client.bulkWriter(writerOptions);
+    const pods = writer.resource('Pod');
+    const counted: typeof pods = {
+      ...pods,
+      patch(target, ...rest) {
+        patches.set(target.name, (patches.get(target.name) ?? 0) + 1);
+        return pods.patch(target, ...rest);
+      },
+    };
+    const resource = (kind: KindName | Kind) => (kind === 'Pod' ? counted : writer.resource(kind as KindName));
+    return { ...writer, resource: resource as typeof writer.resource };
   };
   const abort = new AbortController();
-  const { fake, dataDir } = machine;
+  const { fake, commands, dataDir } = machine;
   const usage = { timestamp: { seconds: 1 }, cpu: { string: '100m' }, memory: { string: '1Gi' } };
   const ports = {
     runtime: fake.runtime,
     images: fake.images,
     access: fake.access,
+    commands,
     dialer: createPodDialer(() => {}),
     volumes: createVolumes(join(dataDir, 'node', nodeName, 'pods'), { canMount: false }),
-    usage: { sample: async () => ({ usage, metrics: { metadata: { name: nodeName }, usage: {} } }) },
+    usage: {
+      sample: async () => ({ usage, metrics: { metadata: { name: nodeName }, usage: {} } }),
+      history: createUsageHistory(),
+      cadvisor: async () => '',
+      resource: async () => '',
+    },
     inventory: {
       capacity: { cpu: { string: '4' }, memory: { string: '8Gi' }, pods: { string: '110' } },
       allocatable: { cpu: { string: '4' }, memory: { string: '8Gi' }, pods: { string: '110' } },
@@ -67,9 +86,10 @@ export function startAgent(
       nodeInfo: { machineID: 'machine-1', architecture: 'amd64', operatingSystem: 'linux' },
     },
     close: () => {},
+    ...more,
   };
   const ended = runAgent(
-    { client: { ...client, pods }, nodeName, dataDir, logger: createFakeLogger(), ports, ...options },
+    { client: { ...client, bulkWriter }, nodeName, dataDir, logger: createFakeLogger(), ports, ...options },
     abort.signal,
   );
   ended.catch(() => {});

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { createConnection } from '../../client/connection.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { createPodAsking, createRoomyNode } from './bind-objects.ts';
 
 let server: RunningServer;
 beforeAll(async () => {
@@ -12,17 +13,8 @@ afterAll(async () => {
   await server.remove();
 });
 
-async function makeNode(name: string, cpu: string): Promise<void> {
-  const node = await server.client.nodes.create({ metadata: { name } });
-  const allocatable = { cpu: { string: cpu }, memory: { string: '8Gi' }, pods: { string: '110' } };
-  await server.client.nodes.updateStatus({ ...node, status: { allocatable } });
-}
-
-async function makePod(name: string, cpu: string): Promise<{ namespace: string; name: string }> {
-  const containers = [{ name: 'main', image: 'x', resources: { requests: { cpu: { string: cpu } } } }];
-  await server.client.pods.create({ metadata: { name, namespace: 'default' }, spec: { containers } });
-  return { namespace: 'default', name };
-}
+const makeNode = (name: string, cpu: string) => createRoomyNode(server.client, name, cpu);
+const makePod = (name: string, cpu: string) => createPodAsking(server.client, name, cpu);
 
 test('binding sets the node and the condition in one write, once', async () => {
   await makeNode('n1', '2');

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createUsageHistory } from '../../agent/machine/usage-history.ts';
 import { runTunnel } from '../../agent/tunnel/tunnel.ts';
 import type { LogLevelControl, LogLevelName } from '../../api/meta/log-level.ts';
 import { connect, systemClock } from '../../client/index.ts';
@@ -28,7 +29,13 @@ beforeAll(async () => {
     throw new Error('not of this test');
   };
   const access = { logs: nobody, exec: nobody, attach: nobody, stat: nobody, readFiles: nobody, writeFiles: nobody };
-  const parts = { access, dialer: { dial: nobody, close() {} } as never, get: () => undefined, clock: systemClock };
+  const parts = {
+    access,
+    dialer: { dial: nobody, close() {} } as never,
+    history: createUsageHistory(),
+    get: () => undefined,
+    clock: systemClock,
+  };
   tunnel = runTunnel(
     { client: server.client.tunnel, nodeName: 'n1', logLevel: ofAgent, logger: agentLog, ...parts },
     stop.signal,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
 import { type ApiError, connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { createPodAsking, createRoomyNode } from './bind-objects.ts';
 
 let server: RunningServer;
 beforeAll(async () => {
@@ -13,17 +14,8 @@ afterAll(async () => {
   await server.remove();
 });
 
-async function makeNode(name: string, cpu: string): Promise<void> {
-  const node = await server.client.nodes.create({ metadata: { name } });
-  const allocatable = { cpu: { string: cpu }, memory: { string: '8Gi' }, pods: { string: '110' } };
-  await server.client.nodes.updateStatus({ ...node, status: { allocatable } });
-}
-
-async function makePod(name: string, cpu = '1'): Promise<{ namespace: string; name: string }> {
-  const containers = [{ name: 'main', image: 'x', resources: { requests: { cpu: { string: cpu } } } }];
-  await server.client.pods.create({ metadata: { name, namespace: 'default' }, spec: { containers } });
-  return { namespace: 'default', name };
-}
+const makeNode = (name: string, cpu: string) => createRoomyNode(server.client, name, cpu);
+const makePod = (name: string, cpu = '1') => createPodAsking(server.client, name, cpu);
 
 test('bindings of one pod to two nodes at once do not over-commit either', async () => {
   await Promise.all([makeNode('tight', '1'), makeNode('wide', '4')]);

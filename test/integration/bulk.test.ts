@@ -107,9 +107,9 @@ test('warnings stand in the result of the object that they are about', async () 
     kind: 'Pod',
     object: { apiVersion: 'v1', kind: 'Pod', metadata: key(name), spec: { containers: [{ name: 'a', image: 'x' }], ...spec } },
   });
-  const [quiet, warned] = await run([pod('quiet', {}), pod('warned', { setHostnameAsFQDN: true })]);
+  const [quiet, warned] = await run([pod('quiet', {}), pod('warned', { serviceAccountName: 'robot' })]);
   expect(quiet!.warnings).toEqual([]);
-  expect(warned!.warnings).toEqual([expect.stringContaining('spec.setHostnameAsFQDN')]);
+  expect(warned!.warnings).toEqual([expect.stringContaining('spec.serviceAccountName')]);
 });
 
 test('a dry run checks everything and stores nothing', async () => {
@@ -218,9 +218,9 @@ test('a writer shares a stream between the typed writes of a program', async () 
   await expect(writes.delete(key('nope'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await writer.resource('Pod').create({
     metadata: key('typed'),
-    spec: { containers: [{ name: 'a', image: 'x' }], setHostnameAsFQDN: true },
+    spec: { containers: [{ name: 'a', image: 'x' }], serviceAccountName: 'robot' },
   });
-  expect(warnings).toEqual([expect.stringContaining('spec.setHostnameAsFQDN')]);
+  expect(warnings).toEqual([expect.stringContaining('spec.serviceAccountName')]);
   await writer.close();
   await expect(writes.create({ metadata: key('late') })).rejects.toMatchObject({ code: 'CANCELLED' });
   client.close();

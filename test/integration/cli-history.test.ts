@@ -1,27 +1,22 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
-import { main } from '../../cli/main.ts';
-import { connect, upsertContext } from '../../client/index.ts';
+import { connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine, type Said } from './cli-harness.ts';
 
 // The commands that read the past, in this process, against a real API server; the agent's part is played with its certificate.
 let server: RunningServer;
-let folder: string;
+let cli: CommandLine;
 /** Versions before and after what happened to the pod. */
 let born: string;
 let changed: string;
-const stdout: string[] = [];
-const stderr: string[] = [];
 const web = { namespace: 'default', name: 'web' };
 
 beforeAll(async () => {
   server = await startServer({ backend: 'lmdb' });
-  folder = await mkdtemp(join(tmpdir(), 'berth-cli-'));
-  process.env.BERTH_CONFIG = join(folder, 'config');
-  await upsertContext({ name: 'here', options: server.admin, use: true });
+  cli = await openCommandLine(server.admin);
   const { client } = server;
   await issueNodeCredentials(server.dataDir, 'n1');
   const agent = connect({ ...server.admin, ...(await readPair(server.dataDir, 'node-n1')), userAgent: 'berth-agent' });
@@ -34,33 +29,14 @@ beforeAll(async () => {
   await client.secrets.patch({ namespace: 'default', name: 'token' }, { data: { key: Buffer.from('after').toString('base64') } });
   await agent.pods.delete(web, { gracePeriodSeconds: 0 });
   agent.close();
-  process.stdout.setMaxListeners(100);
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => stdout.push(String(text)) > 0);
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => stderr.push(String(text)) > 0);
-});
-beforeEach(() => {
-  stdout.length = 0;
-  stderr.length = 0;
 });
 afterAll(async () => {
-  vi.restoreAllMocks();
-  delete process.env.BERTH_CONFIG;
-  process.exitCode = undefined;
+  await cli.close();
   await server.stop();
   await server.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs one command line; what it printed, and its exit code. */
-async function berth(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  stdout.length = 0;
-  stderr.length = 0;
-  process.exitCode = undefined;
-  await main(['node', 'berth', ...words]);
-  const code = Number(process.exitCode ?? 0);
-  process.exitCode = undefined;
-  return { code, out: stdout.join(''), err: stderr.join('') };
-}
+const berth = (...words: string[]): Promise<Said> => cli.berth(...words);
 
 const cells = (out: string): string[][] =>
   out
@@ -174,7 +150,7 @@ describe('diff', () => {
   });
 
   it('shows what apply would change, and changes nothing', async () => {
-    const file = join(folder, 'maps.yaml');
+    const file = join(cli.folder, 'maps.yaml');
     const manifest = (value: string) =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\ndata: {a: "${value}"}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: fresh}\n`;
     await writeFile(file, manifest('1'));

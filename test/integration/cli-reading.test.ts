@@ -1,18 +1,15 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { followTable } from '../../cli/follow.ts';
-import { main } from '../../cli/main.ts';
 import { upsertContext } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine, type Said } from './cli-harness.ts';
 
 // Commands that read, in this process, against a real API server: no node runs anything.
 let server: RunningServer;
-let folder: string;
-const stdout: string[] = [];
-const stderr: string[] = [];
+let cli: CommandLine;
 
 const minutesAgo = (minutes: number) => ({ seconds: Math.floor(Date.now() / 1000) - minutes * 60 });
 const event = (name: string, reason: string, minutes: number, more: object = {}) => ({
@@ -28,9 +25,7 @@ const event = (name: string, reason: string, minutes: number, more: object = {})
 
 beforeAll(async () => {
   server = await startServer();
-  folder = await mkdtemp(join(tmpdir(), 'berth-cli-'));
-  process.env.BERTH_CONFIG = join(folder, 'config');
-  await upsertContext({ name: 'here', options: server.admin, use: true });
+  cli = await openCommandLine(server.admin);
   const { client } = server;
   await client.nodes.create({ metadata: { name: 'n1' } });
   await client.nodes.create({ metadata: { name: 'n2' } });
@@ -43,32 +38,14 @@ beforeAll(async () => {
   await client.events.create(event('web.3', 'Third', 1, { type: 'Warning', count: 4, firstTimestamp: minutesAgo(30) }));
   await client.events.create(event('web.1', 'First', 5));
   await client.events.create(event('web.2', 'Second', 3));
-  // Each run listens for the end of its reader, which is the end of the process elsewhere.
-  process.stdout.setMaxListeners(100);
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => stdout.push(String(text)) > 0);
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => stderr.push(String(text)) > 0);
-});
-beforeEach(() => {
-  stdout.length = 0;
-  stderr.length = 0;
 });
 afterAll(async () => {
-  vi.restoreAllMocks();
-  delete process.env.BERTH_CONFIG;
-  process.exitCode = undefined;
+  await cli.close();
   await server.stop();
   await server.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs one command line; what it printed, and its exit code. */
-async function berth(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  process.exitCode = undefined;
-  await main(['node', 'berth', ...words]);
-  const code = Number(process.exitCode ?? 0);
-  process.exitCode = undefined;
-  return { code, out: stdout.join(''), err: stderr.join('') };
-}
+const berth = (...words: string[]): Promise<Said> => cli.berth(...words);
 
 const column = (text: string, at: number): (string | undefined)[] =>
   text
@@ -81,19 +58,16 @@ describe('events', () => {
     const { out } = await berth('events');
     expect(column(out, 2)).toEqual(['REASON', 'First', 'Second', 'Third']);
     expect(column(out, 0)[3]).toMatch(/^(1m|6\ds) \(x4 over 30m\)$/);
-    stdout.length = 0;
     expect(column((await berth('get', 'events')).out, 2)).toEqual(['REASON', 'First', 'Second', 'Third']);
   });
 
   it('are chosen by object and by type', async () => {
     expect(column((await berth('events', '--for', 'pod/web', '--types', 'warning', '--no-headers')).out, 2)).toEqual(['Third']);
-    stdout.length = 0;
     expect(await berth('events', '--for', 'pod/other')).toEqual({
       code: 0,
       out: '',
       err: 'No events found in default namespace.\n',
     });
-    stdout.length = 0;
     const { items } = JSON.parse((await berth('events', '-o', 'json')).out);
     expect(items.map((each: { reason: string }) => each.reason)).toEqual(['First', 'Second', 'Third']);
   });
@@ -101,7 +75,6 @@ describe('events', () => {
   it('of a type that no event has, or followed as objects, are a mistake', async () => {
     const refusal = async (...flags: string[]) => (await berth('events', ...flags)).err;
     expect(await refusal('--types', 'Warning,warn')).toBe('error: --types takes Normal and Warning, not "warn"\n');
-    stderr.length = 0;
     expect(await refusal('-w', '-o', 'json')).toBe('error: --watch prints lines; -o json does not go with it\n');
   });
 
@@ -128,16 +101,14 @@ describe('describe', () => {
   it('takes the beginning of names where none has the name itself', async () => {
     const heads = (text: string) => [...text.matchAll(/^Name: +(.*)$/gm)].map((match) => match[1]);
     expect(heads((await berth('describe', 'cm', 'web')).out)).toEqual(['web-1', 'web-2']);
-    stdout.length = 0;
     expect(heads((await berth('describe', 'cm', 'web-1')).out)).toEqual(['web-1']);
-    stdout.length = 0;
     const { code, out, err } = await berth('describe', 'cm', 'nothing', 'db');
     expect({ code, err }).toEqual({ code: 1, err: 'error: configmap "nothing" in namespace "default" not found\n' });
     expect(heads(out)).toEqual(['db']);
   });
 
   it('takes manifests, and says where nothing is', async () => {
-    const file = join(folder, 'objects.yaml');
+    const file = join(cli.folder, 'objects.yaml');
     await writeFile(
       file,
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: db}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\n',
@@ -170,7 +141,6 @@ describe('log-level', () => {
       0,
       expect.stringMatching(/^COMPONENT +LEVEL\nserver +unknown: .*\nagent\/n1 +unknown: node "n1" is not/),
     ]);
-    stdout.length = 0;
     const options = { ...server.admin, ...(await readPair(server.dataDir, 'scheduler')) };
     await upsertContext({ name: 'few-rights', options, use: false });
     expect(await berth('log-level', '--context', 'few-rights')).toEqual({
@@ -184,9 +154,7 @@ describe('log-level', () => {
 describe('completion', () => {
   it('offers the names that the server has, and nothing when it does not answer', async () => {
     expect((await berth('__complete', '--', 'get', 'cm', 'we')).out).toBe('web-1\nweb-2\n:\n');
-    stdout.length = 0;
     expect((await berth('__complete', '--', 'get', 'cm', '-n', 'kube-sys')).out).toBe('kube-system\n:\n');
-    stdout.length = 0;
     expect(await berth('__complete', '--', '--context', 'nowhere', 'get', 'cm', '')).toEqual({ code: 0, out: ':\n', err: '' });
   });
 });

@@ -1,55 +1,34 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
-import { main } from '../../cli/main.ts';
-import { upsertContext } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
 // Commands that write many objects, in this process, against a real API server: no node runs anything.
 const metrics = new MetricsRegistry();
 let server: RunningServer;
-let folder: string;
-const stdout: string[] = [];
-const stderr: string[] = [];
+let cli: CommandLine;
 
 beforeAll(async () => {
   server = await startServer({ metrics });
-  folder = await mkdtemp(join(tmpdir(), 'berth-cli-'));
-  process.env.BERTH_CONFIG = join(folder, 'config');
-  await upsertContext({ name: 'here', options: server.admin, use: true });
-  // Each run listens for the end of its reader, which is the end of the process elsewhere.
-  process.stdout.setMaxListeners(100);
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => stdout.push(String(text)) > 0);
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => stderr.push(String(text)) > 0);
-});
-beforeEach(() => {
-  stdout.length = 0;
-  stderr.length = 0;
+  cli = await openCommandLine(server.admin);
 });
 afterAll(async () => {
-  vi.restoreAllMocks();
-  delete process.env.BERTH_CONFIG;
-  process.exitCode = undefined;
+  await cli.close();
   await server.stop();
   await server.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 
+/** What is printed, by lines. */
 async function berth(...words: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
-  stdout.length = 0;
-  stderr.length = 0;
-  process.exitCode = undefined;
-  await main(['node', 'berth', ...words]);
-  const code = Number(process.exitCode ?? 0);
-  process.exitCode = undefined;
-  const lines = (texts: string[]): string[] => texts.join('').split('\n').filter(Boolean);
-  return { code, out: lines(stdout), err: lines(stderr) };
+  const { code, out, err } = await cli.berth(...words);
+  const lines = (text: string): string[] => text.split('\n').filter(Boolean);
+  return { code, out: lines(out), err: lines(err) };
 }
 
 async function manifest(name: string, ...documents: string[]): Promise<string> {
-  const path = join(folder, name);
+  const path = join(cli.folder, name);
   await writeFile(path, documents.join('---\n'));
   return path;
 }
@@ -81,13 +60,13 @@ it('applies a namespace and what goes into it together, in the order of the file
 it('a document that is refused is told with its place and hides no other', async () => {
   const bad = configMap('Bad_Name', 'default', '1');
   const warned =
-    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: warned\nspec:\n  setHostnameAsFQDN: true\n  containers:\n  - {name: a, image: x}\n';
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: warned\nspec:\n  serviceAccountName: robot\n  containers:\n  - {name: a, image: x}\n';
   const path = await manifest('mixed.yaml', configMap('one', 'default', '1'), bad, warned, configMap('two', 'default', '1'));
   const { code, out, err } = await berth('create', '-f', path);
   expect([code, out]).toEqual([1, ['configmap/one created', 'pod/warned created', 'configmap/two created']]);
   expect(err).toEqual([
     expect.stringMatching(/^error: .*mixed\.yaml:\d+: metadata\.name: /),
-    expect.stringMatching(/^Warning: .*mixed\.yaml:\d+: spec\.setHostnameAsFQDN/),
+    expect.stringMatching(/^Warning: .*mixed\.yaml:\d+: spec\.serviceAccountName/),
   ]);
   expect((await berth('create', '-f', path)).err[0]).toContain('already exists');
 });

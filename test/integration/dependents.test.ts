@@ -1,28 +1,15 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ConfigMap, DeleteOptions, OwnerReference } from '../../api/generated/types.ts';
-import { connect } from '../../client/index.ts';
-import { runControllers } from '../../controllers/main.ts';
-import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { until } from './agent-harness.ts';
-import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { startControllers } from './controllers-harness.ts';
 
 // Owners and what they own, with the controllers and a real API server.
 let server: RunningServer;
 let serial = 0;
 let namespace: string;
 let stopControllers: () => Promise<void>;
-
-async function startControllers(): Promise<() => Promise<void>> {
-  const { address, ca } = server.info;
-  const client = connect({ address, ca, ...(await readPair(server.dataDir, 'controllers')) });
-  const stop = new AbortController();
-  const running = runControllers({ client, logger: createFakeLogger() }, stop.signal).finally(() => client.close());
-  return async () => {
-    stop.abort();
-    await running;
-  };
-}
 
 beforeAll(async () => {
   server = await startServer();
@@ -34,7 +21,7 @@ afterAll(async () => {
 beforeEach(async () => {
   namespace = `n${++serial}`;
   await server.client.namespaces.create({ metadata: { name: namespace } });
-  stopControllers = await startControllers();
+  stopControllers = await startControllers(server);
 });
 afterEach(() => stopControllers());
 
@@ -93,7 +80,7 @@ describe('an object whose owner is deleted', () => {
     await stopControllers();
     await remove('a');
     expect(await names()).toEqual(['b']);
-    stopControllers = await startControllers();
+    stopControllers = await startControllers(server);
     await untilLeft();
   });
 

@@ -1,27 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isNotFound } from '../../api/errors/index.ts';
-import { connect } from '../../client/index.ts';
-import { runControllers } from '../../controllers/main.ts';
-import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { until } from './agent-harness.ts';
-import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { startControllers } from './controllers-harness.ts';
 
 // The end of namespaces, with the controllers and a real API server.
 let server: RunningServer;
 let serial = 0;
 let name: string;
 let stopControllers: (() => Promise<void>) | undefined;
-
-async function startControllers(): Promise<void> {
-  const { address, ca } = server.info;
-  const client = connect({ address, ca, ...(await readPair(server.dataDir, 'controllers')) });
-  const stop = new AbortController();
-  const running = runControllers({ client, logger: createFakeLogger() }, stop.signal).finally(() => client.close());
-  stopControllers = async () => {
-    stop.abort();
-    await running;
-  };
-}
 
 beforeAll(async () => {
   server = await startServer();
@@ -65,7 +52,7 @@ const remove = () => server.client.namespaces.delete({ name });
 
 describe('a namespace that is being deleted', () => {
   it('empties itself of every kind, and goes', async () => {
-    await startControllers();
+    stopControllers = await startControllers(server);
     await make();
     await fill();
     const deleted = await remove();
@@ -75,7 +62,7 @@ describe('a namespace that is being deleted', () => {
   });
 
   it('says what remains and who is waited for, until that is over', async () => {
-    await startControllers();
+    stopControllers = await startControllers(server);
     await make();
     await fill(['example.com/slow']);
     await remove();
@@ -99,13 +86,13 @@ describe('a namespace that is being deleted', () => {
     await fill();
     await remove();
     expect(await isGone()).toBe(false);
-    await startControllers();
+    stopControllers = await startControllers(server);
     await until('the namespace is gone', isGone);
     expect(await contents()).toEqual([]);
   });
 
   it('waits for the others who clean up in it, and for its own finalizers', async () => {
-    await startControllers();
+    stopControllers = await startControllers(server);
     const { namespaces } = server.client;
     await make({ finalizers: ['example.com/cleaner'] });
     await namespaces.patch({ name }, { metadata: { finalizers: ['example.com/own'] } });
@@ -130,7 +117,7 @@ it('what is in a namespace that does not exist goes as well', async () => {
   // As when a create crosses the end of its namespace.
   await server.client.namespaces.finalize({ metadata: { name }, spec: {} });
   expect(await isGone()).toBe(true);
-  await startControllers();
+  stopControllers = await startControllers(server);
   // Nobody follows events; they expire.
   await until('only the event is left', async () => (await contents()).length === 1);
 });

@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { Pod } from '../../api/generated/types.ts';
 import { pkiDir, runServer, type ServerInfo } from '../../apiserver/main.ts';
-import { type Client, connect, type Logger } from '../../client/index.ts';
+import { type Client, type ConnectOptions, connect, type Logger } from '../../client/index.ts';
 import { runScheduler } from '../../scheduler/main.ts';
 
 /** A real API server in this process with schedulers that come and go. */
 export interface SchedulerCluster {
   /** Acts as the administrator. */
   readonly client: Client;
+  /** How the administrator connects. */
+  readonly admin: ConnectOptions;
   /** Starts a scheduler with credentials of its own; the returned function stops it and resolves when it has ended. */
   startScheduler(schedulerName?: string): () => Promise<void>;
   /** Waits until the pods are as `until` says, woken by a watch. */
@@ -30,13 +32,20 @@ export async function startSchedulerCluster(): Promise<SchedulerCluster> {
     running.catch(reject);
   });
   const read = (file: string) => readFile(join(pkiDir(dataDir), file), 'utf8');
-  const connectAs = async (user: string) =>
-    connect({ address: info.address, ca: info.ca, cert: await read(`${user}.crt`), key: await read(`${user}.key`) });
-  const client = await connectAs('admin');
+  const optionsOf = async (user: string): Promise<ConnectOptions> => ({
+    address: info.address,
+    ca: info.ca,
+    cert: await read(`${user}.crt`),
+    key: await read(`${user}.key`),
+  });
+  const connectAs = async (user: string) => connect(await optionsOf(user));
+  const admin = await optionsOf('admin');
+  const client = connect(admin);
   const schedulers = new Set<() => Promise<void>>();
 
   return {
     client,
+    admin,
     startScheduler(schedulerName) {
       const stopping = new AbortController();
       const ended = connectAs('scheduler').then(async (own) => {

@@ -88,6 +88,90 @@ describe('the scheduler with a real API server', () => {
     expect(after.filter(isBound).map(boundTo).sort()).toEqual(['n0', 'n1', 'n2']);
   });
 
+  it('spreads a burst of pods evenly over three zones, and waits where one more would be too many', async () => {
+    cluster.startScheduler();
+    const zones = ['a', 'a', 'b', 'c'];
+    for (const [i, zone] of zones.entries())
+      await addNode(
+        node(`n${i}`)
+          .labels({ zone })
+          .capacity({ pods: zone === 'c' ? '3' : '20' })
+          .build(),
+      );
+    const labelSelector = { matchLabels: { app: 'web' } };
+    const constraint = { topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector };
+    const web = (i: number) =>
+      pod(`web-${i}`)
+        .labels({ app: 'web' })
+        .spec({ topologySpreadConstraints: [constraint] });
+    await Promise.all(Array.from({ length: 12 }, (_, i) => addPod(web(i))));
+    const isSettled = (object: Pod) => isBound(object) || scheduled(object)?.status === 'False';
+    const pods = await cluster.podsUntil((all) => all.length === 12 && all.every(isSettled));
+    const zoneOf = (object: Pod) => zones[Number(boundTo(object).slice(1))];
+    const counts = zones.slice(1).map((zone) => pods.filter((object) => isBound(object) && zoneOf(object) === zone).length);
+    // Zone c is full with 3, so that no other may have more than 4.
+    expect(counts).toEqual([4, 4, 3]);
+    expect(scheduled(pods.find((object) => !isBound(object)))?.message).toBe(
+      "0/4 nodes are available: 3 node(s) didn't match pod topology spread constraints, 1 too many pods.",
+    );
+  });
+
+  it('keeps pods that avoid each other on machines of their own, out of a burst too, and places the next when one leaves', async () => {
+    for (let i = 0; i < 3; i++) await addNode(node(`n${i}`).build());
+    cluster.startScheduler();
+    const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'db' } } };
+    const db = (i: number) =>
+      pod(`db-${i}`)
+        .labels({ app: 'db' })
+        .spec({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } });
+    await Promise.all(Array.from({ length: 4 }, (_, i) => addPod(db(i))));
+    const isWaiting = (object: Pod) => scheduled(object)?.status === 'False';
+    const pods = await cluster.podsUntil((all) => all.filter(isBound).length === 3 && all.some(isWaiting));
+    expect(pods.filter(isBound).map(boundTo).sort()).toEqual(['n0', 'n1', 'n2']);
+    expect(scheduled(pods.find(isWaiting))?.message).toBe(
+      "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.",
+    );
+    const leaving = pods.find((object) => boundTo(object) === 'n1')?.metadata?.name ?? '';
+    await cluster.client.pods.delete({ namespace: 'default', name: leaving }, { gracePeriodSeconds: 0 });
+    const after = await cluster.podsUntil((all) => all.length === 3 && all.every(isBound));
+    expect(after.map(boundTo).sort()).toEqual(['n0', 'n1', 'n2']);
+  });
+
+  it('places a pod beside one that it requires, once that is there, in a namespace that a selector finds', async () => {
+    for (const [i, zone] of ['a', 'b', 'b'].entries()) await addNode(node(`n${i}`).labels({ zone }).build());
+    cluster.startScheduler();
+    await cluster.client.namespaces.create({ metadata: { name: 'data', labels: { team: 'red' } } });
+    const term = { topologyKey: 'zone', labelSelector: {}, namespaceSelector: { matchLabels: { team: 'red' } } };
+    await addPod(pod('web').spec({ affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }));
+    const [waiting] = await cluster.podsUntil(([web]) => scheduled(web)?.status === 'False');
+    expect(scheduled(waiting)?.message).toBe("0/3 nodes are available: 3 node(s) didn't match pod affinity rules.");
+    await addPod(pod('db').namespace('data').nodeSelector({ 'kubernetes.io/hostname': 'n1' }));
+    const [placed] = await cluster.podsUntil(([web]) => web !== undefined && isBound(web));
+    expect(['n1', 'n2']).toContain(boundTo(placed!));
+  });
+
+  it('leaves a pod alone until its last scheduling gate is removed, and says so', async () => {
+    cluster.startScheduler();
+    await addNode(node('n1').build());
+    await addPod(pod('gated').spec({ schedulingGates: [{ name: 'example.com/a' }, { name: 'example.com/b' }] }));
+    await addPod(pod('free'));
+    await cluster.podsUntil((all) => all.some(isBound));
+    const name = { namespace: 'default', name: 'gated' };
+    const lift = async (gates: string[]) => {
+      const held = await cluster.client.pods.get(name);
+      await cluster.client.pods.update({
+        ...held,
+        spec: { ...held.spec, schedulingGates: gates.map((each) => ({ name: each })) },
+      });
+    };
+    await lift(['example.com/b']);
+    await expect(lift(['example.com/b', 'example.com/c'])).rejects.toThrow('gates can be removed, not added');
+    expect(scheduled(await cluster.client.pods.get(name))).toMatchObject({ status: 'False', reason: 'SchedulingGated' });
+    await lift([]);
+    const pods = await cluster.podsUntil((all) => all.length === 2 && all.every(isBound));
+    expect(pods.map((object) => scheduled(object)?.status)).toEqual(['True', 'True']);
+  });
+
   it('never over-commits a node with two schedulers that want the same room', async () => {
     for (let i = 0; i < 2; i++) await addNode(node(`n${i}`).build());
     cluster.startScheduler('default-scheduler');

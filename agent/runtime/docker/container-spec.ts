@@ -1,15 +1,34 @@
-import type { ContainerConfig, Mount, PortMapping, SandboxConfig } from '../runtime.ts';
-import { labelsOf } from './labels.ts';
+import type { ContainerConfig, ContainerLimits, PortMapping, SandboxConfig } from '../runtime.ts';
+import { bindMounts } from './bind-mounts.ts';
+import { type Labels, label, labelsOf } from './labels.ts';
+import { namespacesSpec, securitySpec, usersSpec } from './security-spec.ts';
 
-const longestHostname = 63;
+// The kernel's.
+const longestHostname = 64;
 const cpuPeriodMicros = 100_000;
 // The kernel's lowest but one: a sandbox costs nothing and ends the whole pod when it dies. Kubernetes' value.
 export const sandboxOomScoreAdj = -998;
 
 const never = { Name: 'no' } as const;
 
+/** What the engine is sent; the rest is between these functions and the engine. */
+export interface CreateSpec {
+  readonly Labels: Labels;
+  readonly [part: string]: unknown;
+}
+
+/** What a specification depends on besides what is wanted. */
+export interface SpecFacts {
+  readonly nodeName: string;
+  readonly oomScoreAdj: number;
+  /** Capabilities that this machine cannot give to anybody. */
+  readonly lacking: readonly string[];
+  /** Of the engine, e.g. "1.41". */
+  readonly apiVersion?: string;
+}
+
 /** What the engine is sent to create a sandbox. */
-export function sandboxSpec(nodeName: string, config: SandboxConfig, oomScoreAdj: number): object {
+export function sandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: SandboxConfig): CreateSpec {
   return {
     Image: config.image,
     Labels: labelsOf(nodeName, config.identity),
@@ -17,8 +36,11 @@ export function sandboxSpec(nodeName: string, config: SandboxConfig, oomScoreAdj
     ...(config.hostNetwork ? {} : { Hostname: config.hostname.slice(0, longestHostname) }),
     ...(config.portMappings.length === 0 ? {} : { ExposedPorts: exposedPorts(config.portMappings) }),
     HostConfig: {
+      ...runtimeSpec(config),
       NetworkMode: config.hostNetwork ? 'host' : 'bridge',
       IpcMode: 'shareable',
+      ...usersSpec(config.namespaces),
+      ...(Object.keys(config.sysctls).length === 0 ? {} : { Sysctls: config.sysctls }),
       ...(config.hostNetwork || config.portMappings.length === 0 ? {} : { PortBindings: portBindings(config.portMappings) }),
       LogConfig: { Type: 'none' },
       RestartPolicy: never,
@@ -28,46 +50,45 @@ export function sandboxSpec(nodeName: string, config: SandboxConfig, oomScoreAdj
 }
 
 /** What the engine is sent to create a container in a sandbox. */
-export function containerSpec(nodeName: string, config: ContainerConfig, oomScoreAdj: number): object {
+export function containerSpec(
+  { nodeName, oomScoreAdj, lacking, apiVersion = '' }: SpecFacts,
+  config: ContainerConfig,
+): CreateSpec {
   const joined = `container:${config.sandboxId}`;
   return {
     Image: config.image,
-    Labels: labelsOf(nodeName, config.identity),
+    Labels: { ...labelsOf(nodeName, config.identity), [label.sandboxId]: config.sandboxId },
     ...(config.command === undefined ? {} : { Entrypoint: config.command }),
     ...(config.args === undefined ? {} : { Cmd: config.args }),
     ...(config.workingDir === undefined ? {} : { WorkingDir: config.workingDir }),
-    ...(config.user === undefined ? {} : { User: config.user }),
+    ...(config.security.user === undefined ? {} : { User: config.security.user }),
+    ...(config.stopSignal === undefined ? {} : { StopSignal: config.stopSignal }),
     Env: config.env.map(({ name, value }) => `${name}=${value}`),
     Tty: config.tty,
     OpenStdin: config.stdin,
     StdinOnce: config.stdinOnce,
     HostConfig: {
       NetworkMode: joined,
-      IpcMode: joined,
-      Mounts: config.mounts.map(bindMount),
-      ...resources(config.resources),
+      ...runtimeSpec(config),
+      ...namespacesSpec(config.namespaces, joined),
+      ...(config.processesOf === undefined ? {} : { PidMode: `container:${config.processesOf}` }),
+      Mounts: bindMounts(config.mounts, apiVersion),
+      ...limitsSpec(config.resources),
       // Fixed at create: a container's log is bounded from its first line on.
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       RestartPolicy: never,
-      Privileged: config.privileged,
-      ReadonlyRootfs: config.readOnlyRootFilesystem,
+      ...securitySpec(config, lacking),
       ...(oomScoreAdj === 0 ? {} : { OomScoreAdj: oomScoreAdj }),
     },
   };
 }
 
-// As mounts, not as "from:to" texts: a path may hold a colon, and a source that is missing is an error instead of a new directory.
-function bindMount(mount: Mount): object {
-  return {
-    Type: 'bind',
-    Source: mount.hostPath,
-    Target: mount.containerPath,
-    ReadOnly: mount.readOnly,
-    BindOptions: { Propagation: mount.propagation },
-  };
+function runtimeSpec({ identity }: SandboxConfig | ContainerConfig): object {
+  return identity.runtimeHandler === undefined ? {} : { Runtime: identity.runtimeHandler };
 }
 
-function resources({ cpuShares, cpuQuota, memoryBytes }: ContainerConfig['resources']): object {
+/** How the engine is told what a container may use, when it is created and later. */
+export function limitsSpec({ cpuShares, cpuQuota, memoryBytes }: ContainerLimits): object {
   return {
     ...(cpuShares === 0 ? {} : { CpuShares: cpuShares }),
     ...(cpuQuota === 0 ? {} : { CpuPeriod: cpuPeriodMicros, CpuQuota: cpuQuota }),

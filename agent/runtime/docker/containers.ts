@@ -1,6 +1,7 @@
 import type {
   ContainerConfig,
   ContainerIdentity,
+  ContainerLimits,
   ContainerRuntime,
   ImageService,
   ObservedContainer,
@@ -9,19 +10,25 @@ import type {
   SandboxConfig,
 } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { containerSpec, sandboxOomScoreAdj, sandboxSpec } from './container-spec.ts';
-import { createContainer } from './create.ts';
+import { lackingCapabilities, readEngineStatus } from './capabilities.ts';
+import { type CreateSpec, containerSpec, limitsSpec, sandboxOomScoreAdj, sandboxSpec } from './container-spec.ts';
+import { createContainer as createNamed } from './create.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
-import { createOomPolicy } from './oom-policy.ts';
+import { checkPaths } from './long-paths.ts';
+import type { OomPolicy } from './oom-policy.ts';
+import { listPortProxies } from './port-proxies.ts';
 import { findTakenPort } from './ports.ts';
+import { type EnteringSandboxConfig, warmSandboxSpec } from './warm-sandbox-spec.ts';
 
 export interface ContainersOptions {
   readonly engine: Engine;
   readonly inventory: Inventory;
   readonly nodeName: string;
   readonly findImage: ImageService['find'];
-  readonly warn: (message: string) => void;
+  readonly oom: OomPolicy;
+  /** Instead of what the engine's own process lacks. */
+  readonly lacking?: readonly string[];
 }
 
 // Starting includes the engine's own work on networks and cgroups; under load on a slow disk it takes many seconds.
@@ -33,11 +40,13 @@ const longestTimerMs = 2 ** 31 - 1;
 const removeTimeoutMs = 60_000;
 const notModified = 304;
 
-export type ContainerCalls = Omit<ContainerRuntime, 'events'>;
+export interface ContainerCalls extends Omit<ContainerRuntime, 'events' | 'runSandbox'> {
+  runSandbox(config: EnteringSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer>;
+}
 
 export function createContainers(options: ContainersOptions): ContainerCalls {
-  const { engine, inventory, nodeName } = options;
-  const oom = createOomPolicy(options.warn);
+  const { engine, inventory, nodeName, oom } = options;
+  const lacking = options.lacking ?? lackingCapabilities(readEngineStatus());
 
   async function start(id: string, action: string): Promise<void> {
     await engine.call({
@@ -49,9 +58,9 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
     });
   }
 
-  async function create(identity: ContainerIdentity, image: string, spec: object): Promise<string> {
+  async function create(identity: ContainerIdentity, image: string, spec: CreateSpec): Promise<string> {
     try {
-      return await createContainer({ engine, inventory, nodeName, identity, spec });
+      return await createNamed({ engine, inventory, identity, spec });
     } catch (error) {
       // The engine's "not found" may mean the image or something else that the spec names.
       const unclear = error instanceof RuntimeError && error.code === 'not-found';
@@ -60,18 +69,14 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
     }
   }
 
-  async function createAndStart(
-    identity: ContainerIdentity,
-    image: string,
-    spec: object,
-  ): Promise<{ id: string; error: unknown }> {
-    const id = await create(identity, image, spec);
+  /** What goes wrong, if anything. */
+  async function tryStart(identity: ContainerIdentity, id: string): Promise<unknown> {
     const started = inventory.starting(id);
     try {
       await start(id, `start container ${nameOf(identity)}`);
-      return { id, error: undefined };
+      return undefined;
     } catch (error) {
-      return { id, error };
+      return error;
     } finally {
       started();
       inventory.forget(id);
@@ -92,29 +97,69 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
     inventory.forget(id);
   }
 
-  /** A sandbox that did not start is of no use to anyone: it is removed again. */
-  async function tryStartSandbox(config: SandboxConfig, oomScoreAdj: number): Promise<{ id: string; error: unknown }> {
-    const result = await createAndStart(config.identity, config.image, sandboxSpec(nodeName, config, oomScoreAdj));
-    if (result.error !== undefined) await remove(result.id);
-    return result;
+  /** An engine maps users for all pods or for none; a pod that must not have the machine's needs the first kind. */
+  async function checkUsers({ identity, namespaces }: SandboxConfig): Promise<void> {
+    if (namespaces.users !== 'own') return;
+    const { SecurityOptions = [] } = await engine.call<EngineInfo>({ method: 'GET', path: '/info', action: 'get engine info' });
+    if (SecurityOptions.some((option) => option.split(',').includes('name=userns'))) return;
+    const why = 'hostUsers is false, and the engine of this node maps no users (its setting userns-remap)';
+    throw new RuntimeError('invalid', `create sandbox ${nameOf(identity)}: ${why}`);
   }
 
-  async function runSandbox(config: SandboxConfig): Promise<ObservedContainer> {
-    let { id, error } = await tryStartSandbox(config, oom.bounded(sandboxOomScoreAdj));
+  /** A sandbox that did not start is of no use to anyone: it is removed again. */
+  async function tryStartSandbox(
+    config: EnteringSandboxConfig,
+    oomScoreAdj: number,
+    onCreated?: (id: string) => void,
+  ): Promise<{ id: string; error: unknown }> {
+    const facts = { nodeName, oomScoreAdj, lacking };
+    const { identity, image, network } = config;
+    const spec = network === undefined ? sandboxSpec(facts, config) : warmSandboxSpec(facts, config, network);
+    const id = await create(identity, image, spec);
+    onCreated?.(id);
+    const error = await tryStart(identity, id);
+    if (error !== undefined) await remove(id);
+    return { id, error };
+  }
+
+  async function runSandbox(config: EnteringSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
+    await checkUsers(config);
+    let { id, error } = await tryStartSandbox(config, oom.bounded(sandboxOomScoreAdj), onCreated);
     if (error !== undefined) {
       const taken = await findTakenPort(config.portMappings);
-      if (taken !== undefined) throw portInUse(config.identity, taken, error);
+      if (taken !== undefined) throw portInUse(config.identity, taken, await isForgotten(taken), error);
       if (!oom.mayBeTheCause(error)) throw error;
-      ({ id, error } = await tryStartSandbox(config, 0));
+      ({ id, error } = await tryStartSandbox(config, 0, onCreated));
       if (error !== undefined) throw error;
       oom.refused();
     } else oom.allowed();
     return inventory.observe(id);
   }
 
-  async function runContainer(config: ContainerConfig): Promise<ObservedContainer> {
-    const spec = containerSpec(nodeName, config, oom.bounded(config.oomScoreAdj ?? 0));
-    const { id, error } = await createAndStart(config.identity, config.image, spec);
+  /** An engine that was killed may keep a port, in its own memory, for a container that is gone; only a restart of it gives it back. */
+  async function isForgotten({ hostPort, protocol }: PortMapping): Promise<boolean> {
+    const isIt = (port: { readonly PublicPort?: number; readonly Type?: string }) =>
+      port.PublicPort === hostPort && port.Type === protocol;
+    const proxies = await listPortProxies();
+    if (!proxies.some((proxy) => proxy.hostPort === hostPort && proxy.protocol === protocol)) return false;
+    const running = await engine.call<{ readonly Ports?: readonly object[] | null }[]>({
+      method: 'GET',
+      path: '/containers/json',
+      action: 'list containers',
+    });
+    return !running.some(({ Ports }) => (Ports ?? []).some(isIt));
+  }
+
+  async function createContainer(config: ContainerConfig): Promise<string> {
+    const oomScoreAdj = oom.bounded(config.oomScoreAdj ?? 0);
+    await checkPaths(config, options.findImage);
+    const spec = containerSpec({ nodeName, oomScoreAdj, lacking, apiVersion: await engine.apiVersion() }, config);
+    return create(config.identity, config.image, spec);
+  }
+
+  async function runContainer(config: ContainerConfig, createdId?: string): Promise<ObservedContainer> {
+    const id = createdId ?? (await createContainer(config));
+    const error = await tryStart(config.identity, id);
     const container = await inventory.observe(id);
     // Kept by the engine with its own words; anything else (no answer, sandbox gone) is the caller's to retry.
     if (error !== undefined && container.error === '' && container.state === 'created') throw error;
@@ -137,7 +182,19 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
     inventory.forget(id);
   }
 
-  return { list: (podUid) => inventory.list(podUid), runSandbox, runContainer, stop, remove, version: () => readVersion(engine) };
+  async function update(id: string, limits: ContainerLimits): Promise<void> {
+    await engine.call({
+      method: 'POST',
+      path: `/containers/${id}/update`,
+      body: limitsSpec(limits),
+      action: `update container ${id}`,
+    });
+    inventory.forget(id);
+  }
+
+  const version = () => readVersion(engine);
+  const list = (podUid?: string) => inventory.list(podUid);
+  return { list, runSandbox, createContainer, runContainer, update, stop, remove, version };
 }
 
 /** Gone already, or on its way: what was asked for is so. */
@@ -155,11 +212,17 @@ function nameOf(identity: ContainerIdentity): string {
 }
 
 /** In words of our own: the engine's name an endpoint that is another with each try, so that equal failures would not be counted as one event. */
-function portInUse(identity: ContainerIdentity, { hostIP, hostPort, protocol }: PortMapping, cause: unknown): RuntimeError {
-  const port = `${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol.toUpperCase()}`;
-  return new RuntimeError('port-in-use', `start container ${nameOf(identity)}: host port ${port} is in use on this machine`, {
-    cause,
-  });
+function portInUse(
+  identity: ContainerIdentity,
+  { hostIP, hostPort, protocol }: PortMapping,
+  forgotten: boolean,
+  cause: unknown,
+): RuntimeError {
+  const port = `host port ${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol.toUpperCase()}`;
+  const why = forgotten
+    ? `${port} is still held by the engine for a container that is gone, as happens when it was killed; restart the engine to free it`
+    : `${port} is in use on this machine`;
+  return new RuntimeError('port-in-use', `start container ${nameOf(identity)}: ${why}`, { cause });
 }
 
 interface EngineInfo {
@@ -167,6 +230,7 @@ interface EngineInfo {
   readonly CgroupDriver: string;
   readonly CgroupVersion?: string;
   readonly DockerRootDir: string;
+  readonly SecurityOptions?: readonly string[];
 }
 
 async function readVersion(engine: Engine): Promise<RuntimeVersion> {

@@ -1,16 +1,16 @@
 import type { ContainerIdentity } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
+import type { CreateSpec } from './container-spec.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
-import { engineName, hasLabels, label, labelsOf } from './labels.ts';
+import { engineName, isSameLabels, type Labels, label } from './labels.ts';
 import type { Inspection } from './observe.ts';
 
 export interface CreateRequest {
   readonly engine: Engine;
   readonly inventory: Inventory;
-  readonly nodeName: string;
   readonly identity: ContainerIdentity;
-  readonly spec: object;
+  readonly spec: CreateSpec;
 }
 
 const createTimeoutMs = 60_000;
@@ -31,7 +31,7 @@ export async function createContainer(request: CreateRequest): Promise<string> {
       if (!(error instanceof RuntimeError) || error.code !== 'conflict' || attempt === attempts) throw error;
     }
     const holder = await request.inventory.inspect(name);
-    const verdict = decideOnHolder(holder, labelsOf(request.nodeName, identity));
+    const verdict = decideOnHolder(holder, request.spec.Labels);
     if (verdict === 'adopt' && holder !== undefined) return holder.Id;
     if (verdict === 'remove' && holder !== undefined) await removeHolder(request.engine, holder.Id);
     if (verdict === 'go-around') name = `${engineName(identity)}_${Date.now().toString(36)}`;
@@ -41,12 +41,12 @@ export async function createContainer(request: CreateRequest): Promise<string> {
 export type HolderVerdict = 'retry' | 'adopt' | 'remove' | 'go-around';
 
 /** What to do about the container that has the wanted name already. */
-export function decideOnHolder(holder: Inspection | undefined, wanted: Readonly<Record<string, string>>): HolderVerdict {
+export function decideOnHolder(holder: Inspection | undefined, wanted: Labels): HolderVerdict {
   if (holder === undefined) return 'retry';
   const labels = holder.Config.Labels ?? {};
   if (labels[label.node] !== wanted[label.node]) return 'go-around';
   const untouched = holder.State.Status === 'created' && holder.State.Error === '';
-  return untouched && hasLabels(labels, wanted) ? 'adopt' : 'remove';
+  return untouched && isSameLabels(labels, wanted) ? 'adopt' : 'remove';
 }
 
 async function create(request: CreateRequest, name: string): Promise<string> {

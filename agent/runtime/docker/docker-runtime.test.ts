@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { plainNamespaces, plainSecurity } from '../../../test/builders/runtime-config.ts';
 import type { ContainerConfig, ContainerIdentity, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { containerSpec, sandboxSpec } from './container-spec.ts';
@@ -151,11 +152,14 @@ describe('what the engine is sent', () => {
     image: 'pause',
     hostname: 'h'.repeat(80),
     hostNetwork: false,
+    namespaces: plainNamespaces,
+    sysctls: {},
     portMappings: [
       { containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' },
       { containerPort: 80, hostPort: 8081, hostIP: '127.0.0.1', protocol: 'tcp' },
     ],
   };
+  const facts = { nodeName: 'n1', oomScoreAdj: 0, lacking: [] };
   const container: ContainerConfig = {
     identity,
     sandboxId: 'sb',
@@ -167,17 +171,16 @@ describe('what the engine is sent', () => {
     mounts: [{ hostPath: '/a:b', containerPath: '/c', readOnly: true, propagation: 'rslave' }],
     resources: { cpuShares: 2, cpuQuota: 50_000, memoryBytes: 1000 },
     oomScoreAdj: undefined,
-    user: undefined,
-    privileged: false,
-    readOnlyRootFilesystem: false,
+    security: plainSecurity,
+    namespaces: plainNamespaces,
     tty: false,
     stdin: false,
     stdinOnce: false,
   };
 
-  it('for a sandbox binds both ports of one container port and cuts the hostname', () => {
-    expect(sandboxSpec('n1', sandbox, -998)).toMatchObject({
-      Hostname: 'h'.repeat(63),
+  it('for a sandbox binds both ports of one container port and cuts the host name where the kernel does', () => {
+    expect(sandboxSpec({ ...facts, oomScoreAdj: -998 }, sandbox)).toMatchObject({
+      Hostname: 'h'.repeat(64),
       ExposedPorts: { '80/tcp': {} },
       HostConfig: {
         NetworkMode: 'bridge',
@@ -195,7 +198,7 @@ describe('what the engine is sent', () => {
   });
 
   it("for a sandbox in the machine's network sets neither name nor bindings", () => {
-    const spec = sandboxSpec('n1', { ...sandbox, hostNetwork: true }, 0);
+    const spec = sandboxSpec(facts, { ...sandbox, hostNetwork: true });
     expect(spec).toMatchObject({ HostConfig: { NetworkMode: 'host' } });
     expect(spec).not.toHaveProperty('Hostname');
     expect(spec).not.toHaveProperty('HostConfig.PortBindings');
@@ -203,7 +206,7 @@ describe('what the engine is sent', () => {
   });
 
   it('for a container joins the sandbox, bounds logs and forbids swapping around the limit', () => {
-    const spec = containerSpec('n1', container, 0);
+    const spec = containerSpec({ ...facts, oomScoreAdj: 0 }, container);
     expect(spec).toMatchObject({
       Entrypoint: ['run'],
       Env: ['A=b=c'],

@@ -1,12 +1,19 @@
-import type { ContainerAccess, ContainerRuntime, ImageService } from '../runtime.ts';
+import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService } from '../runtime.ts';
 import { createAccess } from './access.ts';
+import { createCommands } from './commands.ts';
 import { createContainers } from './containers.ts';
-import { createEngine, type Engine } from './engine.ts';
+import { createEngine, type Engine, socketPathOf } from './engine.ts';
 import { watchEvents } from './events.ts';
+import { createImageDigests } from './image-digests.ts';
 import { createImages } from './images.ts';
 import { createInventory } from './inventory.ts';
 import { label } from './labels.ts';
+import { createLeanEngine, isLean, type LeanEngine } from './lean-engine.ts';
+import { createLeftoverSweeper } from './leftovers.ts';
 import { createOomKills, type OomKills } from './oom-kills.ts';
+import { createOomPolicy } from './oom-policy.ts';
+import { createWarmNetworks, type WarmNetworks } from './warm-networks.ts';
+import { withWarmNetworks } from './warm-runtime.ts';
 
 export interface DockerRuntimeOptions {
   readonly nodeName: string;
@@ -15,6 +22,8 @@ export interface DockerRuntimeOptions {
   readonly timeoutMs?: number;
   /** Told what an operator should know but nobody has to wait for. */
   readonly warn?: (message: string) => void;
+  /** How many sandboxes wait for pods, and the image that they are of; by default none. */
+  readonly warm?: { readonly size: number; readonly image: string };
   /** Instead of a connection of its own. */
   readonly engine?: Engine;
   /** Instead of this machine's kernel log. */
@@ -25,6 +34,8 @@ export interface DockerRuntime {
   readonly runtime: ContainerRuntime;
   readonly images: ImageService;
   readonly access: ContainerAccess;
+  readonly commands: CommandRunner;
+  readonly warm: Pick<WarmNetworks, 'run' | 'removeAll' | 'waiting'>;
   /** Frees the kept connections. */
   close(): void;
 }
@@ -33,15 +44,22 @@ export interface DockerRuntime {
 export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntime {
   const { nodeName } = options;
   const warn = options.warn ?? (() => {});
-  const engine = options.engine ?? createEngine({ socketPath: options.socketPath, timeoutMs: options.timeoutMs });
+  const { engine, probed } = openEngine(options);
   const oomKills = options.oomKills ?? createOomKills();
-  const inventory = createInventory(engine, nodeName, oomKills);
-  const images = createImages(engine);
-  const containers = createContainers({ engine, inventory, nodeName, findImage: images.find, warn });
+  const images: ImageService = createImages(engine, (image) => digests.learn(image));
+  const digests = createImageDigests(images.find);
+  const inventory = createInventory(engine, nodeName, { oomKills, imageDigest: digests.of });
+  const oom = createOomPolicy(warn);
+  const calls = createContainers({ engine, inventory, nodeName, findImage: images.find, oom });
+  const { size, image } = options.warm ?? { size: 0, image: '' };
+  const { remove } = calls;
+  const warm = createWarmNetworks({ engine, inventory, nodeName, remove, oomScore: oom.bounded, warn, size, image });
+  const containers = withWarmNetworks(calls, warm, inventory);
   const onChange = (id: string | undefined, atMs: number | undefined) => {
     if (id === undefined) inventory.forgetAll();
     else inventory.forget(id, atMs);
   };
+  const leftovers = createLeftoverSweeper({ engine, warn });
   const onOomKill = (id: string) => {
     oomKills.note(id);
     inventory.forget(id);
@@ -49,13 +67,40 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   return {
     runtime: {
       ...containers,
-      events: (signal) => watchEvents({ engine, nodeName, list: () => inventory.list(), onChange, onOomKill, warn }, signal),
+      events(signal) {
+        const onConnect = () => void leftovers.sweep(signal);
+        return watchEvents({ engine, nodeName, list: () => containers.list(), onConnect, onChange, onOomKill, warn }, signal);
+      },
     },
     images,
+    warm,
     access: createAccess(engine, inventory, (labels) => labels[label.node] === nodeName),
+    commands: createCommands({ engine: probed }),
     close() {
+      probed.close();
       engine.close();
       oomKills.close();
     },
   };
+}
+
+// The engine works on few things at once; more calls only queue up inside of it.
+const callsAtOnce = 16;
+
+/** An engine that is not behind a Unix socket is spoken to in the general way. What probes ask waits for nobody else's calls. */
+function openEngine(options: DockerRuntimeOptions): { readonly engine: Engine; readonly probed: LeanEngine } {
+  const general = options.engine ?? createEngine({ socketPath: options.socketPath, timeoutMs: options.timeoutMs });
+  const socketPath = options.engine === undefined ? socketPathOf(options.socketPath) : undefined;
+  if (socketPath === undefined) return { engine: general, probed: general };
+  const leanOptions = { socketPath, apiVersion: () => general.apiVersion(), timeoutMs: options.timeoutMs };
+  const lean = createLeanEngine({ ...leanOptions, atOnce: callsAtOnce });
+  const engine: Engine = {
+    ...general,
+    call: (call) => (isLean(call) ? lean : general).call(call),
+    close() {
+      lean.close();
+      general.close();
+    },
+  };
+  return { engine, probed: createLeanEngine(leanOptions) };
 }

@@ -28,6 +28,8 @@ export interface EngineCall {
   readonly accept?: readonly number[];
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Who a registry is asked as: the header X-Registry-Auth. */
+  readonly registryAuth?: string | undefined;
   /** The call waits inside the engine (stop, wait): it must not hold one of the few kept connections. */
   readonly slow?: boolean;
 }
@@ -108,6 +110,13 @@ export function createEngine(options: EngineOptions = {}): Engine {
       lasting.agent.destroy();
     },
   };
+}
+
+/** The Unix socket that the library connects to, or undefined when the engine is somewhere else (DOCKER_HOST). */
+export function socketPathOf(socketPath: string | undefined, host = process.env.DOCKER_HOST): string | undefined {
+  if (socketPath !== undefined) return socketPath;
+  if (!host) return '/var/run/docker.sock';
+  return host.startsWith('unix://') ? host.slice('unix://'.length) || '/var/run/docker.sock' : undefined;
 }
 
 /** The lower of the newest version known here and the engine's; an error when the two have no version in common. */
@@ -209,6 +218,7 @@ function dialOptions(call: EngineCall, kind: Kind, abortSignal: AbortSignal): Di
     options: { _query: { ...call.query }, _body: call.body ?? {} },
     ...(call.bytes === undefined ? {} : { file: Buffer.from(call.bytes) }),
     ...(call.upload === undefined ? {} : { file: call.upload }),
+    ...(call.registryAuth === undefined ? {} : { authconfig: { base64: call.registryAuth } }),
     statusCodes,
     abortSignal,
     isStream: kind !== 'json',

@@ -16,6 +16,8 @@ export interface EventsOptions {
   readonly nodeName: string;
   /** What there is, to name every pod after a gap. */
   readonly list: () => Promise<ObservedContainer[]>;
+  /** Called each time the engine is there again, the first time too: it may have been killed meanwhile. */
+  readonly onConnect?: () => void;
   /** Called for each event before it is passed on, and once for everything after a gap. */
   readonly onChange: (containerId: string | undefined, atMs: number | undefined) => void;
   /** A process of this container was killed for memory. May come after the container's end, which then was told without it. */
@@ -41,6 +43,7 @@ export async function* watchEvents(options: EventsOptions, signal: AbortSignal):
     try {
       const stream = await openStream(options, lastMs, signal);
       delayMs = firstDelayMs;
+      options.onConnect?.();
       if (gap) {
         options.onChange(undefined, undefined);
         yield* everyPod(await options.list());

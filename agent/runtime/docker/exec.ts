@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecOptions, ExecSession } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
+import { checkPath } from './long-paths.ts';
 import { createSession, detachKeys } from './session.ts';
 
 interface ExecState {
@@ -21,6 +22,7 @@ export async function openExec(
   signal: AbortSignal,
 ): Promise<ExecSession> {
   const action = `exec in container ${containerId}`;
+  checkPath('the command', options.command[0]);
   const { Id: id } = await engine.call<{ readonly Id: string }>({
     method: 'POST',
     path: `/containers/${containerId}/exec`,

@@ -1,34 +1,49 @@
-import type { ImageService, LocalImage } from '../runtime.ts';
+import type { ImageService, LocalImage, RegistryAuth } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
 import { codeForStatus } from './errors.ts';
 import { parseLines } from './lines.ts';
+import { createPullMeter, type PullStep } from './pull-meter.ts';
 import { splitReference } from './reference.ts';
+import { asksForPassword } from './registry-challenge.ts';
 
 interface ImageEntry {
   readonly Id: string;
   readonly RepoTags: readonly string[] | null;
   readonly RepoDigests: readonly string[] | null;
   readonly Size: number;
+  /** In a list. */
+  readonly Labels?: Readonly<Record<string, string>> | null;
+  /** In an inspection. */
+  readonly Config?: {
+    readonly User?: string;
+    readonly Entrypoint?: readonly string[] | null;
+    readonly Labels?: Readonly<Record<string, string>> | null;
+  } | null;
 }
 
 /** A step of a pull, or the error that ended it. */
-interface Progress {
+interface Progress extends PullStep {
   readonly error?: string;
   readonly errorDetail?: { readonly code?: number; readonly message?: string };
 }
 
-// How long a registry may take until the first step of a pull is seen; the pull itself lasts as long as its signal lets it.
-const pullStartTimeoutMs = 120_000;
+// A registry may be slow until the first step of a pull is seen. Whoever pulls bounds that, and the pull, by its signal.
+const pullStartTimeoutMs = 3_600_000;
 const loadTimeoutMs = 120_000;
+const askTimeoutMs = 15_000;
+/** Whoever builds an image may want it to stay on the machine. */
+const pinnedLabel = 'io.berth.pinned';
 
-export function createImages(engine: Engine): ImageService {
+/** `onFound` is told of each image that is seen one by one. */
+export function createImages(engine: Engine, onFound: (image: LocalImage) => void = () => {}): ImageService {
   async function find(reference: string): Promise<LocalImage | undefined> {
     try {
-      const path = `/images/${reference.split('/').map(encodeURIComponent).join('/')}/json`;
-      return localImage(
-        await engine.call<ImageEntry>({ method: 'GET', path, action: `find image ${reference}`, subject: 'image' }),
-      );
+      const path = `/images/${pathOf(reference)}/json`;
+      const call = { method: 'GET', path, action: `find image ${reference}`, subject: 'image' } as const;
+      const image = localImage(await engine.call<ImageEntry>(call));
+      onFound(image);
+      return image;
     } catch (error) {
       if (error instanceof RuntimeError && error.code === 'image-not-found') return undefined;
       throw error;
@@ -44,7 +59,7 @@ export function createImages(engine: Engine): ImageService {
 
   return {
     find,
-    async pull(reference, signal) {
+    async pull(reference, { signal, auth, onProgress }) {
       const stream = await engine.stream({
         method: 'POST',
         path: '/images/create',
@@ -52,10 +67,40 @@ export function createImages(engine: Engine): ImageService {
         action: `pull image ${reference}`,
         subject: 'pull',
         timeoutMs: pullStartTimeoutMs,
+        registryAuth: auth && encodeAuth(auth),
         signal,
       });
-      await finish(parseLines<Progress>(stream), `pull image ${reference}`, signal);
+      const meter = createPullMeter();
+      const onStep = (step: Progress) => onProgress?.(meter.add(step));
+      await finish(parseLines<Progress>(stream), { action: `pull image ${reference}`, signal, onStep });
       return present(reference, 'pull');
+    },
+    async isRefused(reference, auth) {
+      try {
+        await engine.call<unknown>({
+          method: 'GET',
+          path: `/distribution/${pathOf(reference)}/json`,
+          action: `ask for image ${reference}`,
+          subject: 'pull',
+          registryAuth: auth && encodeAuth(auth),
+          timeoutMs: askTimeoutMs,
+        });
+        return false;
+      } catch (error) {
+        if (!(error instanceof RuntimeError)) throw error;
+        if (error.code === 'image-unauthorized' || error.code === 'image-not-found') return true;
+        // Where nobody logs in and somebody has to, the engine says the same as of a registry that is away.
+        return auth === undefined && (await asksForPassword(splitReference(reference).name, askTimeoutMs));
+      }
+    },
+    async usedByContainers() {
+      const containers = await engine.call<{ readonly ImageID: string }[]>({
+        method: 'GET',
+        path: '/containers/json',
+        query: { all: 1 },
+        action: 'list all containers',
+      });
+      return new Set(containers.map(({ ImageID }) => ImageID));
     },
     async list() {
       const entries = await engine.call<ImageEntry[]>({
@@ -77,11 +122,11 @@ export function createImages(engine: Engine): ImageService {
         subject: 'image',
         timeoutMs: loadTimeoutMs,
       });
-      await finish(parseLines<Progress>(stream), `load image ${reference}`, undefined);
+      await finish(parseLines<Progress>(stream), { action: `load image ${reference}` });
       return present(reference, 'load');
     },
     async remove(reference) {
-      const path = `/images/${reference.split('/').map(encodeURIComponent).join('/')}`;
+      const path = `/images/${pathOf(reference)}`;
       try {
         await engine.call<unknown>({ method: 'DELETE', path, action: `remove image ${reference}`, subject: 'image' });
         return true;
@@ -101,11 +146,31 @@ function pullQuery(reference: string): Record<string, string> {
   return { fromImage: name, tag: digest ?? tag ?? 'latest' };
 }
 
+function pathOf(reference: string): string {
+  return reference.split('/').map(encodeURIComponent).join('/');
+}
+
+function encodeAuth({ username, password, identityToken, serverAddress }: RegistryAuth): string {
+  const login = identityToken === undefined ? { username, password } : { identitytoken: identityToken };
+  const text = Buffer.from(JSON.stringify({ ...login, serveraddress: serverAddress })).toString('base64');
+  // For URLs, but with padding: without it the engine pulls as nobody and does not say so.
+  return text.replaceAll('+', '-').replaceAll('/', '_');
+}
+
+interface Reading {
+  readonly action: string;
+  readonly signal?: AbortSignal;
+  readonly onStep?: (step: Progress) => void;
+}
+
 /** Reads the steps to the end: an error after the first one comes inside of the stream, under status 200. */
-async function finish(steps: AsyncIterable<Progress>, action: string, signal: AbortSignal | undefined): Promise<void> {
+async function finish(steps: AsyncIterable<Progress>, { action, signal, onStep }: Reading): Promise<void> {
   try {
     for await (const step of steps) {
-      if (step.error === undefined && step.errorDetail === undefined) continue;
+      if (step.error === undefined && step.errorDetail === undefined) {
+        onStep?.(step);
+        continue;
+      }
       const status = step.errorDetail?.code ?? 500;
       throw new RuntimeError(codeForStatus(status, 'pull'), `${action}: ${step.errorDetail?.message ?? step.error}`);
     }
@@ -119,5 +184,9 @@ async function finish(steps: AsyncIterable<Progress>, action: string, signal: Ab
 
 function localImage(entry: ImageEntry): LocalImage {
   const names = [...(entry.RepoTags ?? []), ...(entry.RepoDigests ?? [])].filter((name) => !name.includes('<none>'));
-  return { id: entry.Id, names, sizeBytes: entry.Size };
+  const labels = entry.Labels ?? entry.Config?.Labels ?? {};
+  const user = entry.Config && { user: entry.Config.User ?? '' };
+  const program = entry.Config?.Entrypoint?.[0];
+  const own = { ...user, ...(program !== undefined && { program }) };
+  return { id: entry.Id, names, sizeBytes: entry.Size, pinned: labels[pinnedLabel] === 'true', ...own };
 }

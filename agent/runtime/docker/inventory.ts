@@ -1,4 +1,4 @@
-import type { ObservedContainer } from '../runtime.ts';
+import { type ObservedContainer, sandboxName } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
 import { label } from './labels.ts';
@@ -33,7 +33,13 @@ const inspectsAtOnce = 8;
 // A container whose inspect hangs (its runtime is stuck) must not hold up the list of all others.
 const inspectTimeoutMs = 5_000;
 
-export function createInventory(engine: Engine, nodeName: string, oomKills: Pick<OomKills, 'has'>): Inventory {
+export interface Beside {
+  readonly oomKills: Pick<OomKills, 'has'>;
+  /** By which digest the image of a container was pulled. */
+  imageDigest?(imageId: string, reference: string): Promise<string | undefined>;
+}
+
+export function createInventory(engine: Engine, nodeName: string, { oomKills, imageDigest }: Beside): Inventory {
   const kept = new Map<string, Kept>();
   const inCreation = new Set<string>();
   // Counts what was forgotten, so that an inspect that was under way meanwhile is not kept.
@@ -69,7 +75,10 @@ export function createInventory(engine: Engine, nodeName: string, oomKills: Pick
     const askedAtMs = Date.now();
     const inspection = await inspect(id);
     if (inspection === undefined) return undefined;
-    const container = withOomKill(observeInspection(inspection));
+    const observed = withOomKill(observeInspection(inspection));
+    const isSandbox = observed.containerName === sandboxName;
+    const digest = isSandbox ? undefined : await imageDigest?.(observed.imageId, observed.image);
+    const container = digest === undefined ? observed : { ...observed, imageDigest: digest };
     if (generation === generationOf(id)) kept.set(id, { askedAtMs, engineState: inspection.State.Status, container });
     return container;
   }

@@ -7,10 +7,18 @@ export const label = {
   podName: 'io.berth.pod.name',
   podNamespace: 'io.berth.pod.namespace',
   gracePeriod: 'io.berth.pod.grace-period-seconds',
+  runtimeHandler: 'io.berth.pod.runtime-handler',
   containerName: 'io.berth.container.name',
   attempt: 'io.berth.container.attempt',
+  sandboxId: 'io.berth.container.sandbox-id',
   restartsInRow: 'io.berth.container.restarts-in-row',
+  devices: 'io.berth.container.devices',
   specHash: 'io.berth.container.spec-hash',
+  /** On containers that belong to no pod and wait for one, or waited. */
+  pool: 'io.berth.pool',
+  /** On a sandbox that entered a warm network: the container that has it, and the pod's address in it. */
+  network: 'io.berth.sandbox.network',
+  ip: 'io.berth.sandbox.ip',
 } as const;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -24,9 +32,11 @@ export function labelsOf(nodeName: string, identity: ContainerIdentity): Record<
     [label.podName]: identity.podName,
     [label.podNamespace]: identity.podNamespace,
     [label.gracePeriod]: String(identity.gracePeriodSeconds),
+    ...(identity.runtimeHandler === undefined ? {} : { [label.runtimeHandler]: identity.runtimeHandler }),
     [label.containerName]: identity.containerName,
     [label.attempt]: String(identity.attempt),
     [label.restartsInRow]: String(identity.restartsInRow ?? 0),
+    ...(identity.heldUnits === undefined ? {} : { [label.devices]: JSON.stringify(identity.heldUnits) }),
     [label.specHash]: identity.specHash,
   };
 }
@@ -37,20 +47,34 @@ export function identityOf(labels: Labels): ContainerIdentity {
     podUid: labels[label.podUid] ?? '',
     podName: labels[label.podName] ?? '',
     podNamespace: labels[label.podNamespace] ?? '',
+    ...(labels[label.runtimeHandler] === undefined ? {} : { runtimeHandler: labels[label.runtimeHandler] }),
     containerName: labels[label.containerName] ?? '',
     attempt: wholeNumber(labels[label.attempt], 0),
     restartsInRow: wholeNumber(labels[label.restartsInRow], 0),
+    ...heldUnitsOf(labels[label.devices]),
     specHash: labels[label.specHash] ?? '',
     gracePeriodSeconds: wholeNumber(labels[label.gracePeriod], defaultGracePeriodSeconds),
   };
+}
+
+/** Nothing where somebody else wrote the label. */
+function heldUnitsOf(text: string | undefined): Pick<ContainerIdentity, 'heldUnits'> {
+  if (text === undefined) return {};
+  try {
+    const entries = Object.entries(JSON.parse(text) as object);
+    return { heldUnits: Object.fromEntries(entries.filter(([, ids]) => Array.isArray(ids))) };
+  } catch {
+    return {};
+  }
 }
 
 function wholeNumber(text: string | undefined, fallback: number): number {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : fallback;
 }
 
-export function hasLabels(actual: Labels, wanted: Labels): boolean {
-  return Object.entries(wanted).every(([key, value]) => actual[key] === value);
+/** Whether both say the same, as far as labels are ours: an image brings its own. */
+export function isSameLabels(a: Labels, b: Labels): boolean {
+  return Object.values(label).every((key) => a[key] === b[key]);
 }
 
 // A container name has 63 characters at most, a namespace too; a pod's name may have 253 and is cut: the uid keeps names apart.

@@ -1,9 +1,10 @@
-import type { ContainerState, ObservedContainer } from '../runtime.ts';
-import { identityOf, type Labels } from './labels.ts';
+import type { ContainerLimits, ContainerState, ObservedContainer } from '../runtime.ts';
+import { identityOf, type Labels, label } from './labels.ts';
 
 /** What `GET /containers/json` says of a container, as far as it is read here. */
 export interface ListEntry {
   readonly Id: string;
+  readonly Names?: readonly string[] | null;
   readonly Image: string;
   readonly ImageID: string;
   readonly Created: number;
@@ -23,7 +24,9 @@ export interface Inspection {
     readonly Tty: boolean;
     readonly OpenStdin: boolean;
     readonly WorkingDir: string;
+    readonly StopSignal?: string;
   };
+  readonly HostConfig?: { readonly CpuShares?: number; readonly CpuQuota?: number; readonly Memory?: number };
   readonly State: {
     readonly Status: string;
     readonly Running: boolean;
@@ -34,7 +37,14 @@ export interface Inspection {
     readonly StartedAt: string;
     readonly FinishedAt: string;
   };
-  readonly NetworkSettings?: { readonly Networks?: Networks | null } | null;
+  /** The files on the machine that its containers have as /etc/hosts and /etc/resolv.conf. */
+  readonly HostsPath?: string;
+  readonly ResolvConfPath?: string;
+  /** Of the drivers that work with folders (overlay2): the one of this container. */
+  readonly GraphDriver?: { readonly Data?: { readonly UpperDir?: string } | null } | null;
+  /** Empty for drivers that write no file. */
+  readonly LogPath?: string;
+  readonly NetworkSettings?: { readonly Networks?: Networks | null; readonly SandboxKey?: string } | null;
 }
 
 type Networks = Readonly<Record<string, { readonly IPAddress?: string } | null>>;
@@ -57,6 +67,7 @@ export function observeInspection(inspection: Inspection): ObservedContainer {
   return {
     ...identityOf(inspection.Config.Labels ?? {}),
     id: inspection.Id,
+    sandboxId: inspection.Config.Labels?.[label.sandboxId],
     state,
     image: inspection.Config.Image,
     imageId: inspection.Image,
@@ -66,9 +77,19 @@ export function observeInspection(inspection: Inspection): ObservedContainer {
     exitCode: ended ? State.ExitCode : undefined,
     oomKilled: State.OOMKilled,
     error: State.Error,
-    ip: addressOf(inspection.NetworkSettings?.Networks),
+    ip: addressOf(inspection.NetworkSettings?.Networks) ?? inspection.Config.Labels?.[label.ip],
     pid: State.Pid > 0 ? State.Pid : undefined,
+    ...(inspection.Config.StopSignal ? { stopSignal: inspection.Config.StopSignal } : {}),
+    files: { writableLayer: inspection.GraphDriver?.Data?.UpperDir || undefined, log: inspection.LogPath || undefined },
+    limits: limitsOf(inspection),
+    network: inspection.Config.Labels?.[label.network],
   };
+}
+
+function limitsOf({ HostConfig }: Inspection): ContainerLimits | undefined {
+  if (HostConfig === undefined) return undefined;
+  const { CpuShares = 0, CpuQuota = 0, Memory = 0 } = HostConfig;
+  return { cpuShares: CpuShares, cpuQuota: Math.max(0, CpuQuota), memoryBytes: Memory };
 }
 
 /** What the list alone says; for containers that are being created, and for those that do not answer an inspect. */
@@ -76,6 +97,7 @@ export function observeEntry(entry: ListEntry): ObservedContainer {
   return {
     ...identityOf(entry.Labels ?? {}),
     id: entry.Id,
+    sandboxId: entry.Labels?.[label.sandboxId],
     state: stateOf(entry.State),
     image: entry.Image,
     imageId: entry.ImageID,
@@ -85,8 +107,9 @@ export function observeEntry(entry: ListEntry): ObservedContainer {
     exitCode: undefined,
     oomKilled: false,
     error: '',
-    ip: addressOf(entry.NetworkSettings?.Networks),
+    ip: addressOf(entry.NetworkSettings?.Networks) ?? entry.Labels?.[label.ip],
     pid: undefined,
+    network: entry.Labels?.[label.network],
   };
 }
 

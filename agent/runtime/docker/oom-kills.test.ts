@@ -97,7 +97,7 @@ describe('a container that the engine calls failed', () => {
     ['was not when it ended well', { ExitCode: 0 }, id, false],
     ['was when only the engine says so', { ExitCode: 137, OOMKilled: true }, other, true],
   ])('%s', async (_, state, killed, expected) => {
-    const inventory = createInventory(engineWith(state), 'n1', { has: (each) => each === killed });
+    const inventory = createInventory(engineWith(state), 'n1', { oomKills: { has: (each) => each === killed } });
     expect(await inventory.observe(id)).toMatchObject({ oomKilled: expected });
   });
 

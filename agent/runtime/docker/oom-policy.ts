@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { RuntimeError } from '../runtime-error.ts';
+import { readEngineStatus } from './capabilities.ts';
 
 /**
  * Whether containers may have a negative oom score. That needs a capability that a restricted machine may lack, and the engine's error then
@@ -18,7 +18,6 @@ export interface OomPolicy {
 }
 
 const capSysResource = 24n;
-const enginePidFile = '/var/run/docker.pid';
 
 export function createOomPolicy(
   warn: (message: string) => void,
@@ -52,14 +51,10 @@ export function createOomPolicy(
   };
 }
 
-/** Undefined where the engine's process cannot be seen, e.g. because it runs in another container. */
+/** Undefined where the engine's process cannot be seen. */
 function readEngineCapability(): boolean | undefined {
-  try {
-    const pid = readFileSync(enginePidFile, 'utf8').trim();
-    return hasSysResource(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return undefined;
-  }
+  const status = readEngineStatus();
+  return status === undefined ? undefined : hasSysResource(status);
 }
 
 /** Reads the effective capabilities of /proc/<pid>/status. */

@@ -27,8 +27,6 @@ function defaultSpec(spec: PodSpec): void {
   spec.terminationGracePeriodSeconds ??= 30;
   spec.enableServiceLinks ??= true;
   spec.securityContext ??= {};
-  spec.preemptionPolicy ||= 'PreemptLowerPriority';
-  spec.priority ??= 0;
   // The older name of the account follows the newer one.
   const account = spec.serviceAccountName || spec.serviceAccount;
   if (account) spec.serviceAccountName = spec.serviceAccount = account;

@@ -1,35 +1,32 @@
-import { type FieldSupportTable, refused, warned, works } from '../field-support.ts';
+import { type FieldSupport, type FieldSupportTable, refused, warned, works } from '../field-support.ts';
 import { metadataFields } from '../metadata-fields.ts';
 
-const profileWhy = "containers run under the engine's own profile; another one cannot be set yet";
+const noSELinux = 'containers are not labelled for SELinux; on nodes that have it the engine chooses the label';
 const onlyLinux = refused('every node runs Linux');
 const noDriver = refused('no node has a driver for this kind of volume');
 const mountItYourself = refused('Berth has no driver for this storage; mount it on the nodes and use hostPath');
-const otherPods = 'the scheduler does not look at other pods yet and could place this one where it must not be';
-const otherPodsWeigh = 'the scheduler does not look at other pods yet; the preference has no weight';
 const noServiceAccounts = 'service accounts do not exist yet; the pod gets no credentials';
-const engineNameServers = 'every pod uses the name servers that the engine gives it';
-const noMessage = 'the message that a container leaves when it ends is not read yet';
+const noTcpHook = 'Kubernetes has the field but no such hook, so that it would fail each time; use exec or httpGet';
 
 const scheduling = {
   'spec.nodeName': works,
   'spec.nodeSelector': works,
   'spec.schedulerName': works,
   'spec.affinity.nodeAffinity': works,
-  'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[]': refused(otherPods),
-  'spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[]': warned(otherPodsWeigh),
-  'spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[]': refused(otherPods),
-  'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[]': warned(otherPodsWeigh),
+  'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[]': works,
+  'spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[]': works,
+  'spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[]': works,
+  'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[]': works,
   'spec.tolerations[].key': works,
   'spec.tolerations[].operator': works,
   'spec.tolerations[].value': works,
   'spec.tolerations[].effect': works,
   'spec.tolerations[].tolerationSeconds': warned('a taint does not evict running pods yet, so the pod stays for good', 300),
-  'spec.topologySpreadConstraints[]': warned('the scheduler does not spread pods over topology domains yet'),
-  'spec.priorityClassName': warned('priority classes do not exist yet; say spec.priority'),
-  'spec.priority': warned('it decides who is scheduled first, but pushes nobody out', 0),
-  'spec.preemptionPolicy': warned('no pod is ever preempted yet', '', 'PreemptLowerPriority', 'Never'),
-  'spec.schedulingGates[]': refused('the scheduler would not wait for the gates to be lifted'),
+  'spec.topologySpreadConstraints[]': works,
+  'spec.priorityClassName': works,
+  'spec.priority': works,
+  'spec.preemptionPolicy': works,
+  'spec.schedulingGates[]': works,
   'spec.schedulingGroup': refused('pods are scheduled one by one; the group would not start together'),
   'spec.resourceClaims[]': refused('devices cannot be claimed; no node offers any'),
   'spec.overhead': works,
@@ -39,9 +36,9 @@ const scheduling = {
 const lifecycle = {
   'spec.restartPolicy': works,
   'spec.terminationGracePeriodSeconds': works,
-  'spec.activeDeadlineSeconds': warned('the pod is not stopped when its time is over'),
-  'spec.readinessGates[]': warned('the pod counts as ready when its containers are'),
-  'spec.runtimeClassName': refused("containers run under the engine's default runtime; the isolation asked for would be missing"),
+  'spec.activeDeadlineSeconds': works,
+  'spec.readinessGates[]': works,
+  'spec.runtimeClassName': works,
   'spec.os.name': refused('every node runs Linux', '', 'linux'),
 } satisfies FieldSupportTable;
 
@@ -49,47 +46,45 @@ const identity = {
   'spec.serviceAccountName': warned(noServiceAccounts, '', 'default'),
   'spec.serviceAccount': warned(noServiceAccounts, '', 'default'),
   'spec.automountServiceAccountToken': warned('service accounts do not exist yet; no token is mounted', false),
-  'spec.imagePullSecrets[]': warned('images are pulled with the credentials of the engine on the node'),
+  'spec.imagePullSecrets[]': works,
 } satisfies FieldSupportTable;
 
 const network = {
   'spec.hostNetwork': works,
   'spec.hostname': works,
-  'spec.subdomain': warned('pods have no names in DNS yet'),
-  'spec.setHostnameAsFQDN': warned('pods have no names in DNS yet; the host name stays the short one'),
-  'spec.hostnameOverride': warned('the host name is spec.hostname, or else the name of the pod'),
-  'spec.hostAliases[]': warned('nothing is added to /etc/hosts'),
-  'spec.dnsPolicy': warned(engineNameServers, '', 'ClusterFirst', 'Default'),
-  'spec.dnsConfig': warned(engineNameServers),
+  'spec.subdomain': works,
+  'spec.setHostnameAsFQDN': works,
+  'spec.hostnameOverride': works,
+  'spec.hostAliases[]': works,
+  'spec.dnsPolicy': works,
+  'spec.dnsConfig': works,
   // There are no services that variables could name: both values mean the same.
   'spec.enableServiceLinks': works,
 } satisfies FieldSupportTable;
 
 const isolation = {
-  'spec.hostPID': warned('the containers keep process namespaces of their own'),
-  'spec.hostIPC': warned('the pod keeps an IPC namespace of its own'),
-  'spec.shareProcessNamespace': warned('each container keeps a process namespace of its own'),
-  'spec.hostUsers': refused('the engine decides about user namespaces for all pods of a node', true),
+  'spec.hostPID': works,
+  'spec.hostIPC': works,
+  'spec.shareProcessNamespace': works,
+  'spec.hostUsers': works,
   'spec.securityContext.runAsUser': works,
   'spec.securityContext.runAsGroup': works,
-  'spec.securityContext.runAsNonRoot': refused('an image that runs as root would not be held back'),
-  'spec.securityContext.supplementalGroups[]': refused('containers get no groups beside their own'),
-  'spec.securityContext.supplementalGroupsPolicy': refused('the groups of an image stay as they are', '', 'Merge'),
-  'spec.securityContext.fsGroup': refused('volumes keep the owner they have'),
-  'spec.securityContext.fsGroupChangePolicy': warned('volumes keep the owner they have'),
-  'spec.securityContext.sysctls[]': refused('the kernel parameters would keep their values'),
-  'spec.securityContext.seLinuxOptions': refused(profileWhy),
+  'spec.securityContext.runAsNonRoot': works,
+  'spec.securityContext.supplementalGroups[]': works,
+  'spec.securityContext.supplementalGroupsPolicy': works,
+  'spec.securityContext.fsGroup': works,
+  'spec.securityContext.fsGroupChangePolicy': works,
+  'spec.securityContext.sysctls[]': works,
+  'spec.securityContext.seLinuxOptions': refused(noSELinux),
   'spec.securityContext.seLinuxChangePolicy': warned('volumes are not relabelled'),
-  'spec.securityContext.seccompProfile.type': refused(profileWhy, '', 'RuntimeDefault'),
-  'spec.securityContext.seccompProfile.localhostProfile': refused(profileWhy),
-  'spec.securityContext.appArmorProfile.type': refused(profileWhy, '', 'RuntimeDefault'),
-  'spec.securityContext.appArmorProfile.localhostProfile': refused(profileWhy),
+  'spec.securityContext.seccompProfile.type': works,
+  'spec.securityContext.seccompProfile.localhostProfile': works,
+  'spec.securityContext.appArmorProfile.type': works,
+  'spec.securityContext.appArmorProfile.localhostProfile': works,
   'spec.securityContext.windowsOptions': onlyLinux,
 } satisfies FieldSupportTable;
 
 const containers = {
-  'spec.initContainers[]': refused('they are not run yet, and the pod must not start without them'),
-  'spec.ephemeralContainers[]': refused('a container cannot join a running pod; use berth exec'),
   'spec.containers[].name': works,
   'spec.containers[].image': works,
   'spec.containers[].imagePullPolicy': works,
@@ -117,27 +112,31 @@ const containers = {
   'spec.containers[].resources.requests': works,
   'spec.containers[].resources.limits': works,
   'spec.containers[].resources.claims[]': refused('devices cannot be claimed; no node offers any'),
-  'spec.containers[].resizePolicy[]': warned('the resources of a running container do not change'),
-  'spec.containers[].restartPolicy': refused("the pod's restartPolicy holds for all its containers"),
-  'spec.containers[].restartPolicyRules[]': refused("the pod's restartPolicy holds for all its containers"),
+  'spec.containers[].resizePolicy[]': works,
+  'spec.containers[].restartPolicy': works,
+  'spec.containers[].restartPolicyRules[]': works,
   'spec.containers[].volumeMounts[].name': works,
   'spec.containers[].volumeMounts[].mountPath': works,
   'spec.containers[].volumeMounts[].readOnly': works,
-  'spec.containers[].volumeMounts[].recursiveReadOnly': refused(
-    'mounts below a read-only one could still be written',
-    '',
-    'Disabled',
-  ),
-  'spec.containers[].volumeMounts[].subPath': refused('the whole volume would be mounted instead of a part of it'),
-  'spec.containers[].volumeMounts[].subPathExpr': refused('the whole volume would be mounted instead of a part of it'),
+  'spec.containers[].volumeMounts[].recursiveReadOnly': works,
+  'spec.containers[].volumeMounts[].subPath': works,
+  'spec.containers[].volumeMounts[].subPathExpr': works,
   'spec.containers[].volumeMounts[].mountPropagation': works,
   'spec.containers[].volumeDevices[]': refused('volumes are mounted as folders only'),
-  'spec.containers[].livenessProbe': warned('probes are not run yet; a container that hangs is not restarted'),
-  'spec.containers[].readinessProbe': warned('probes are not run yet; the container counts as ready when it runs'),
-  'spec.containers[].startupProbe': warned('probes are not run yet; the container counts as started when it runs'),
-  'spec.containers[].lifecycle': warned('hooks are not run yet, and the signal to stop is the one of the image'),
-  'spec.containers[].terminationMessagePath': warned(noMessage, '', '/dev/termination-log'),
-  'spec.containers[].terminationMessagePolicy': warned(noMessage, '', 'File'),
+  'spec.containers[].livenessProbe': works,
+  'spec.containers[].readinessProbe': works,
+  'spec.containers[].startupProbe': works,
+  'spec.containers[].lifecycle.postStart.exec': works,
+  'spec.containers[].lifecycle.postStart.httpGet': works,
+  'spec.containers[].lifecycle.postStart.sleep': works,
+  'spec.containers[].lifecycle.postStart.tcpSocket': refused(noTcpHook),
+  'spec.containers[].lifecycle.preStop.exec': works,
+  'spec.containers[].lifecycle.preStop.httpGet': works,
+  'spec.containers[].lifecycle.preStop.sleep': works,
+  'spec.containers[].lifecycle.preStop.tcpSocket': refused(noTcpHook),
+  'spec.containers[].lifecycle.stopSignal': works,
+  'spec.containers[].terminationMessagePath': works,
+  'spec.containers[].terminationMessagePolicy': works,
 } satisfies FieldSupportTable;
 
 const containerSecurity = {
@@ -145,30 +144,38 @@ const containerSecurity = {
   'spec.containers[].securityContext.runAsUser': works,
   'spec.containers[].securityContext.runAsGroup': works,
   'spec.containers[].securityContext.readOnlyRootFilesystem': works,
-  'spec.containers[].securityContext.runAsNonRoot': refused('an image that runs as root would not be held back'),
-  'spec.containers[].securityContext.capabilities': refused("containers keep the engine's own set of capabilities"),
-  'spec.containers[].securityContext.allowPrivilegeEscalation': refused('set-user-ID programs could still gain privileges', true),
-  'spec.containers[].securityContext.procMount': refused('/proc is masked as the engine masks it', '', 'Default'),
-  'spec.containers[].securityContext.seccompProfile.type': refused(profileWhy, '', 'RuntimeDefault'),
-  'spec.containers[].securityContext.seccompProfile.localhostProfile': refused(profileWhy),
-  'spec.containers[].securityContext.appArmorProfile.type': refused(profileWhy, '', 'RuntimeDefault'),
-  'spec.containers[].securityContext.appArmorProfile.localhostProfile': refused(profileWhy),
-  'spec.containers[].securityContext.seLinuxOptions': refused(profileWhy),
+  'spec.containers[].securityContext.runAsNonRoot': works,
+  'spec.containers[].securityContext.capabilities': works,
+  'spec.containers[].securityContext.allowPrivilegeEscalation': works,
+  'spec.containers[].securityContext.procMount': works,
+  'spec.containers[].securityContext.seccompProfile.type': works,
+  'spec.containers[].securityContext.seccompProfile.localhostProfile': works,
+  'spec.containers[].securityContext.appArmorProfile.type': works,
+  'spec.containers[].securityContext.appArmorProfile.localhostProfile': works,
+  'spec.containers[].securityContext.seLinuxOptions': refused(noSELinux),
   'spec.containers[].securityContext.windowsOptions': onlyLinux,
 } satisfies FieldSupportTable;
 
 const volumes = {
   'spec.volumes[].name': works,
   'spec.volumes[].emptyDir.medium': refused('huge pages cannot be mounted; the folder would be on disk', '', 'Memory'),
-  'spec.volumes[].emptyDir.sizeLimit': warned('only a folder with medium Memory is limited; one on disk may grow'),
+  'spec.volumes[].emptyDir.sizeLimit': works,
   'spec.volumes[].hostPath.path': works,
   'spec.volumes[].hostPath.type': works,
   'spec.volumes[].configMap': works,
   'spec.volumes[].secret': works,
-  'spec.volumes[].downwardAPI': refused('a volume made of fields of the pod does not exist yet; use env with valueFrom'),
-  'spec.volumes[].projected': refused('volumes cannot be put together from several sources yet'),
-  'spec.volumes[].persistentVolumeClaim': refused('persistent volume claims do not exist yet'),
-  'spec.volumes[].ephemeral': refused('persistent volume claims do not exist yet'),
+  'spec.volumes[].downwardAPI': works,
+  'spec.volumes[].projected.defaultMode': works,
+  'spec.volumes[].projected.sources[].configMap': works,
+  'spec.volumes[].projected.sources[].secret': works,
+  'spec.volumes[].projected.sources[].downwardAPI': works,
+  'spec.volumes[].projected.sources[].serviceAccountToken': refused(
+    'service accounts do not exist yet; there is no token to show',
+  ),
+  'spec.volumes[].projected.sources[].clusterTrustBundle': refused('trust bundles do not exist; use a ConfigMap'),
+  'spec.volumes[].projected.sources[].podCertificate': refused('nobody signs certificates for pods; use a Secret'),
+  'spec.volumes[].persistentVolumeClaim': works,
+  'spec.volumes[].ephemeral': refused('claims are not made for pods; make one and name it in persistentVolumeClaim'),
   'spec.volumes[].image': refused('an image cannot be mounted as a volume'),
   'spec.volumes[].nfs': mountItYourself,
   'spec.volumes[].iscsi': mountItYourself,
@@ -193,6 +200,27 @@ const volumes = {
   'spec.volumes[].vsphereVolume': noDriver,
 } satisfies FieldSupportTable;
 
+/** Another list of containers of which the same is true. */
+function sameFor(path: string): FieldSupportTable {
+  const all = Object.entries({ ...containers, ...containerSecurity }).filter(([field]) => field.startsWith('spec.containers[].'));
+  return Object.fromEntries(all.map(([field, support]) => [field.replace('spec.containers[]', path), support]));
+}
+
+/** Nothing waits for a container that joins a running pod, probes it or keeps room for it. */
+function ephemeral(): FieldSupportTable {
+  const at = 'spec.ephemeralContainers[]';
+  const notHere = [
+    ...['ports[]', 'resources', 'resizePolicy[]', 'restartPolicy', 'restartPolicyRules[]', 'lifecycle'],
+    ...['livenessProbe', 'readinessProbe', 'startupProbe', 'volumeMounts[].subPath', 'volumeMounts[].subPathExpr'],
+  ].map((field) => `${at}.${field}`);
+  const never = refused('cannot be set for an Ephemeral Container');
+  const all = Object.entries(sameFor(at)).map(([field, support]): [string, FieldSupport] => [
+    field,
+    notHere.some((path) => field === path || field.startsWith(`${path}.`)) ? never : support,
+  ]);
+  return { ...Object.fromEntries(all), [`${at}.targetContainerName`]: works };
+}
+
 /**
  * What Berth does with each field of a Pod that a client may send. Warnings are worked out on the object as the client sent it,
  * before defaults; a value that says what happens anyway (`unless`) is passed over. Refused is what would change safety or data if
@@ -208,6 +236,8 @@ export const podFields: FieldSupportTable = {
   ...isolation,
   ...containers,
   ...containerSecurity,
+  ...sameFor('spec.initContainers[]'),
+  ...ephemeral(),
   ...volumes,
   status: works,
 };

@@ -2,8 +2,12 @@ import type { Pod } from '../../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { podColumns } from './columns.ts';
 import { defaultPod } from './defaults.ts';
+import { checkNoEphemeral, podEphemeralContainers } from './ephemeral-containers.ts';
 import { podFields } from './fields.ts';
 import { podLifecycle } from './lifecycle.ts';
+import { checkMergedLabelKeys } from './match-label-keys.ts';
+import { podResize } from './resize.ts';
+import { checkMirror } from './static-pods.ts';
 import { podWarnings, validatePod } from './validate.ts';
 import { validatePodStatusUpdate, validatePodUpdate } from './validate-update.ts';
 
@@ -19,9 +23,11 @@ export const pod = defineKind<Pod>()({
   service: 'berth.core.v1.Pods',
   durability: 'synced',
   hasStatus: true,
+  subresources: { resize: podResize, ephemeralcontainers: podEphemeralContainers },
   nameRule: 'subdomain',
   defaults: defaultPod,
   validate: validatePod,
+  validateCreate: (object) => [...checkNoEphemeral(object), ...checkMergedLabelKeys(object), ...checkMirror(object)],
   validateUpdate: validatePodUpdate,
   validateStatusUpdate: validatePodStatusUpdate,
   fields: podFields,

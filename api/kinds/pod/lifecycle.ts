@@ -1,6 +1,8 @@
 import type { Pod } from '../../generated/types.ts';
 import { longestSeconds } from '../../meta/time.ts';
 import type { Lifecycle } from '../kind.ts';
+import { markGated } from './gates.ts';
+import { mergeMatchLabelKeys } from './match-label-keys.ts';
 import { qosClass } from './qos.ts';
 
 /** Whether all containers of the pod have ended for good. */
@@ -11,9 +13,14 @@ export function isFinished(pod: Pod): boolean {
 export const podLifecycle: Lifecycle<Pod> = {
   prepareForCreate(pod) {
     pod.status = { phase: 'Pending', qosClass: qosClass(pod) };
+    markGated(pod);
+    mergeMatchLabelKeys(pod);
   },
-  /** The class is decided once; ephemeral containers come by a door of their own. */
+  /** The class is decided once; ephemeral containers come by a door of their own. What the class said need not be said again. */
   prepareForUpdate(next, previous) {
+    const { priority, preemptionPolicy } = previous.spec ?? {};
+    if (next.spec && priority !== undefined) next.spec.priority ??= priority;
+    if (next.spec && preemptionPolicy !== undefined) next.spec.preemptionPolicy ||= preemptionPolicy;
     if (next.status && previous.status?.qosClass) next.status.qosClass = previous.status.qosClass;
   },
   gracePeriodSeconds(pod, requested) {

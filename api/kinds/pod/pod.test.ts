@@ -142,6 +142,25 @@ describe('requests', () => {
     expect(podRequests(podOf(spec))).toEqual({ cpu: 1050, memory: 1048576 });
   });
 
+  it('count the most of what a container wants, was given and has while that changes', () => {
+    const requests = (cpu: string): Json => ({ cpu, memory: '64Mi' });
+    const sized = (conditions: Json[], more: Json = {}): Pod =>
+      messageFromJson<Pod>('berth.core.v1.Pod', {
+        spec: { containers: [{ name: 'a', image: 'i', resources: { requests: requests('300m') } }] },
+        status: {
+          containerStatuses: [
+            { name: 'a', allocatedResources: requests('100m'), resources: { requests: requests('500m') }, ...more },
+          ],
+          conditions,
+        },
+      });
+    expect(podRequests(sized([]))).toEqual({ cpu: 500, memory: 67108864 });
+    expect(podRequests(sized([], { resources: {} })).cpu).toBe(300);
+    const pending = (reason: string): Json => ({ type: 'PodResizePending', status: 'True', reason });
+    expect(podRequests(sized([pending('Deferred')], { resources: {} })).cpu).toBe(300);
+    expect(podRequests(sized([pending('Infeasible')], { resources: {} })).cpu).toBe(100);
+  });
+
   it('count limits in the same way', () => {
     const limited = { name: 'a', image: 'i', resources: { limits: { memory: '1Mi' } } };
     expect(podLimits(podOf({ containers: [limited, { ...limited, name: 'b' }] }))).toEqual({ memory: 2097152 });

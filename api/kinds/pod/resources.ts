@@ -1,5 +1,5 @@
 import type { Container, Pod, Quantity, ResourceRequirements } from '../../generated/types.ts';
-import { quantityMilli, quantityValue } from '../../meta/quantity.ts';
+import { isQuantity, quantityMilli, quantityValue } from '../../meta/quantity.ts';
 
 /** Amounts by resource name: cpu in thousandths of a core, everything else in whole units (bytes, devices), rounded up. */
 export type Amounts = Record<string, number>;
@@ -35,14 +35,48 @@ type Part = 'requests' | 'limits';
 /**
  * What a pod asks of its node, as Kubernetes counts it: all containers and sidecars together, or what the hungriest init container
  * needs beside the sidecars started before it, if that is more; amounts of the pod as a whole replace that; the overhead comes on top.
+ * While its CPU or memory is being changed a container counts with the most of what it wants, was given and has; with what it wants only
+ * when the node has not said that it can never have it.
  */
 export function podRequests(pod: Pod): PodRequests {
-  return withOverhead(pod, podAmounts(pod, 'requests'));
+  return withOverhead(pod, podAmounts(pod, 'requests', heldRequests(pod)));
 }
+
+/** What the agent says that containers were given or have, by name; nothing of pods that never ran. */
+function heldRequests({ spec, status }: Pod): (container: Container) => Amounts {
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  const held = statuses.filter(({ allocatedResources, resources }) => allocatedResources ?? resources?.requests);
+  if (held.length === 0) return ownRequests;
+  const byName = new Map(held.map((each) => [each.name, each]));
+  const infeasible = status?.conditions?.some(
+    ({ type, status: value, reason }) => type === 'PodResizePending' && value === 'True' && reason === 'Infeasible',
+  );
+  const counted = new Set([...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(isSidecar)]);
+  return (container) => {
+    const known = counted.has(container) ? byName.get(container.name ?? '') : undefined;
+    const own = ownRequests(container);
+    if (!known) return own;
+    const most: Amounts = {};
+    raise(most, readableAmounts(known.allocatedResources));
+    raise(most, readableAmounts(known.resources?.requests));
+    if (!infeasible) raise(most, own);
+    // Only CPU and memory are said in a status for sure; the rest does not change.
+    return { ...own, ...most };
+  };
+}
+
+/** A status is not judged as a spec is: what is no quantity there counts as nothing. */
+function readableAmounts(quantities: Readonly<Record<string, Quantity>> = {}): Amounts {
+  return resourceAmounts(Object.fromEntries(Object.entries(quantities).filter(([, { string = '' }]) => isQuantity(string))));
+}
+
+const ownRequests = (container: Container): Amounts => resourceAmounts(container.resources?.requests);
+
+const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
 /** The same sum over limits; a resource is absent when some container has no limit of it. */
 export function podLimits(pod: Pod): Amounts {
-  const limits = podAmounts(pod, 'limits');
+  const limits = podAmounts(pod, 'limits', (container) => resourceAmounts(container.resources?.limits));
   const every = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
   const own = pod.spec?.resources?.limits;
   for (const name of Object.keys(limits)) {
@@ -60,20 +94,22 @@ function withOverhead(pod: Pod, amounts: Amounts): PodRequests {
   return total;
 }
 
-function podAmounts(pod: Pod, part: Part): Amounts {
+type AmountsOf = (container: Container) => Amounts;
+
+function podAmounts(pod: Pod, part: Part, amountsOf: AmountsOf): Amounts {
   const running: Amounts = {};
-  for (const container of pod.spec?.containers ?? []) add(running, resourceAmounts(container.resources?.[part]));
-  const peak = initPeak(pod.spec?.initContainers ?? [], part, running);
+  for (const container of pod.spec?.containers ?? []) add(running, amountsOf(container));
+  const peak = initPeak(pod.spec?.initContainers ?? [], amountsOf, running);
   raise(running, peak);
   return { ...running, ...podLevel(pod.spec?.resources, part) };
 }
 
 /** Adds the sidecars to `running`; gives what initializing needs at its worst moment. */
-function initPeak(containers: readonly Container[], part: Part, running: Amounts): Amounts {
+function initPeak(containers: readonly Container[], amountsOf: AmountsOf, running: Amounts): Amounts {
   const [peak, sidecars]: [Amounts, Amounts] = [{}, {}];
   for (const container of containers) {
-    const own = resourceAmounts(container.resources?.[part]);
-    if (container.restartPolicy === 'Always') {
+    const own = { ...amountsOf(container) };
+    if (isSidecar(container)) {
       add(sidecars, own);
       add(running, own);
       raise(peak, sidecars);

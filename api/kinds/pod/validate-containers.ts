@@ -1,4 +1,4 @@
-import { duplicate, forbidden, invalidValue, required } from '../../errors/violations.ts';
+import { duplicate, forbidden, invalidValue, notFoundValue, required } from '../../errors/violations.ts';
 import type { Container, ContainerPort, PodSpec, VolumeMount } from '../../generated/types.ts';
 import { labelNameError, portNameError } from '../../meta/names.ts';
 import {
@@ -21,6 +21,8 @@ const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const MESSAGE_POLICIES = ['File', 'FallbackToLogsOnError'];
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
+const RULES_MAX = 20;
+const EXIT_CODES_MAX = 255;
 const PROPAGATIONS = ['None', 'HostToContainer', 'Bidirectional'];
 const RECURSIVE_READ_ONLY = ['Disabled', 'IfPossible', 'Enabled'];
 const PROBES: readonly ProbeName[] = ['livenessProbe', 'readinessProbe', 'startupProbe'];
@@ -41,18 +43,19 @@ export function checkContainers(out: Violations, spec: PodSpec): void {
     if (container.restartPolicy === 'Always') checkHostPorts(out, at, container, hostPorts);
     else checkPlainInit(out, at, container);
   });
-  spec.ephemeralContainers?.forEach(({ ephemeralContainerCommon = {}, targetContainerName }, i) => {
+  spec.ephemeralContainers?.forEach((each, i) => {
+    const { ephemeralContainerCommon = {}, targetContainerName } = each;
     const at = `spec.ephemeralContainers[${i}]`;
     checkContainer(out, at, ephemeralContainerCommon, spec, names);
-    if (targetContainerName && !containers.some(({ name }) => name === targetContainerName)) {
-      out.push(invalidValue(`${at}.targetContainerName`, targetContainerName, 'must be the name of a container of the pod'));
-    }
+    const targets = [...containers, ...(spec.initContainers ?? [])];
+    if (targetContainerName && !targets.some(({ name }) => name === targetContainerName))
+      out.push(notFoundValue(`${at}.targetContainerName`, targetContainerName));
   });
 }
 
 /** What ends before the containers start cannot be probed or hooked. */
 function checkPlainInit(out: Violations, at: string, container: Container): void {
-  for (const name of ['lifecycle', ...PROBES] as const) {
+  for (const name of ['lifecycle', 'resizePolicy', ...PROBES] as const) {
     if (container[name]) out.push(forbidden(`${at}.${name}`, 'only init containers with restartPolicy Always have one'));
   }
 }
@@ -74,21 +77,27 @@ function checkContainer(out: Violations, at: string, container: Container, spec:
   if (container.volumeMounts) checkMounts(out, at, container, spec);
   checkDevices(out, at, container, spec);
   checkResources(out, `${at}.resources`, container.resources, spec);
-  checkResizePolicy(out, at, container);
+  checkResizePolicy(out, at, container, container.restartPolicy || spec.restartPolicy);
   for (const probe of PROBES) if (container[probe]) checkProbe(out, `${at}.${probe}`, probe, container[probe]);
-  if (container.lifecycle) checkLifecycle(out, `${at}.lifecycle`, container.lifecycle, spec.terminationGracePeriodSeconds ?? 30);
-  checkContainerSecurity(out, `${at}.securityContext`, container.securityContext);
+  if (container.lifecycle) checkLifecycle(out, `${at}.lifecycle`, container.lifecycle, spec);
+  checkContainerSecurity(out, `${at}.securityContext`, container.securityContext, spec);
 }
 
 function checkRestartPolicy(out: Violations, at: string, { restartPolicy, restartPolicyRules = [] }: Container): void {
   checkOneOf(out, at, '.restartPolicy', restartPolicy, RESTART_POLICIES);
-  if (restartPolicyRules.length > 0) checkRequired(out, at, '.restartPolicy', restartPolicy);
+  if (restartPolicyRules.length > 0 && !restartPolicy)
+    out.push(required(`${at}.restartPolicy`, 'rules need a policy for the exit codes that none of them names'));
+  if (restartPolicyRules.length > RULES_MAX)
+    out.push(invalidValue(`${at}.restartPolicyRules`, restartPolicyRules.length, `must be at most ${RULES_MAX}`));
   restartPolicyRules.forEach(({ action, exitCodes }, i) => {
     const rule = `${at}.restartPolicyRules[${i}]`;
     checkOneOf(out, rule, '.action', action || ' ', ['Restart', 'RestartAllContainers']);
     if (!exitCodes) out.push(required(`${rule}.exitCodes`));
     else checkOneOf(out, rule, '.exitCodes.operator', exitCodes.operator || ' ', ['In', 'NotIn']);
-    exitCodes?.values?.forEach((code, j) => {
+    const codes = exitCodes?.values ?? [];
+    if (codes.length > EXIT_CODES_MAX)
+      out.push(invalidValue(`${rule}.exitCodes.values`, codes.length, `must be at most ${EXIT_CODES_MAX}`));
+    codes.forEach((code, j) => {
       checkRange(out, rule, `.exitCodes.values[${j}]`, code, 0, 255);
     });
   });
@@ -155,6 +164,9 @@ function checkMountOptions(out: Violations, at: string, mount: VolumeMount, { se
   if (recursiveReadOnly && recursiveReadOnly !== 'Disabled' && !readOnly) {
     out.push(forbidden(`${at}.recursiveReadOnly`, 'needs readOnly'));
   }
+  const isRecursive = recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible';
+  if (isRecursive && mountPropagation && mountPropagation !== 'None')
+    out.push(forbidden(`${at}.recursiveReadOnly`, 'needs mountPropagation None'));
 }
 
 function checkDevices(out: Violations, at: string, { volumeDevices }: Container, spec: PodSpec): void {
@@ -171,13 +183,15 @@ function checkDevices(out: Violations, at: string, { volumeDevices }: Container,
   });
 }
 
-function checkResizePolicy(out: Violations, at: string, { resizePolicy }: Container): void {
+function checkResizePolicy(out: Violations, at: string, { resizePolicy }: Container, restarts: string | undefined): void {
   if (!resizePolicy) return;
   const seen = new Set<string>();
   resizePolicy.forEach(({ resourceName = '', restartPolicy }, i) => {
     const item = `${at}.resizePolicy[${i}]`;
     checkOneOf(out, item, '.resourceName', resourceName || ' ', ['cpu', 'memory']);
     checkOneOf(out, item, '.restartPolicy', restartPolicy || ' ', ['NotRequired', 'RestartContainer']);
+    if (restartPolicy === 'RestartContainer' && restarts === 'Never')
+      out.push(invalidValue(`${item}.restartPolicy`, restartPolicy, 'must be NotRequired when restartPolicy is Never'));
     if (seen.has(resourceName)) out.push(duplicate(`${item}.resourceName`, resourceName));
     seen.add(resourceName);
   });

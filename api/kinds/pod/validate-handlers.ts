@@ -4,6 +4,7 @@ import type {
   IntOrString,
   Lifecycle,
   LifecycleHandler,
+  PodSpec,
   Probe,
   ProbeHandler,
   TCPSocketAction,
@@ -14,7 +15,34 @@ import { checkExactlyOne, checkOneOf, checkPort, checkRange, checkRequired, chec
 
 const SCHEMES = ['HTTP', 'HTTPS'];
 const HEADER_NAME = /^[-A-Za-z0-9!#$%&'*+.^_`|~]+$/;
-const STOP_SIGNAL = /^SIG([A-Z]+\d*|RTM(IN\+|AX-)\d+)$/;
+const PLAIN_SIGNALS = [
+  ...[
+    'ABRT',
+    'ALRM',
+    'BUS',
+    'CHLD',
+    'CLD',
+    'CONT',
+    'FPE',
+    'HUP',
+    'ILL',
+    'INT',
+    'IO',
+    'IOT',
+    'KILL',
+    'PIPE',
+    'POLL',
+    'PROF',
+    'PWR',
+  ],
+  ...['QUIT', 'SEGV', 'STKFLT', 'STOP', 'SYS', 'TERM', 'TRAP', 'TSTP', 'TTIN', 'TTOU', 'URG', 'USR1', 'USR2', 'VTALRM', 'WINCH'],
+  ...['XCPU', 'XFSZ', 'RTMIN', 'RTMAX'],
+];
+const STOP_SIGNALS = new Set([
+  ...PLAIN_SIGNALS.map((name) => `SIG${name}`),
+  ...Array.from({ length: 15 }, (_, i) => `SIGRTMIN+${i + 1}`),
+  ...Array.from({ length: 14 }, (_, i) => `SIGRTMAX-${i + 1}`),
+]);
 
 export type ProbeName = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
@@ -36,13 +64,16 @@ export function checkProbe(out: Violations, at: string, name: ProbeName, probe: 
 }
 
 /** What a container does after it starts and before it stops. */
-export function checkLifecycle(out: Violations, at: string, lifecycle: Lifecycle, graceSeconds: number): void {
+export function checkLifecycle(out: Violations, at: string, lifecycle: Lifecycle, spec: PodSpec): void {
+  const graceSeconds = spec.terminationGracePeriodSeconds ?? 30;
   const { postStart, preStop, stopSignal } = lifecycle;
   if (postStart) checkHook(out, `${at}.postStart`, postStart, graceSeconds);
   if (preStop) checkHook(out, `${at}.preStop`, preStop, graceSeconds);
-  if (stopSignal !== undefined && !STOP_SIGNAL.test(stopSignal)) {
+  if (stopSignal === undefined) return;
+  if (!STOP_SIGNALS.has(stopSignal))
     out.push(invalidValue(`${at}.stopSignal`, stopSignal, 'must be the name of a signal such as "SIGTERM"'));
-  }
+  else if (!spec.os?.name)
+    out.push(invalidValue(`${at}.stopSignal`, stopSignal, 'needs spec.os.name, since signals differ between systems'));
 }
 
 function checkHook(out: Violations, at: string, handler: LifecycleHandler, graceSeconds: number): void {

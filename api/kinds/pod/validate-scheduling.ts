@@ -1,6 +1,7 @@
-import { duplicate, invalidValue, required } from '../../errors/violations.ts';
+import { duplicate, forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type {
   NodeAffinity,
+  NodeSelector,
   NodeSelectorRequirement,
   NodeSelectorTerm,
   PodAffinity,
@@ -31,15 +32,20 @@ export function checkScheduling(out: Violations, spec: PodSpec): void {
 
 function checkNodeAffinity(out: Violations, at: string, affinity: NodeAffinity): void {
   const need = affinity.requiredDuringSchedulingIgnoredDuringExecution;
-  const field = `${at}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
-  if (need && !need.nodeSelectorTerms?.length) out.push(required(field, 'at least one term'));
-  need?.nodeSelectorTerms?.forEach((term, i) => {
-    checkNodeTerm(out, `${field}[${i}]`, term);
-  });
+  if (need) checkNodeSelector(out, `${at}.requiredDuringSchedulingIgnoredDuringExecution`, need);
   affinity.preferredDuringSchedulingIgnoredDuringExecution?.forEach(({ weight, preference }, i) => {
     const item = `${at}.preferredDuringSchedulingIgnoredDuringExecution[${i}]`;
     checkRange(out, item, '.weight', weight ?? 0, 1, WEIGHT_MAX);
     checkNodeTerm(out, `${item}.preference`, preference ?? {});
+  });
+}
+
+/** Terms of which a node must match one. */
+export function checkNodeSelector(out: Violations, at: string, { nodeSelectorTerms = [] }: NodeSelector): void {
+  const field = `${at}.nodeSelectorTerms`;
+  if (nodeSelectorTerms.length === 0) out.push(required(field, 'at least one term'));
+  nodeSelectorTerms.forEach((term, i) => {
+    checkNodeTerm(out, `${field}[${i}]`, term);
   });
 }
 
@@ -90,9 +96,27 @@ function checkPodAffinity(out: Violations, at: string, affinity: PodAffinity): v
 function checkPodTerm(out: Violations, at: string, term: PodAffinityTerm): void {
   checkTopologyKey(out, at, term.topologyKey);
   checkLabelSelector(out, `${at}.labelSelector`, term.labelSelector);
+  checkLabelKeys(out, at, term);
   checkLabelSelector(out, `${at}.namespaceSelector`, term.namespaceSelector);
   term.namespaces?.forEach((namespace, i) => {
     checkRule(out, at, `.namespaces[${i}]`, namespace, labelNameError(namespace));
+  });
+}
+
+/** Labels of the pod itself that complete its selector. */
+function checkLabelKeys(out: Violations, at: string, part: PodAffinityTerm | TopologySpreadConstraint): void {
+  const { matchLabelKeys = [] } = part;
+  const mismatchLabelKeys = 'mismatchLabelKeys' in part ? (part.mismatchLabelKeys ?? []) : [];
+  for (const [name, keys] of Object.entries({ matchLabelKeys, mismatchLabelKeys })) {
+    if (keys.length > 0 && !part.labelSelector)
+      out.push(forbidden(`${at}.${name}`, 'must not be specified when labelSelector is not set'));
+    keys.forEach((key, i) => {
+      checkRule(out, at, `.${name}[${i}]`, key, qualifiedNameError(key));
+    });
+  }
+  mismatchLabelKeys.forEach((key, i) => {
+    if (matchLabelKeys.includes(key))
+      out.push(invalidValue(`${at}.mismatchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'));
   });
 }
 
@@ -117,6 +141,7 @@ function checkSpreading(out: Violations, constraints: readonly TopologySpreadCon
     checkOneOf(out, at, '.nodeAffinityPolicy', constraint.nodeAffinityPolicy, ['Honor', 'Ignore']);
     checkOneOf(out, at, '.nodeTaintsPolicy', constraint.nodeTaintsPolicy, ['Honor', 'Ignore']);
     checkLabelSelector(out, `${at}.labelSelector`, constraint.labelSelector);
+    checkLabelKeys(out, at, constraint);
     const pair = `${topologyKey}, ${whenUnsatisfiable}`;
     if (seen.has(pair)) out.push(duplicate(at, pair));
     seen.add(pair);

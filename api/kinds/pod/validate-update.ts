@@ -3,24 +3,37 @@ import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { Container, ContainerStatus, Pod, PodSpec, Toleration } from '../../generated/types.ts';
 import { equalValues, firstDifference } from '../../meta/equal.ts';
 import { checkIp, type Violations } from '../checks.ts';
+import { checkGatesRemoved, checkPlaceNarrowed, isGated, withNarrowerPlace } from './gates.ts';
+import { checkMirrorUpdate, isMirror } from './static-pods.ts';
 
 const CHANGEABLE =
-  "a pod's spec cannot change, but for containers' images, activeDeadlineSeconds, and tolerations added or their seconds; " +
+  "a pod's spec cannot change, but for containers' images, activeDeadlineSeconds, and tolerations added or their seconds " +
+  '(and CPU and memory through the subresource resize); ' +
   'for anything else make the pod anew, e.g. with "berth replace --force -f FILE"';
 
 /** What an update may do to a pod: nearly nothing, because its containers run already. */
 export function validatePodUpdate(next: Pod, previous: Pod): FieldViolation[] {
-  const out: Violations = [];
+  const out: Violations = [...checkMirrorUpdate(next, previous)];
   const [spec, before] = [next.spec ?? {}, previous.spec ?? {}];
+  if (isMirror(previous)) return [...out, ...mirrorChanges(spec, before)];
   checkDeadline(out, spec, before);
   checkTolerations(out, spec.tolerations ?? [], before.tolerations ?? []);
   checkGatesRemoved(out, spec, before);
-  const allowed = withChangesOf(before, spec);
+  const gated = isGated(previous);
+  if (gated) checkPlaceNarrowed(out, spec, before);
+  const allowed = withChangesOf(gated ? withNarrowerPlace(before, spec) : before, spec);
   for (const name of new Set([...Object.keys(spec), ...Object.keys(before)] as (keyof PodSpec)[])) {
     const inner = firstDifference(spec[name], allowed[name]);
     if (inner !== undefined) out.push(forbidden(`spec.${name}${inner}`, CHANGEABLE));
   }
   return out;
+}
+
+/** Nothing of a mirror pod can change: it shows what a file says. */
+function mirrorChanges(next: PodSpec, before: PodSpec): FieldViolation[] {
+  const inner = firstDifference(next, before);
+  const why = `a mirror pod shows what a file on node "${before.nodeName}" says: change that file`;
+  return inner === undefined ? [] : [forbidden(`spec${inner}`, why)];
 }
 
 /** The old spec with everything of the new one that may change. */
@@ -63,13 +76,6 @@ function checkTolerations(out: Violations, next: readonly Toleration[], before: 
   }
 }
 
-function checkGatesRemoved(out: Violations, next: PodSpec, before: PodSpec): void {
-  const known = new Set(before.schedulingGates?.map(({ name }) => name));
-  next.schedulingGates?.forEach(({ name }, i) => {
-    if (!known.has(name)) out.push(forbidden(`spec.schedulingGates[${i}]`, 'gates can be removed, not added'));
-  });
-}
-
 /** A container that has ended for good does not come back, and addresses are addresses. */
 export function validatePodStatusUpdate(next: Pod, previous: Pod): FieldViolation[] {
   const out: Violations = [];
@@ -80,7 +86,7 @@ export function validatePodStatusUpdate(next: Pod, previous: Pod): FieldViolatio
     checkIp(out, 'status', `.podIPs[${i}].ip`, ip);
   });
   const policy = previous.spec?.restartPolicy;
-  if (policy === 'Always') return out;
+  if (policy === 'Always' || mayRestartAll(previous)) return out;
   const mayReturn = (exitCode: number): boolean => policy === 'OnFailure' && exitCode !== 0;
   checkStates(
     out,
@@ -93,6 +99,13 @@ export function validatePodStatusUpdate(next: Pod, previous: Pod): FieldViolatio
     },
   );
   return out;
+}
+
+/** Whether some end of a container restarts all, whatever their policies say. */
+function mayRestartAll({ spec }: Pod): boolean {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].some((container) =>
+    container.restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers'),
+  );
 }
 
 function checkStates(

@@ -46,16 +46,14 @@ function checkSource(out: Violations, at: string, source: VolumeSource): void {
   }
   if (projected) {
     checkRange(out, at, '.projected.defaultMode', projected.defaultMode, 0, MODE_MAX);
-    projected.sources?.forEach((each, i) => {
-      checkProjection(out, `${at}.projected.sources[${i}]`, each);
-    });
+    checkProjections(out, `${at}.projected.sources`, projected.sources ?? []);
   }
   if (persistentVolumeClaim) checkRequired(out, at, '.persistentVolumeClaim.claimName', persistentVolumeClaim.claimName);
   if (nfs) checkNfs(out, `${at}.nfs`, nfs);
   if (image) checkOneOf(out, at, '.image.pullPolicy', image.pullPolicy, IMAGE_PULL_POLICIES);
 }
 
-function checkHostPath(out: Violations, at: string, { path = '', type }: NonNullable<VolumeSource['hostPath']>): void {
+export function checkHostPath(out: Violations, at: string, { path = '', type }: NonNullable<VolumeSource['hostPath']>): void {
   checkRequired(out, at, '.path', path);
   checkNoBacksteps(out, at, '.path', path);
   if (path !== '' && !path.startsWith('/')) out.push(invalidValue(`${at}.path`, path, 'must be an absolute path'));
@@ -91,20 +89,40 @@ function checkFiles(
   items?.forEach(({ key, path = '', mode }, i) => {
     const item = `${at}.items[${i}]`;
     checkRequired(out, item, '.key', key);
-    checkRequired(out, item, '.path', path);
-    checkRelativePath(out, item, '.path', path);
+    checkFilePath(out, item, path);
     checkRange(out, item, '.mode', mode, 0, MODE_MAX);
   });
+}
+
+/** A file in a volume; names that begin with two dots are the volume's own. */
+function checkFilePath(out: Violations, at: string, path: string): void {
+  checkRequired(out, at, '.path', path);
+  checkRelativePath(out, at, '.path', path);
+  if (path.startsWith('..') && !path.split('/').includes('..'))
+    out.push(invalidValue(`${at}.path`, path, 'must not start with ".."'));
 }
 
 function checkDownwardFiles(out: Violations, at: string, items: readonly DownwardAPIVolumeFile[] | undefined): void {
   items?.forEach(({ path = '', mode, fieldRef, resourceFieldRef }, i) => {
     const item = `${at}.items[${i}]`;
-    checkRequired(out, item, '.path', path);
-    checkRelativePath(out, item, '.path', path);
+    checkFilePath(out, item, path);
     checkRange(out, item, '.mode', mode, 0, MODE_MAX);
     checkExactlyOne(out, item, { fieldRef, resourceFieldRef }, 'one of fieldRef, resourceFieldRef');
     checkDownwardRef(out, item, { fieldRef, resourceFieldRef }, 'volume');
+  });
+}
+
+/** No two sources may give a file of the same path. */
+function checkProjections(out: Violations, at: string, sources: readonly VolumeProjection[]): void {
+  const seen = new Set<string>();
+  sources.forEach((source, i) => {
+    const item = `${at}[${i}]`;
+    checkProjection(out, item, source);
+    for (const name of ['secret', 'configMap', 'downwardAPI'] as const)
+      for (const { path = '' } of source[name]?.items ?? []) {
+        if (path !== '' && seen.has(path)) out.push(invalidValue(`${item}.${name}`, path, 'is the path of two files'));
+        seen.add(path);
+      }
   });
 }
 

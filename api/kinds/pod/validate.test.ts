@@ -142,6 +142,64 @@ it.each<[string, Json, Json, string]>([
     {},
     'spec.volumes[0]: invalid value "emptyDir, hostPath"',
   ],
+  [
+    'a part outside of its volume',
+    { volumes: [{ name: 'v' }] },
+    { volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'a/../..' }] },
+    'volumeMounts[0].subPath: invalid',
+  ],
+  [
+    'an absolute part of a volume',
+    { volumes: [{ name: 'v' }] },
+    { volumeMounts: [{ name: 'v', mountPath: '/v', subPathExpr: '/etc' }] },
+    'volumeMounts[0].subPathExpr: invalid',
+  ],
+  [
+    'a part said twice',
+    { volumes: [{ name: 'v' }] },
+    { volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'a', subPathExpr: 'b' }] },
+    'volumeMounts[0].subPathExpr: invalid',
+  ],
+  [
+    'a recursive mount that is written',
+    { volumes: [{ name: 'v' }] },
+    { volumeMounts: [{ name: 'v', mountPath: '/v', recursiveReadOnly: 'Enabled' }] },
+    'volumeMounts[0].recursiveReadOnly: forbidden',
+  ],
+  [
+    'a recursive mount that is shared',
+    { volumes: [{ name: 'v' }] },
+    {
+      volumeMounts: [
+        { name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: 'IfPossible', mountPropagation: 'HostToContainer' },
+      ],
+    },
+    'volumeMounts[0].recursiveReadOnly: forbidden',
+  ],
+  [
+    'two projected files of one path',
+    {
+      volumes: [
+        {
+          name: 'v',
+          projected: {
+            sources: [
+              { secret: { name: 's', items: [{ key: 'k', path: 'x' }] } },
+              { configMap: { name: 'm', items: [{ key: 'k', path: 'x' }] } },
+            ],
+          },
+        },
+      ],
+    },
+    {},
+    'projected.sources[1].configMap: invalid',
+  ],
+  [
+    'a file with a name of the volume itself',
+    { volumes: [{ name: 'v', secret: { secretName: 's', items: [{ key: 'k', path: '..data' }] } }] },
+    {},
+    'items[0].path: invalid',
+  ],
   ['a host path with ..', { volumes: [{ name: 'v', hostPath: { path: '/a/../b' } }] }, {}, 'hostPath.path: invalid'],
   [
     'a file outside of its volume',
@@ -194,6 +252,74 @@ it.each<[string, Json, Json, string]>([
     'successThreshold: invalid value 2',
   ],
   ['a probe of port 0', {}, { readinessProbe: { tcpSocket: { port: 0 } } }, 'tcpSocket.port: invalid value 0'],
+  [
+    'two successes of a startup probe',
+    {},
+    { startupProbe: { exec: { command: ['a'] }, successThreshold: 2 } },
+    'successThreshold: invalid value 2',
+  ],
+  [
+    'a probe that waits less than no time',
+    {},
+    { readinessProbe: { exec: { command: ['a'] }, initialDelaySeconds: -1 } },
+    'initialDelaySeconds: invalid value -1',
+  ],
+  ['a probe without a command', {}, { livenessProbe: { exec: { command: [] } } }, 'livenessProbe.exec.command: is required'],
+  ['a probe of a port beyond the range', {}, { livenessProbe: { grpc: { port: 65536 } } }, 'grpc.port: invalid value 65536'],
+  [
+    'a probe of a bad port name',
+    {},
+    { livenessProbe: { httpGet: { port: 'no_name' } } },
+    'httpGet.port: invalid value "no_name"',
+  ],
+  [
+    'a scheme that nobody speaks',
+    {},
+    { livenessProbe: { httpGet: { port: 1, scheme: 'FTP' } } },
+    'httpGet.scheme: unsupported value "FTP"',
+  ],
+  [
+    'a header without a name',
+    {},
+    { livenessProbe: { httpGet: { port: 1, httpHeaders: [{ name: 'a b', value: 'x' }] } } },
+    'httpHeaders[0].name: invalid value "a b"',
+  ],
+  [
+    'a grace period of a readiness probe',
+    {},
+    { readinessProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 1 } },
+    'readinessProbe.terminationGracePeriodSeconds: forbidden',
+  ],
+  [
+    'no grace period at all of a liveness probe',
+    {},
+    { livenessProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 0 } },
+    'livenessProbe.terminationGracePeriodSeconds: invalid value 0',
+  ],
+  [
+    'a stop signal without a system',
+    {},
+    { lifecycle: { stopSignal: 'SIGUSR1' } },
+    'stopSignal: invalid value "SIGUSR1": needs spec.os.name',
+  ],
+  [
+    'a stop signal that nobody knows',
+    { os: { name: 'linux' } },
+    { lifecycle: { stopSignal: 'SIGRTMIN+16' } },
+    'stopSignal: invalid value "SIGRTMIN+16"',
+  ],
+  [
+    'a hook over TCP, which nobody runs',
+    {},
+    { lifecycle: { preStop: { tcpSocket: { port: 1 } } } },
+    'preStop.tcpSocket: forbidden',
+  ],
+  [
+    'last words by an unknown policy',
+    {},
+    { terminationMessagePolicy: 'Log' },
+    'terminationMessagePolicy: unsupported value "Log"',
+  ],
   ['a hook without action', {}, { lifecycle: { preStop: {} } }, 'lifecycle.preStop: is required'],
   [
     'a sleep beyond the grace period',

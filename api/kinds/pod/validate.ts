@@ -1,21 +1,19 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
-import { forbidden, invalidValue, required } from '../../errors/violations.ts';
+import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { Pod, PodSpec } from '../../generated/types.ts';
-import { labelNameError, qualifiedNameError, subdomainNameError } from '../../meta/names.ts';
+import { qualifiedNameError, subdomainNameError } from '../../meta/names.ts';
 import { longestSeconds } from '../../meta/time.ts';
-import { checkIp, checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
+import { checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
 import { podFields } from './fields.ts';
 import { checkContainers } from './validate-containers.ts';
+import { checkDns, checkHostNames } from './validate-dns.ts';
 import { checkAmounts, checkResources } from './validate-resources.ts';
 import { checkScheduling } from './validate-scheduling.ts';
 import { checkPodSecurity } from './validate-security.ts';
 import { checkVolumes } from './validate-volumes.ts';
 
 const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
-const DNS_POLICIES = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
-const NAMESERVERS_MAX = 3;
-const SEARCHES_MAX = 32;
 
 const support = lazyFieldSupport('berth.core.v1.Pod', podFields);
 
@@ -27,9 +25,10 @@ export function validatePod(pod: Pod): FieldViolation[] {
   checkContainers(out, spec);
   checkTimes(out, spec);
   checkNames(out, spec);
+  checkHostNames(out, spec);
   checkDns(out, spec);
   checkScheduling(out, spec);
-  checkPodSecurity(out, 'spec.securityContext', spec.securityContext);
+  checkPodSecurity(out, spec);
   checkResources(out, 'spec.resources', spec.resources, spec);
   checkAmounts(out, 'spec.overhead', spec.overhead);
   checkHost(out, spec);
@@ -39,7 +38,14 @@ export function validatePod(pod: Pod): FieldViolation[] {
 
 /** One sentence for each field of an accepted pod that Berth does not act on. */
 export function podWarnings(pod: Pod): string[] {
-  return checkFieldSupport(support(), pod).warnings;
+  return [...checkFieldSupport(support(), pod).warnings, ...namelessSecrets(pod)];
+}
+
+/** Accepted as in Kubernetes, where templates leave such entries behind. */
+function namelessSecrets(pod: Pod): string[] {
+  return (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }, i) =>
+    name ? [] : [`spec.imagePullSecrets[${i}].name: invalid empty name "", the entry has no effect`],
+  );
 }
 
 function checkTimes(out: Violations, spec: PodSpec): void {
@@ -55,33 +61,8 @@ function checkNames(out: Violations, spec: PodSpec): void {
   for (const name of ['nodeName', 'serviceAccountName', 'runtimeClassName', 'priorityClassName', 'schedulerName'] as const) {
     if (spec[name]) checkRule(out, 'spec', `.${name}`, spec[name], subdomainNameError(spec[name]));
   }
-  for (const name of ['hostname', 'subdomain'] as const) {
-    if (spec[name]) checkRule(out, 'spec', `.${name}`, spec[name], labelNameError(spec[name]));
-  }
-  spec.imagePullSecrets?.forEach(({ name }, i) => {
-    checkRequired(out, 'spec', `.imagePullSecrets[${i}].name`, name);
-  });
   spec.readinessGates?.forEach(({ conditionType = '' }, i) => {
     checkRule(out, 'spec', `.readinessGates[${i}].conditionType`, conditionType, qualifiedNameError(conditionType));
-  });
-}
-
-function checkDns(out: Violations, spec: PodSpec): void {
-  checkOneOf(out, 'spec', '.dnsPolicy', spec.dnsPolicy, DNS_POLICIES);
-  const { nameservers = [], searches = [], options = [] } = spec.dnsConfig ?? {};
-  if (spec.dnsPolicy === 'None' && nameservers.length === 0) {
-    out.push(required('spec.dnsConfig.nameservers', 'dnsPolicy None needs at least one'));
-  }
-  const at = 'spec.dnsConfig';
-  if (nameservers.length > NAMESERVERS_MAX)
-    out.push(invalidValue(`${at}.nameservers`, nameservers.length, `must be at most ${NAMESERVERS_MAX}`));
-  if (searches.length > SEARCHES_MAX)
-    out.push(invalidValue(`${at}.searches`, searches.length, `must be at most ${SEARCHES_MAX}`));
-  nameservers.forEach((server, i) => {
-    checkIp(out, at, `.nameservers[${i}]`, server);
-  });
-  options.forEach(({ name }, i) => {
-    checkRequired(out, at, `.options[${i}].name`, name);
   });
 }
 
@@ -94,12 +75,4 @@ function checkHost(out: Violations, spec: PodSpec): void {
       if (spec[name]) out.push(forbidden(`spec.${name}`, 'may not be set when hostUsers is false'));
     }
   }
-  spec.hostAliases?.forEach(({ ip, hostnames = [] }, i) => {
-    const at = `spec.hostAliases[${i}]`;
-    checkRequired(out, at, '.ip', ip);
-    checkIp(out, at, '.ip', ip);
-    hostnames.forEach((name, j) => {
-      checkRule(out, at, `.hostnames[${j}]`, name, subdomainNameError(name));
-    });
-  });
 }

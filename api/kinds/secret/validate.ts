@@ -12,18 +12,19 @@ const requireKeys =
   (secret) =>
     keys.filter((key) => !hasKey(secret, key)).map((key) => required(`data[${key}]`, `a secret of type ${secret.type} has it`));
 
-const requireJson =
+const requireJsonObject =
   (key: string): Rule =>
   (secret) => {
     const text = secret.data?.[key]?.toString();
     if (text === undefined) return requireKeys(key)(secret);
-    return isJson(text) ? [] : [invalidValue(`data[${key}]`, '(not shown)', 'must be JSON')];
+    return isJsonObject(text) ? [] : [invalidValue(`data[${key}]`, '(not shown)', 'must be a JSON object')];
   };
 
-function isJson(text: string): boolean {
+/** Or null, which Kubernetes takes for an object without anything in it. */
+function isJsonObject(text: string): boolean {
   try {
-    JSON.parse(text);
-    return true;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && !Array.isArray(value);
   } catch {
     return false;
   }
@@ -44,8 +45,8 @@ const requireAccount: Rule = (secret) =>
 /** What Kubernetes' types promise to those who read such secrets. */
 const rules: Readonly<Record<string, Rule>> = {
   'kubernetes.io/service-account-token': requireAccount,
-  'kubernetes.io/dockercfg': requireJson('.dockercfg'),
-  'kubernetes.io/dockerconfigjson': requireJson('.dockerconfigjson'),
+  'kubernetes.io/dockercfg': requireJsonObject('.dockercfg'),
+  'kubernetes.io/dockerconfigjson': requireJsonObject('.dockerconfigjson'),
   'kubernetes.io/basic-auth': requireOneKey('username', 'password'),
   'kubernetes.io/ssh-auth': requireKeys('ssh-privatekey'),
   'kubernetes.io/tls': requireKeys('tls.crt', 'tls.key'),

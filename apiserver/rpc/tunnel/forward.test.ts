@@ -2,9 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import { decodeMessage, encodeMessage } from '../../../api/codec/message.ts';
+import type { PodExecRequest } from '../../../api/generated/types.ts';
 import { field } from '../../watch/wire.ts';
 import type { Duplex } from './duplex.ts';
-import { forwardOutput } from './forward.ts';
+import { forwardInput, forwardOutput } from './forward.ts';
 import type { ServedStream } from './tunnels.ts';
 
 const output = 2;
@@ -57,5 +59,35 @@ describe('what an agent sends to a client', () => {
     expect(sent.filter((frame) => frame.deref() !== undefined).length).toBeLessThan(10);
     leaving.abort();
     await expect(carried).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
+
+describe('what a client sends to an agent', () => {
+  const input = 1;
+  const bytes = (data: Buffer): Buffer => field(2, data);
+
+  async function carried(...frames: Buffer[]): Promise<PodExecRequest[]> {
+    const sent: PodExecRequest[] = [];
+    const send = async (frame: Buffer): Promise<void> => {
+      const { exec } = decodeMessage<{ exec?: PodExecRequest }>('berth.node.v1.ServeResponse', frame);
+      if (exec) sent.push(exec);
+    };
+    async function* all(): AsyncGenerator<Buffer> {
+      yield* frames;
+    }
+    await forwardInput(all(), { frames: all(), send, close: () => {} }, input);
+    return sent;
+  }
+
+  it('comes in frames of at most 32 KiB, however large those of the client are, and every byte of it in order', async () => {
+    const data = Buffer.from(Array.from({ length: 100_000 }, (_, i) => i % 251));
+    const sent = await carried(bytes(data.subarray(0, 70_000)), bytes(data.subarray(70_000)));
+    expect(sent.map(({ stdin }) => stdin?.length)).toEqual([32_768, 32_768, 4_464, 30_000]);
+    expect(Buffer.concat(sent.map(({ stdin }) => stdin ?? Buffer.alloc(0))).equals(data)).toBe(true);
+  });
+
+  it('is carried as it is when it is no input', async () => {
+    const frames = [{ resize: { width: 80, height: 24 } }, { stdinClose: {} }];
+    expect(await carried(...frames.map((frame) => encodeMessage('berth.core.v1.PodExecRequest', frame)))).toEqual(frames);
   });
 });

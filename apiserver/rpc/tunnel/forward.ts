@@ -11,9 +11,26 @@ import type { ServedStream } from './tunnels.ts';
 const ERROR_FIELD = 4;
 const END_FIELD = 9;
 
-/** Carries what the client sends to the agent, still encoded, as the given field of ServeResponse. */
+/** In every frame that a client sends input with, the bytes are this field, and there is no other. */
+const BYTES_FIELD = 2;
+/** The gRPC library holds 16 messages for an agent that does not read, however large they are: this large are those with input at most. */
+const MAX_INPUT_BYTES = 32 * 1024;
+
+/** Carries what the client sends to the agent, still encoded, as the given field of ServeResponse; large pieces of input in several frames. */
 export async function forwardInput(input: AsyncIterableIterator<Buffer>, stream: ServedStream, wrapper: number): Promise<void> {
-  for await (const frame of input) await stream.send(field(wrapper, frame));
+  for await (const frame of input) for (const piece of piecesOf(frame)) await stream.send(field(wrapper, piece));
+}
+
+function* piecesOf(frame: Buffer): Generator<Uint8Array> {
+  const reader = new WireReader(frame);
+  const divisible = frame.length > MAX_INPUT_BYTES && reader.next() && reader.number === BYTES_FIELD;
+  if (!divisible) {
+    yield frame;
+    return;
+  }
+  const bytes = reader.value();
+  for (let at = 0; at < bytes.length; at += MAX_INPUT_BYTES)
+    yield field(BYTES_FIELD, Buffer.from(bytes.subarray(at, at + MAX_INPUT_BYTES)));
 }
 
 /**

@@ -8,6 +8,7 @@ import type { BindingWriteRequest__Input as _berth_core_v1_BindingWriteRequest__
 import type { DeleteCollectionRequest__Input as _berth_meta_v1_DeleteCollectionRequest__Input, DeleteCollectionRequest as _berth_meta_v1_DeleteCollectionRequest } from '../../../berth/meta/v1/DeleteCollectionRequest.ts';
 import type { DeleteCollectionResponse__Input as _berth_meta_v1_DeleteCollectionResponse__Input, DeleteCollectionResponse as _berth_meta_v1_DeleteCollectionResponse } from '../../../berth/meta/v1/DeleteCollectionResponse.ts';
 import type { DeleteRequest__Input as _berth_meta_v1_DeleteRequest__Input, DeleteRequest as _berth_meta_v1_DeleteRequest } from '../../../berth/meta/v1/DeleteRequest.ts';
+import type { EvictionWriteRequest__Input as _berth_policy_v1_EvictionWriteRequest__Input, EvictionWriteRequest as _berth_policy_v1_EvictionWriteRequest } from '../../../berth/policy/v1/EvictionWriteRequest.ts';
 import type { GetRequest__Input as _berth_meta_v1_GetRequest__Input, GetRequest as _berth_meta_v1_GetRequest } from '../../../berth/meta/v1/GetRequest.ts';
 import type { ListRequest__Input as _berth_meta_v1_ListRequest__Input, ListRequest as _berth_meta_v1_ListRequest } from '../../../berth/meta/v1/ListRequest.ts';
 import type { PatchRequest__Input as _berth_meta_v1_PatchRequest__Input, PatchRequest as _berth_meta_v1_PatchRequest } from '../../../berth/meta/v1/PatchRequest.ts';
@@ -36,6 +37,7 @@ export interface PodsDefinition {
   Create: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
   Delete: MethodDefinition<_berth_meta_v1_DeleteRequest__Input, _berth_core_v1_Pod__Input, _berth_meta_v1_DeleteRequest, _berth_core_v1_Pod>
   DeleteCollection: MethodDefinition<_berth_meta_v1_DeleteCollectionRequest__Input, _berth_meta_v1_DeleteCollectionResponse__Input, _berth_meta_v1_DeleteCollectionRequest, _berth_meta_v1_DeleteCollectionResponse>
+  Evict: MethodDefinition<_berth_policy_v1_EvictionWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_policy_v1_EvictionWriteRequest, _berth_core_v1_Pod>
   Exec: MethodDefinition<_berth_core_v1_PodExecRequest__Input, _berth_core_v1_PodExecResponse__Input, _berth_core_v1_PodExecRequest, _berth_core_v1_PodExecResponse>
   Get: MethodDefinition<_berth_meta_v1_GetRequest__Input, _berth_core_v1_Pod__Input, _berth_meta_v1_GetRequest, _berth_core_v1_Pod>
   List: MethodDefinition<_berth_meta_v1_ListRequest__Input, _berth_core_v1_PodList__Input, _berth_meta_v1_ListRequest, _berth_core_v1_PodList>
@@ -44,6 +46,8 @@ export interface PodsDefinition {
   PortForward: MethodDefinition<_berth_core_v1_PodPortForwardRequest__Input, _berth_core_v1_PodPortForwardResponse__Input, _berth_core_v1_PodPortForwardRequest, _berth_core_v1_PodPortForwardResponse>
   ReadFiles: MethodDefinition<_berth_core_v1_PodReadFilesRequest__Input, _berth_core_v1_PodReadFilesResponse__Input, _berth_core_v1_PodReadFilesRequest, _berth_core_v1_PodReadFilesResponse>
   Update: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
+  UpdateEphemeralContainers: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
+  UpdateResize: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
   UpdateStatus: MethodDefinition<_berth_core_v1_PodWriteRequest__Input, _berth_core_v1_Pod__Input, _berth_core_v1_PodWriteRequest, _berth_core_v1_Pod>
   Watch: MethodDefinition<_berth_meta_v1_WatchRequest__Input, _berth_core_v1_PodWatchResponse__Input, _berth_meta_v1_WatchRequest, _berth_core_v1_PodWatchResponse>
   WriteFiles: MethodDefinition<_berth_core_v1_PodWriteFilesRequest__Input, _berth_core_v1_PodWriteFilesResponse__Input, _berth_core_v1_PodWriteFilesRequest, _berth_core_v1_PodWriteFilesResponse>

@@ -33,6 +33,10 @@ export interface ObjectWriteRequest__Input {
    * `format`.
    */
   'accept'?: (string);
+  /**
+   * Of an update: the part of the object that is replaced, e.g. "status" or "resize"; empty: the object itself.
+   */
+  'subresource'?: (string);
 }
 
 /**
@@ -64,4 +68,8 @@ export interface ObjectWriteRequest {
    * `format`.
    */
   'accept'?: (string);
+  /**
+   * Of an update: the part of the object that is replaced, e.g. "status" or "resize"; empty: the object itself.
+   */
+  'subresource'?: (string);
 }

@@ -8,6 +8,7 @@ import type { PodPortForwardStart__Input as _berth_core_v1_PodPortForwardStart__
 import type { PodReadFilesRequest__Input as _berth_core_v1_PodReadFilesRequest__Input, PodReadFilesRequest as _berth_core_v1_PodReadFilesRequest } from '../../../berth/core/v1/PodReadFilesRequest.ts';
 import type { PodWriteFilesStart__Input as _berth_core_v1_PodWriteFilesStart__Input, PodWriteFilesStart as _berth_core_v1_PodWriteFilesStart } from '../../../berth/core/v1/PodWriteFilesStart.ts';
 import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
+import type { GetUsageHistoryRequest__Input as _berth_metrics_v1_GetUsageHistoryRequest__Input, GetUsageHistoryRequest as _berth_metrics_v1_GetUsageHistoryRequest } from '../../../berth/metrics/v1/GetUsageHistoryRequest.ts';
 
 /**
  * Asks for a stream.
@@ -53,7 +54,11 @@ export interface Open__Input {
    * The level of the agent's own log, to be changed or only to be told.
    */
   'logLevel'?: (_berth_ops_v1_LogLevel__Input | null);
-  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel";
+  /**
+   * What a pod or the node used in the last hour.
+   */
+  'usageHistory'?: (_berth_metrics_v1_GetUsageHistoryRequest__Input | null);
+  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel"|"usageHistory";
 }
 
 /**
@@ -100,4 +105,8 @@ export interface Open {
    * The level of the agent's own log, to be changed or only to be told.
    */
   'logLevel'?: (_berth_ops_v1_LogLevel);
+  /**
+   * What a pod or the node used in the last hour.
+   */
+  'usageHistory'?: (_berth_metrics_v1_GetUsageHistoryRequest);
 }

@@ -10,6 +10,7 @@ import type { PodReadFilesResponse__Input as _berth_core_v1_PodReadFilesResponse
 import type { PodWriteFilesResponse__Input as _berth_core_v1_PodWriteFilesResponse__Input, PodWriteFilesResponse as _berth_core_v1_PodWriteFilesResponse } from '../../../berth/core/v1/PodWriteFilesResponse.ts';
 import type { StreamEnd__Input as _berth_node_v1_StreamEnd__Input, StreamEnd as _berth_node_v1_StreamEnd } from '../../../berth/node/v1/StreamEnd.ts';
 import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
+import type { UsageHistory__Input as _berth_metrics_v1_UsageHistory__Input, UsageHistory as _berth_metrics_v1_UsageHistory } from '../../../berth/metrics/v1/UsageHistory.ts';
 
 /**
  * What the agent sends.
@@ -55,7 +56,11 @@ export interface ServeRequest__Input {
    * The level of the agent's own log.
    */
   'logLevel'?: (_berth_ops_v1_LogLevel__Input | null);
-  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel";
+  /**
+   * What a pod or the node used in the last hour.
+   */
+  'usageHistory'?: (_berth_metrics_v1_UsageHistory__Input | null);
+  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel"|"usageHistory";
 }
 
 /**
@@ -102,4 +107,8 @@ export interface ServeRequest {
    * The level of the agent's own log.
    */
   'logLevel'?: (_berth_ops_v1_LogLevel);
+  /**
+   * What a pod or the node used in the last hour.
+   */
+  'usageHistory'?: (_berth_metrics_v1_UsageHistory);
 }

@@ -1,0 +1,158 @@
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../../../client/clock.ts';
+import type { CommandOptions, CommandResult, CommandRunner } from '../runtime.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { demultiplex } from './frames.ts';
+import { killCommand } from './kill-command.ts';
+import type { LeanEngine } from './lean-engine.ts';
+import { checkPath } from './long-paths.ts';
+
+interface ExecState {
+  readonly Running: boolean;
+  readonly ExitCode: number | null;
+  readonly Pid?: number;
+}
+
+export interface CommandsOptions {
+  readonly engine: Pick<LeanEngine, 'call' | 'hijack'>;
+  /** Ends a process of a container and all that it started; false when there is none like it. */
+  readonly kill?: (pid: number, containerId: string) => boolean;
+}
+
+/** A command under way: where it is known, its output so far, and why it is no longer waited for. */
+interface Running {
+  readonly exec: string;
+  readonly action: string;
+  readonly socket: Duplex;
+  output: string;
+  given: 'overdue' | 'aborted' | undefined;
+}
+
+const engineTimeoutMs = 15_000;
+// The engine notes the exit a moment after the output has ended; a command may also close its output and go on.
+const exitPollMs = 10;
+const slowestExitPollMs = 500;
+// An engine that has much to do takes its time to start a command: that says nothing about the command.
+const startSlackMs = 10_000;
+const startPollMs = 1_000;
+/** How often, and with what pauses, a command that nobody waits for is looked for to be ended: the engine may only start it now. */
+const reapTries = 12;
+const reapPauseMs = 100;
+const slowestReapMs = 10_000;
+
+/** Short commands in containers, for probes and hooks: few and small calls, a bound in time, and nothing left behind. */
+export function createCommands({ engine, kill = killCommand }: CommandsOptions): CommandRunner {
+  async function open(containerId: string, command: readonly string[], action: string): Promise<Running> {
+    checkPath('the command', command[0]);
+    const { Id: exec } = await engine.call<{ readonly Id: string }>({
+      method: 'POST',
+      path: `/containers/${containerId}/exec`,
+      body: { AttachStdout: true, AttachStderr: true, Cmd: command },
+      action,
+      timeoutMs: engineTimeoutMs,
+    });
+    const start = { method: 'POST', path: `/exec/${exec}/start`, body: { Detach: false }, action } as const;
+    const socket = await engine.hijack({ ...start, timeoutMs: engineTimeoutMs });
+    return { exec, action, socket, output: '', given: undefined };
+  }
+
+  function inspect({ exec, action }: Running): Promise<ExecState> {
+    return engine.call<ExecState>({ method: 'GET', path: `/exec/${exec}/json`, action, timeoutMs: engineTimeoutMs });
+  }
+
+  /** Gives a command up when its time is over, counted from when the engine has started it. */
+  function watchTime(running: Running, timeoutMs: number): () => void {
+    const latestMs = Date.now() + timeoutMs + startSlackMs;
+    const look = async () => {
+      const state = Date.now() < latestMs ? await inspect(running).catch(() => undefined) : undefined;
+      if (state !== undefined && !isStarted(state)) cancel = systemClock.after(Math.min(timeoutMs, startPollMs), look);
+      else give(running, 'overdue');
+    };
+    let cancel = systemClock.after(timeoutMs, look);
+    return () => cancel();
+  }
+
+  async function exitCode(running: Running): Promise<number | undefined> {
+    for (let pauseMs = exitPollMs; running.given === undefined; pauseMs = Math.min(pauseMs * 2, slowestExitPollMs)) {
+      const state = await inspect(running);
+      if (isEnded(state)) return state.ExitCode;
+      await delay(pauseMs);
+    }
+    return undefined;
+  }
+
+  /** Ends a command that nobody waits for any more. Nobody waits for this either, so it never throws. */
+  async function reap(running: Running, containerId: string): Promise<void> {
+    for (let tries = 0, pauseMs = reapPauseMs; tries < reapTries; tries++) {
+      try {
+        const state = await inspect(running);
+        if (isEnded(state) || (isStarted(state) && kill(state.Pid ?? 0, containerId))) return;
+      } catch (error) {
+        // Gone with its container; else the engine is away, and is asked again.
+        if (error instanceof RuntimeError && error.code === 'not-found') return;
+      }
+      await delay(pauseMs, undefined, { ref: false });
+      pauseMs = Math.min(pauseMs * 2, slowestReapMs);
+    }
+  }
+
+  async function waitFor(running: Running, { timeoutMs, maxBytes }: CommandOptions, signal: AbortSignal): Promise<CommandResult> {
+    const stopWatching = timeoutMs === undefined ? () => {} : watchTime(running, timeoutMs);
+    const onAbort = () => give(running, 'aborted');
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await collect(running, maxBytes);
+      const code = await exitCode(running);
+      if (running.given === 'aborted') throw new RuntimeError('failed', `${running.action}: aborted`, { cause: signal.reason });
+      return code === undefined
+        ? { type: 'timed-out', output: running.output }
+        : { type: 'exited', exitCode: code, output: running.output };
+    } finally {
+      stopWatching();
+      signal.removeEventListener('abort', onAbort);
+      running.socket.destroy();
+    }
+  }
+
+  return {
+    async run(containerId, command, options, signal) {
+      const running = await open(containerId, command, `run a command in container ${containerId}`);
+      try {
+        return await waitFor(running, options, signal);
+      } finally {
+        if (running.given !== undefined) void reap(running, containerId);
+      }
+    },
+  };
+}
+
+function isStarted({ Running, ExitCode, Pid = 0 }: ExecState): boolean {
+  return Running || ExitCode !== null || Pid > 0;
+}
+
+function isEnded(state: ExecState): state is ExecState & { readonly ExitCode: number } {
+  return !state.Running && state.ExitCode !== null;
+}
+
+function give(running: Running, why: 'overdue' | 'aborted'): void {
+  running.given ??= why;
+  running.socket.destroy();
+}
+
+/** Reads what both streams say, as far as it is wanted, until the engine ends them or the command is given up. */
+async function collect(running: Running, maxBytes: number): Promise<void> {
+  const kept: Uint8Array[] = [];
+  let left = maxBytes;
+  try {
+    for await (const { data } of demultiplex(running.socket)) {
+      if (left > 0) kept.push(Buffer.from(data.subarray(0, left)));
+      left -= data.length;
+    }
+  } catch (error) {
+    if (running.given === undefined)
+      throw new RuntimeError('unavailable', `${running.action}: the engine closed the connection`, { cause: error });
+  }
+  running.output = Buffer.concat(kept).toString('utf8');
+}

@@ -1,0 +1,164 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createLimit } from '../../limit.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import type { Engine, EngineCall } from './engine.ts';
+import { codeForStatus, translate } from './errors.ts';
+import { exchange, type LeanAnswer, openSocket, openStream, requestBytes } from './lean-connection.ts';
+
+/** The part of the engine's API whose answers are read at once. */
+export type LeanEngine = Pick<Engine, 'call' | 'hijack' | 'close'>;
+
+export interface LeanEngineOptions {
+  readonly socketPath: string;
+  readonly apiVersion: () => Promise<string>;
+  /** Of a call that names none. */
+  readonly timeoutMs?: number | undefined;
+  /** Calls under way at once, slow ones aside; by default as many as there are. */
+  readonly atOnce?: number;
+}
+
+// More at once are rare; their connections are closed again.
+const keptConnections = 16;
+const defaultTimeoutMs = 30_000;
+const lastGoodStatus = 299;
+const switchingProtocols = 101;
+
+/**
+ * The engine over a Unix socket, spoken to with as little work as HTTP allows: half of what the general client costs, which counts
+ * because probes call it for as long as a pod runs, and a node that starts many pods at once has no processor to spare. `isLean` says which
+ * calls are for here.
+ */
+export function createLeanEngine({ socketPath, apiVersion, timeoutMs, atOnce }: LeanEngineOptions): LeanEngine {
+  const free: Socket[] = [];
+  const limit = atOnce === undefined ? undefined : createLimit(atOnce);
+
+  function take(): { socket: Socket; isKept: boolean } {
+    for (let socket = free.pop(); socket !== undefined; socket = free.pop())
+      if (!socket.destroyed && socket.writable) return { socket: socket.ref(), isKept: true };
+    return { socket: openSocket(socketPath), isKept: false };
+  }
+
+  function giveBack(socket: Socket, { reusable }: LeanAnswer): void {
+    if (!reusable || socket.destroyed || free.length >= keptConnections) socket.destroy();
+    // An idle connection keeps no program alive.
+    else free.push(socket.unref());
+  }
+
+  async function ask(request: string, call: EngineCall): Promise<LeanAnswer> {
+    const { socket, isKept } = take();
+    try {
+      const answer = await within({ timeoutMs, ...call }, socket, () => exchange(socket, request));
+      giveBack(socket, answer);
+      return answer;
+    } catch (error) {
+      socket.destroy();
+      // The engine closes connections that it finds idle; what it did not answer at all is asked again, over a new one.
+      const unanswered = (error as { answered?: boolean }).answered === false;
+      if (isKept && unanswered) return ask(request, call);
+      throw error;
+    }
+  }
+
+  async function requestOf({ method, path, query, body }: EngineCall): Promise<string> {
+    return requestBytes(method, `/v${await apiVersion()}${path}${queryOf(query)}`, body);
+  }
+
+  return {
+    async call<T>(call: EngineCall) {
+      try {
+        const request = await requestOf(call);
+        const run = () => ask(request, call);
+        const { status, body } = await (limit === undefined || call.slow ? run() : limit(run));
+        if (status > lastGoodStatus && !call.accept?.includes(status)) throw refusal(call, status, body);
+        return (body === '' ? undefined : JSON.parse(body)) as T;
+      } catch (error) {
+        throw translate(error, call.action, call.subject ?? 'container');
+      }
+    },
+    async hijack(call): Promise<Duplex> {
+      const request = await requestOf(call);
+      const socket = openSocket(socketPath);
+      try {
+        const { status } = await within({ timeoutMs, ...call }, socket, () => openStream(socket, request));
+        if (status > lastGoodStatus || (status < 200 && status !== switchingProtocols))
+          throw refusal(call, status, await readText(socket));
+        return socket;
+      } catch (error) {
+        socket.destroy();
+        throw translate(error, call.action, call.subject ?? 'container');
+      }
+    },
+    close() {
+      for (const socket of free.splice(0)) socket.destroy();
+    },
+  };
+}
+
+/** Whether a call is for the lean way: none that is cut off from outside, and nothing but JSON goes there. */
+export function isLean({ method, bytes, upload, signal, registryAuth }: EngineCall): boolean {
+  return method !== 'HEAD' && [bytes, upload, signal, registryAuth].every((each) => each === undefined);
+}
+
+function queryOf(query: EngineCall['query']): string {
+  const parts = Object.entries(query ?? {}).map(([name, value]) => {
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;
+  });
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+}
+
+/** Bounds a call in time; an answer that is late finds its connection closed. */
+async function within<T>(
+  { action, timeoutMs = defaultTimeoutMs }: EngineCall,
+  socket: Socket,
+  run: () => Promise<T>,
+): Promise<T> {
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    socket.destroy();
+  }, timeoutMs);
+  try {
+    return await run();
+  } catch (error) {
+    if (late) throw new RuntimeError('timeout', `${action}: no answer from the container engine within ${timeoutMs} ms`);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function refusal({ action, subject = 'container' }: EngineCall, status: number, body: string): RuntimeError {
+  return new RuntimeError(codeForStatus(status, subject), `${action}: ${messageOf(body) || `the engine answered ${status}`}`);
+}
+
+function messageOf(body: string): string {
+  try {
+    const { message } = JSON.parse(body) as { message?: unknown };
+    return typeof message === 'string' ? message.trim() : '';
+  } catch {
+    return body.trim();
+  }
+}
+
+const refusalMs = 1_000;
+
+/** The words of a refusal, as far as they come at once. */
+async function readText(socket: Socket): Promise<string> {
+  const timer = setTimeout(() => socket.destroy(), refusalMs);
+  try {
+    let text = '';
+    for await (const chunk of socket) {
+      text += String(chunk);
+      const start = text.indexOf('{');
+      const end = text.lastIndexOf('}');
+      if (start >= 0 && end > start) return text.slice(start, end + 1);
+    }
+    return text;
+  } catch {
+    return '';
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,241 @@
+import { execFile } from 'node:child_process';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Engine } from './engine.ts';
+import { listPortProxies, type PortProxy } from './port-proxies.ts';
+
+/** A network link of the machine, as `ip -json link` tells it. */
+export interface Link {
+  readonly ifindex: number;
+  readonly ifname: string;
+  /** Of a pair: the number of its other end, in whatever namespace that is. */
+  readonly link_index?: number;
+  /** Only when its other end is in another namespace. */
+  readonly link_netnsid?: number;
+  /** The bridge that it is plugged into. */
+  readonly master?: string;
+}
+
+/** What the network of the engine's containers looks like at one moment. */
+export interface NetworkLook {
+  readonly bridge: string;
+  /** Virtual cables whose one end is on the machine. */
+  readonly cables: readonly Link[];
+  /** Numbers of the machine's ends of the cables of running containers. */
+  readonly used: ReadonlySet<number>;
+  /** Paths of the engine's namespaces, and those of running containers. */
+  readonly namespaces: readonly string[];
+  readonly usedNamespaces: ReadonlySet<string>;
+  /** Programs of the machine that pass on host ports. */
+  readonly proxies: readonly Pick<PortProxy, 'pid' | 'parent'>[];
+}
+
+/** What nobody uses: cables by name, namespaces by path, proxies by process id. */
+export interface Leftovers {
+  readonly cables: readonly string[];
+  readonly namespaces: readonly string[];
+  readonly proxies: readonly number[];
+}
+
+/** As the engine names its cables; a pair of them that never left the machine was cut off in the middle of its making. */
+const engineCable = /^veth[0-9a-f]{7}$/;
+const engineNamespace = /^[0-9a-f]{12}$/;
+
+/** Who starts port proxies: an engine, or of one without root its helper (rootlesskit-docker-proxy; the kernel cuts names after 15 letters). */
+const proxyParents = ['dockerd', 'rootlesskit-doc'];
+
+/** Cables and namespaces that belong to no running container, and proxies whose engine has ended. Pure. */
+export function decideLeftovers({ bridge, cables, used, namespaces, usedNamespaces, proxies }: NetworkLook): Leftovers {
+  const byIndex = new Map(cables.map((link) => [link.ifindex, link]));
+  const isUnfinished = (link: Link): boolean => {
+    const other = byIndex.get(link.link_index ?? -1);
+    return other !== undefined && [link, other].every((end) => engineCable.test(end.ifname) && end.link_netnsid === undefined);
+  };
+  return {
+    cables: cables
+      .filter((link) => engineCable.test(link.ifname) && !used.has(link.ifindex))
+      .filter((link) => link.master === bridge || (link.master === undefined && isUnfinished(link)))
+      .map((link) => link.ifname),
+    namespaces: namespaces.filter((path) => engineNamespace.test(basename(path)) && !usedNamespaces.has(basename(path))),
+    proxies: proxies.filter(({ parent }) => !proxyParents.includes(parent)).map(({ pid }) => pid),
+  };
+}
+
+/** What was left over both times. */
+export function leftBoth(before: Leftovers, now: Leftovers): Leftovers {
+  const both = <T>(a: readonly T[], b: readonly T[]) => b.filter((each) => a.includes(each));
+  return {
+    cables: both(before.cables, now.cables),
+    namespaces: both(before.namespaces, now.namespaces),
+    proxies: both(before.proxies, now.proxies),
+  };
+}
+
+const isNothing = ({ cables, namespaces, proxies }: Leftovers): boolean =>
+  cables.length + namespaces.length + proxies.length === 0;
+
+/** Between two looks; what both have belongs to nobody. */
+const betweenMs = 20_000;
+const mostLooks = 30;
+/** The engine itself forgets more while it ends what it found. */
+const cleanLooks = 4;
+/** One that was created and not started for so long is not on its way. */
+const onItsWayMs = 60_000;
+const usualNamespaces = '/run/docker/netns';
+
+interface RunningContainer {
+  readonly Id: string;
+  readonly Created: number;
+}
+
+interface NetworkInspection {
+  readonly NetworkSettings?: { readonly SandboxKey?: string };
+}
+
+/**
+ * An engine that is killed while it makes or ends a container's network forgets it: the cable stays plugged into its bridge, the
+ * namespace stays mounted, the proxy keeps its host port. None is ever used again; the engine itself does not clean them up. Every
+ * container of the engine counts, whoever made it.
+ */
+export interface LeftoverSweeper {
+  /** Looks for a while and removes what nobody used twice in a row, until nothing is left for some looks. Never throws. */
+  sweep(signal: AbortSignal): Promise<void>;
+}
+
+export interface LeftoverOptions {
+  readonly engine: Engine;
+  readonly warn: (message: string) => void;
+}
+
+export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): LeftoverSweeper {
+  let folder = usualNamespaces;
+  let sweeping: Promise<void> | undefined;
+  /** Of namespaces; forgotten at the end of a sweep. */
+  const known = new Map<string, readonly number[]>();
+
+  /** Undefined while containers are being started: what they get is nobody's yet. */
+  async function look(): Promise<Leftovers | undefined> {
+    const list = (filters: object) =>
+      engine.call<RunningContainer[]>({
+        method: 'GET',
+        path: '/containers/json',
+        query: { all: 1, filters },
+        action: 'list containers',
+      });
+    const created = await list({ status: ['created'] });
+    if (created.some((each) => Date.now() - each.Created * 1000 < onItsWayMs)) return undefined;
+    const keys: string[] = [];
+    for (const { Id } of await list({ status: ['running', 'paused', 'restarting'] })) keys.push(await namespaceOf(Id));
+    const own = keys.filter((key) => engineNamespace.test(basename(key)));
+    if (own[0] !== undefined) folder = dirname(own[0]);
+    const used = new Set<number>();
+    for (const key of own) for (const index of await cablesOf(key)) used.add(index);
+    return decideLeftovers({
+      bridge: await bridgeName(),
+      cables: await links(undefined),
+      used,
+      namespaces: (await readdir(folder).catch(() => [])).map((name) => join(folder, name)),
+      usedNamespaces: new Set(own.map((key) => basename(key))),
+      proxies: await listPortProxies(),
+    });
+  }
+
+  /** Empty for a container in a namespace that is not its own. */
+  async function namespaceOf(id: string): Promise<string> {
+    const path = `/containers/${id}/json`;
+    const answer = await engine.call<NetworkInspection>({
+      method: 'GET',
+      path,
+      action: `inspect container ${id}`,
+      accept: [404],
+    });
+    return answer.NetworkSettings?.SandboxKey ?? '';
+  }
+
+  /** Numbers of the machine's ends of a namespace's cables; they stay the same as long as it is there. */
+  async function cablesOf(namespace: string): Promise<readonly number[]> {
+    const kept = known.get(namespace);
+    if (kept !== undefined) return kept;
+    const found = (await links(`--net=${namespace}`)).flatMap(({ link_index: other }) => (other === undefined ? [] : [other]));
+    known.set(namespace, found);
+    return found;
+  }
+
+  async function bridgeName(): Promise<string> {
+    const call = { method: 'GET', path: '/networks/bridge', action: 'inspect network bridge' } as const;
+    const { Options } = await engine.call<{ readonly Options?: Readonly<Record<string, string>> | null }>(call);
+    return Options?.['com.docker.network.bridge.name'] ?? 'docker0';
+  }
+
+  async function remove({ cables, namespaces, proxies: pids }: Leftovers): Promise<void> {
+    for (const pid of pids) kill(pid);
+    // The other end of one that is gone already goes with it.
+    for (const cable of cables) await run('ip', ['link', 'delete', cable]).catch(() => {});
+    for (const path of namespaces) {
+      await run('umount', ['-l', path]).catch(() => {});
+      await rm(path, { force: true });
+    }
+    warn(
+      `the engine forgot ${cables.length} network links, ${namespaces.length} network namespaces and ${pids.length} port proxies of containers that are gone; removed them`,
+    );
+  }
+
+  /** What cannot be seen now, e.g. because a container ended meanwhile, is looked at again. */
+  async function tryLook(signal: AbortSignal): Promise<Leftovers | undefined> {
+    try {
+      return await look();
+    } catch (error) {
+      if (!signal.aborted) warn(`look for what the engine forgot: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
+    }
+  }
+
+  async function sweepOnce(signal: AbortSignal): Promise<void> {
+    let before: Leftovers | undefined;
+    let clean = 0;
+    for (let looks = 0; looks < mostLooks && clean < cleanLooks && !signal.aborted; looks++) {
+      const now = await tryLook(signal);
+      clean = now !== undefined && isNothing(now) ? clean + 1 : 0;
+      const both = before === undefined || now === undefined ? undefined : leftBoth(before, now);
+      if (both !== undefined && !isNothing(both)) await remove(both);
+      before = now;
+      if (clean < cleanLooks) await delay(betweenMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  return {
+    sweep(signal) {
+      sweeping ??= sweepOnce(signal)
+        .catch((error: unknown) =>
+          warn(`sweep what the engine forgot: ${error instanceof Error ? error.message : String(error)}`),
+        )
+        .finally(() => {
+          known.clear();
+          sweeping = undefined;
+        });
+      return sweeping;
+    },
+  };
+}
+
+const run = promisify(execFile);
+
+/** Cables of the machine, or all links of another namespace. */
+async function links(namespace: string | undefined): Promise<Link[]> {
+  const args = ['-json', 'link', 'show', 'type', 'veth'];
+  const { stdout } =
+    namespace === undefined ? await run('ip', args, limits) : await run('nsenter', [namespace, 'ip', ...args], limits);
+  return stdout.trim() === '' ? [] : (JSON.parse(stdout) as Link[]).filter((link) => link.ifindex !== undefined);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+const limits = { timeout: 10_000, maxBuffer: 16 * 1024 * 1024 } as const;

@@ -1,0 +1,324 @@
+import { randomBytes } from 'node:crypto';
+import { readlink } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ContainerIdentity, ObservedContainer } from '../runtime.ts';
+import { networkName } from '../runtime.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { sandboxOomScoreAdj } from './container-spec.ts';
+import { decideWarm, freePrefix } from './decide-warm.ts';
+import type { Engine } from './engine.ts';
+import type { Inventory } from './inventory.ts';
+import { engineName, label } from './labels.ts';
+import type { ListEntry } from './observe.ts';
+
+/** A network that waits for a pod: a container with addresses and routes, made in advance. */
+export interface WarmNetwork {
+  /** The container that has it. */
+  readonly id: string;
+  readonly ip: string;
+  /** The file that stands for its network namespace, and the namespace behind it. */
+  readonly path: string;
+  readonly namespace: string;
+  readonly pid: number;
+  /** The list of name servers that the engine has made for it. */
+  readonly resolvConfPath: string;
+}
+
+export interface WarmNetworksOptions {
+  readonly engine: Engine;
+  readonly inventory: Inventory;
+  readonly nodeName: string;
+  readonly remove: (id: string) => Promise<void>;
+  /** The score that this machine allows instead of this one. */
+  readonly oomScore: (wanted: number) => number;
+  readonly warn: (message: string) => void;
+  /** How many wait at most, and what they run. */
+  readonly size: number;
+  readonly image: string;
+  /** How long nothing may have been started or removed before one is made. */
+  readonly quietMs?: number;
+  /** What the kernel says of a process's network; undefined when there is no such process. */
+  readonly namespaceOf?: (pid: number) => Promise<string | undefined>;
+}
+
+/**
+ * Making a network is two thirds of what a sandbox costs, and needs to know nothing of a pod: a few are made while nothing else is done.
+ * A pod's sandbox then is made without a network and enters one of these; for its name, its labels and everything else it is a sandbox
+ * as any other. Its label says whose network it is in, so that all this is known again from the engine alone:
+ *
+ *     (made) --> waits --claimed: renamed--> in use, by the sandbox whose label names it --> removed with the sandbox
+ *
+ * One that was renamed and that no sandbox names (the agent was killed between the two) is never used again, but removed.
+ */
+export interface WarmNetworks {
+  /** One that nobody else gets, or undefined. Whoever takes it says `enters`, `use`, or `spoilt`. */
+  claim(identity: ContainerIdentity): Promise<{ readonly network: WarmNetwork; readonly renamed: Promise<void> } | undefined>;
+  /** The sandbox was created, and will enter the network when it starts. */
+  enters(network: WarmNetwork, sandboxId: string): void;
+  /** Returns once the sandbox is in the network; throws when it does not get there. */
+  use(network: WarmNetwork, sandbox: ObservedContainer): Promise<void>;
+  /** Was no good: is removed. After a few in a row none is made any more. */
+  spoilt(network: WarmNetwork, why: unknown): Promise<void>;
+  /** Where the list of name servers of a sandbox's network is; undefined for a sandbox with its own network. */
+  resolvConfOf(sandboxId: string): Promise<string | undefined>;
+  /** The sandbox goes: names the container whose network it is in, which has to go too. */
+  release(sandboxId: string): string | undefined;
+  /** What the engine says of sandboxes and whose networks they are in. */
+  learn(sandboxes: Iterable<ObservedContainer>): void;
+  /** How many could be given away now. */
+  waiting(): number;
+  /** Counts work of others: while there is any, none is made. */
+  during<T>(work: () => Promise<T>): Promise<T>;
+  /** Takes over what an agent before left, makes what is missing, and removes what waits in the end. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Removes all, also those in use. */
+  removeAll(): Promise<void>;
+}
+
+/** Whoever starts pods in a row is not disturbed. */
+const usualQuietMs = 1_500;
+const lookMs = 250;
+const sweepMs = 60_000;
+const failurePauseMs = 30_000;
+const mostFailures = 3;
+const passing: ReadonlySet<string> = new Set(['unavailable', 'timeout', 'image-not-found']);
+const enterTimeoutMs = 5_000;
+const createTimeoutMs = 60_000;
+
+export function createWarmNetworks(options: WarmNetworksOptions): WarmNetworks {
+  const { engine, inventory, nodeName, image, warn, quietMs = usualQuietMs } = options;
+  const namespaceOf = options.namespaceOf ?? readNamespace;
+  const waiting: WarmNetwork[] = [];
+  /** Claimed, by a sandbox that is being made. */
+  const claimed = new Set<string>();
+  const bySandbox = new Map<string, string>();
+  /** Of networks in use, where this agent gave them away. */
+  const resolvConfs = new Map<string, string>();
+  let size = options.size;
+  let failures = 0;
+  let working = 0;
+  let quietSinceMs = performance.now();
+  let wake = () => {};
+
+  const list = (...labels: string[]): Promise<ListEntry[]> =>
+    engine.call({
+      method: 'GET',
+      path: '/containers/json',
+      query: { all: 1, filters: { label: [`${label.node}=${nodeName}`, ...labels] } },
+      action: 'list warm networks',
+    });
+
+  async function read(id: string): Promise<WarmNetwork | undefined> {
+    const found = await inventory.inspect(id);
+    const path = found?.NetworkSettings?.SandboxKey ?? '';
+    const [ip] = Object.values(found?.NetworkSettings?.Networks ?? {}).map((network) => network?.IPAddress ?? '');
+    const pid = found?.State.Pid ?? 0;
+    const namespace = pid === 0 ? undefined : await namespaceOf(pid);
+    return path === '' || !ip || namespace === undefined
+      ? undefined
+      : { id, ip, path, pid, namespace, resolvConfPath: found?.ResolvConfPath ?? '' };
+  }
+
+  async function make(): Promise<void> {
+    const oomScoreAdj = options.oomScore(sandboxOomScoreAdj);
+    const { Id } = await engine.call<{ Id: string }>({
+      method: 'POST',
+      path: '/containers/create',
+      query: { name: `${freePrefix}${randomBytes(8).toString('hex')}` },
+      body: {
+        Image: image,
+        Labels: { [label.node]: nodeName, [label.pool]: 'network', [label.containerName]: networkName },
+        HostConfig: {
+          NetworkMode: 'bridge',
+          IpcMode: 'none',
+          LogConfig: { Type: 'none' },
+          RestartPolicy: { Name: 'no' },
+          ...(oomScoreAdj === 0 ? {} : { OomScoreAdj: oomScoreAdj }),
+        },
+      },
+      action: 'create warm network',
+      timeoutMs: createTimeoutMs,
+    });
+    try {
+      await engine.call({
+        method: 'POST',
+        path: `/containers/${Id}/start`,
+        action: 'start warm network',
+        timeoutMs: createTimeoutMs,
+      });
+      const made = await read(Id);
+      if (made === undefined) throw new Error('the network cannot be seen from here');
+      waiting.push(made);
+    } catch (error) {
+      await options.remove(Id);
+      throw error;
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    const known = new Set(bySandbox.keys());
+    const [entries, sandboxes] = [await list(label.pool), await list(label.network)];
+    for (const { Id, Labels } of sandboxes) {
+      bySandbox.set(Id, Labels?.[label.network] ?? '');
+      known.delete(Id);
+    }
+    // Removed by somebody else.
+    for (const id of known) part(id);
+    const inUse = new Set([...claimed, ...bySandbox.values()]);
+    const verdict = decideWarm(entries, { inUse, waiting: new Set(waiting.map(({ id }) => id)), image, size });
+    for (const id of verdict.remove) {
+      forget(id);
+      await options.remove(id);
+    }
+    for (const id of verdict.adopt) {
+      const network = await read(id);
+      if (network === undefined) await options.remove(id);
+      else waiting.push(network);
+    }
+  }
+
+  /** One whose process still has its network; the engine may have been restarted since it was made. */
+  async function takeLiving(): Promise<WarmNetwork | undefined> {
+    for (let network = waiting.pop(); network !== undefined; network = waiting.pop()) {
+      claimed.add(network.id);
+      if ((await namespaceOf(network.pid)) === network.namespace) return network;
+      claimed.delete(network.id);
+      // What cannot be removed now, the next sweep removes.
+      options.remove(network.id).catch(() => {});
+    }
+    wake();
+    return undefined;
+  }
+
+  /** The sandbox goes, or never was. */
+  function part(sandboxId: string): string | undefined {
+    const network = bySandbox.get(sandboxId);
+    bySandbox.delete(sandboxId);
+    resolvConfs.delete(network ?? '');
+    return network;
+  }
+
+  function forget(id: string): void {
+    const at = waiting.findIndex((network) => network.id === id);
+    if (at >= 0) waiting.splice(at, 1);
+  }
+
+  function failed(why: unknown): void {
+    // That says nothing about whether networks can be entered here.
+    if (why instanceof RuntimeError && passing.has(why.code)) return;
+    failures++;
+    const words = why instanceof Error ? why.message : String(why);
+    const last = failures >= mostFailures;
+    if (last) size = 0;
+    warn(`warm sandbox: ${words}${last ? '; none are made any more until the agent starts again' : ''}`);
+  }
+
+  const isIdle = () => working === 0 && performance.now() - quietSinceMs >= quietMs;
+
+  async function fill(signal: AbortSignal): Promise<void> {
+    let sweptAt = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      let pauseMs = waiting.length < size ? lookMs : sweepMs;
+      try {
+        if (performance.now() - sweptAt >= sweepMs && isIdle()) {
+          await sweep();
+          sweptAt = performance.now();
+        }
+        if (waiting.length < size && isIdle() && !signal.aborted) await make();
+      } catch (error) {
+        failed(error);
+        pauseMs = failurePauseMs;
+      }
+      await nap(pauseMs, signal, (stop) => {
+        wake = stop;
+      });
+    }
+  }
+
+  return {
+    async claim(identity) {
+      const network = await takeLiving();
+      if (network === undefined) return undefined;
+      const renamed = engine.call<void>({
+        method: 'POST',
+        path: `/containers/${network.id}/rename`,
+        query: { name: engineName({ ...identity, containerName: networkName }) },
+        action: `claim warm network for ${identity.podNamespace}/${identity.podName}`,
+      });
+      // Awaited later than the sandbox.
+      renamed.catch(() => {});
+      return { network, renamed };
+    },
+    enters({ id, resolvConfPath }, sandboxId) {
+      // Another was tried before it.
+      for (const [other, network] of bySandbox) if (network === id) part(other);
+      bySandbox.set(sandboxId, id);
+      resolvConfs.set(id, resolvConfPath);
+    },
+    async use(network, sandbox) {
+      const until = performance.now() + enterTimeoutMs;
+      for (let waitMs = 1; (await namespaceOf(sandbox.pid ?? 0)) !== network.namespace; waitMs *= 2) {
+        if (sandbox.state !== 'running' || performance.now() > until)
+          throw new Error(`the sandbox of ${sandbox.podNamespace}/${sandbox.podName} did not enter its network`);
+        await delay(waitMs);
+      }
+      // With its first process the engine takes the network away.
+      if ((await namespaceOf(network.pid)) !== network.namespace) throw new Error('the network is gone');
+      failures = 0;
+      claimed.delete(network.id);
+      wake();
+    },
+    async spoilt(network, why) {
+      failed(why);
+      for (const [sandboxId, id] of bySandbox) if (id === network.id) part(sandboxId);
+      claimed.delete(network.id);
+      wake();
+      await options.remove(network.id);
+    },
+    async resolvConfOf(sandboxId) {
+      const network = bySandbox.get(sandboxId);
+      return network && (resolvConfs.get(network) ?? (await inventory.inspect(network))?.ResolvConfPath);
+    },
+    release: part,
+    learn(sandboxes) {
+      for (const { id, network } of sandboxes) if (network !== undefined) bySandbox.set(id, network);
+    },
+    waiting: () => waiting.length,
+    async during(work) {
+      working++;
+      try {
+        return await work();
+      } finally {
+        working--;
+        quietSinceMs = performance.now();
+      }
+    },
+    async run(signal) {
+      await fill(signal);
+      await Promise.allSettled(waiting.splice(0).map(({ id }) => options.remove(id)));
+    },
+    async removeAll() {
+      waiting.length = 0;
+      await Promise.all((await list(label.pool)).map(({ Id }) => options.remove(Id)));
+    },
+  };
+}
+
+/** A pause that ends early on abort, and when it is stopped. */
+async function nap(ms: number, signal: AbortSignal, onStop: (stop: () => void) => void): Promise<void> {
+  const stop = new AbortController();
+  onStop(() => stop.abort());
+  try {
+    await delay(ms, undefined, { signal: AbortSignal.any([signal, stop.signal]) });
+  } catch {
+    // Aborted: the loop sees it itself.
+  }
+}
+
+async function readNamespace(pid: number): Promise<string | undefined> {
+  try {
+    return await readlink(`/proc/${pid}/ns/net`);
+  } catch {
+    return undefined;
+  }
+}

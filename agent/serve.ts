@@ -1,0 +1,83 @@
+import type { Pod } from '../api/generated/types.ts';
+import { isStatic } from '../api/kinds/pod/static-pods.ts';
+import { objectKey } from '../api/meta/key.ts';
+import { createInformer } from '../client/informer.ts';
+import { createObjectSource } from './config/objects.ts';
+import { imageDisk } from './images/collector.ts';
+import { addFigurePages, measureWorkers, relistMeter } from './metrics.ts';
+import { createNodeLease, holderFacts, holderIdentity } from './node/node-lease.ts';
+import { createNodeReporter } from './node/node-reporter.ts';
+import { createNodeView } from './node/node-view.ts';
+import { createManifestFolder } from './static-pods/folder.ts';
+import { createStaticPods } from './static-pods/static-pods.ts';
+import { createStatusWriter } from './status/status-writer.ts';
+import { runSyncLoop } from './sync-loop.ts';
+import { packageVersion } from './version.ts';
+import { untilSandboxImage, type Wiring, wireEvents, wirePodVolumes, wireWorkers } from './wiring.ts';
+
+/** Runs everything that an agent does, until the signal aborts. */
+export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => void): Promise<void> {
+  const { client, nodeName, logger, clock, metrics, ports, nodeDir } = wiring;
+  const { runtime, images, usage, inventory, access, dialer, volumes } = ports;
+  const holder = holderIdentity(inventory.nodeInfo.machineID ?? '', nodeDir);
+  const facts = holderFacts(wiring.dataDir);
+  const lease = createNodeLease({ client: client.leases, nodeName, holder, facts, clock, logger });
+  const scope = { fieldSelector: `spec.nodeName=${nodeName}` };
+  const pods = createInformer<Pod>({ client: client.pods, scope, name: 'pods', clock, logger });
+  const objects = createObjectSource({ configMaps: client.configMaps, secrets: client.secrets, clock });
+  const current = (pod: Pod) => (isStatic(pod) ? statics.mirrorOf(pod) : pods.lister.get(objectKey(pod)));
+  // Statuses and ends of pods share a stream: of many at once each costs a fraction of a call.
+  const podWrites = client.bulkWriter({ signal }).resource('Pod');
+  const status = createStatusWriter({ client: podWrites, current, clock, logger, metrics });
+  const node = createNodeView(client.nodes, nodeName);
+  const podVolumes = wirePodVolumes(wiring, objects, pods.lister);
+  const events = wireEvents(wiring, signal);
+  const gone = (podUid: string) => statics.gone(podUid);
+  const known = { status, objects, podVolumes, node, pods: pods.lister, podWrites, events, gone };
+  const { workers, collector } = wireWorkers(wiring, known, signal);
+  const statics = createStaticPods({
+    folder: wiring.staticPodPath === undefined ? undefined : createManifestFolder(wiring.staticPodPath),
+    ...{ client: client.pods, node, pods: pods.lister, nodeName, workers, events, clock, logger },
+  });
+  measureWorkers(metrics, workers.records);
+  const containers = () => [...workers.records()].flatMap((record) => [...record.containers.values()]);
+  addFigurePages(metrics, usage, containers);
+  const reporter = createNodeReporter({
+    nodes: node.client,
+    nodeMetrics: client.nodeMetrics,
+    runtime,
+    images,
+    imageDisk: imageDisk(runtime),
+    usage,
+    containers,
+    nodeName,
+    inventory,
+    agentVersion: packageVersion(),
+    clock,
+    logger,
+  });
+  const parts = { runtime, workers, statics, isContested: lease.isContested, pods, volumes, podVolumes, clock, logger };
+  const { logLevel } = wiring;
+  const streams = { access, dialer, history: usage.history, get: workers.get, uidHere: statics.uidHere, logLevel };
+  const tunnel = { client: client.tunnel, ...streams, nodeName, clock, logger };
+  const hasSandboxImage = untilSandboxImage(wiring, signal);
+  // Whose node this is decides who runs the API's pods; those of files wait for it only while another agent may have the name.
+  const leased = lease.acquire(signal);
+  const loops = [
+    leased.then(() => lease.run(signal)),
+    leased.then(() => reporter.register(signal)).then(() => reporter.run(signal)),
+    leased.then(() => pods.run(signal)),
+    status.run(signal),
+    pods.waitForSync(signal).then(() => collector.run(signal)),
+    Promise.all([leased, hasSandboxImage]).then(() => ports.warm?.run(signal)),
+    hasSandboxImage.then(() => runSyncLoop({ ...parts, tunnel, meter: relistMeter(metrics) }, signal)),
+  ];
+  // One that fails for good ends them all, in order.
+  const ends = loops.map((loop) =>
+    loop.catch((error: unknown) => {
+      stop();
+      throw error;
+    }),
+  );
+  for (const result of await Promise.allSettled(ends)) if (result.status === 'rejected') throw result.reason;
+}

@@ -1,0 +1,75 @@
+import type { Pod } from '../../api/generated/types.ts';
+import { equalValues } from '../../api/meta/equal.ts';
+import { type Clock, pause } from '../../client/clock.ts';
+import type { Logger } from '../../client/logger.ts';
+import { createWorkQueue } from '../../client/work-queue.ts';
+import { isAlive } from '../pod/observation.ts';
+import type { PodRecord } from '../pod/pod-record.ts';
+import type { PodVolumes } from './pod-volumes.ts';
+
+/** Keeps the volumes of running pods as their ConfigMaps, Secrets and own fields are. */
+export interface VolumeRefresher {
+  /** A pod has changed: what its volumes say of it follows at once. */
+  changed(next: Pod, old: Pod): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface VolumeRefresherOptions {
+  readonly podVolumes: Pick<PodVolumes, 'refresh'>;
+  records(): Iterable<PodRecord>;
+  get(podUid: string): PodRecord | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A changed ConfigMap is in the pods that mount it half a minute later; Kubernetes takes about a minute. */
+const refreshMs = 30_000;
+const atOnce = 4;
+
+export function createVolumeRefresher(options: VolumeRefresherOptions): VolumeRefresher {
+  const { podVolumes, records, get, clock, logger } = options;
+  const queue = createWorkQueue({ name: 'volumes', backoff: { initialMs: 1_000, maxMs: refreshMs }, clock, logger });
+
+  const runs = (record: PodRecord) => record.kill === undefined && [...record.containers.values()].some(isAlive);
+
+  async function refresh(uid: string): Promise<void> {
+    const record = get(uid);
+    if (record?.pod === undefined || !runs(record)) return;
+    await podVolumes.refresh(record.pod, () => get(uid) === record && runs(record));
+  }
+
+  return {
+    changed(next, old) {
+      const isSame =
+        equalValues(next.metadata?.labels, old.metadata?.labels) &&
+        equalValues(next.metadata?.annotations, old.metadata?.annotations);
+      if (!isSame && showsPod(next)) queue.add(next.metadata?.uid ?? '');
+    },
+    async run(signal) {
+      const often = async () => {
+        while (!signal.aborted) {
+          await pause(refreshMs, signal, clock);
+          for (const { uid, pod } of records()) if (pod !== undefined && showsObjects(pod)) queue.add(uid);
+        }
+      };
+      await Promise.all([queue.run(atOnce, refresh, signal), often()]);
+    },
+  };
+}
+
+/** Whether a volume shows fields of the pod. */
+function showsPod(pod: Pod): boolean {
+  return (pod.spec?.volumes ?? []).some(
+    ({ volumeSource }) =>
+      volumeSource?.downwardAPI !== undefined ||
+      volumeSource?.projected?.sources?.some(({ downwardAPI }) => downwardAPI !== undefined),
+  );
+}
+
+/** Whether a volume shows what may change while the pod runs. */
+export function showsObjects(pod: Pod): boolean {
+  const shows = (pod.spec?.volumes ?? []).some(
+    ({ volumeSource }) => volumeSource?.configMap ?? volumeSource?.secret ?? volumeSource?.projected,
+  );
+  return shows || showsPod(pod);
+}

@@ -1,0 +1,30 @@
+import type { PersistentVolumeClaim } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
+import { defineKind } from '../kind.ts';
+import { persistentVolumeClaimColumns } from './columns.ts';
+import { defaultPersistentVolumeClaim } from './defaults.ts';
+import { persistentVolumeClaimFields } from './fields.ts';
+import { persistentVolumeClaimLifecycle } from './lifecycle.ts';
+import { validatePersistentVolumeClaim, validatePersistentVolumeClaimUpdate } from './validate.ts';
+
+export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>()({
+  kind: 'PersistentVolumeClaim',
+  apiVersion: 'v1',
+  plural: 'persistentvolumeclaims',
+  singular: 'persistentvolumeclaim',
+  shortNames: ['pvc'],
+  namespaced: true,
+  message: 'berth.core.v1.PersistentVolumeClaim',
+  service: 'berth.core.v1.PersistentVolumeClaims',
+  durability: 'synced',
+  hasStatus: true,
+  nameRule: 'subdomain',
+  defaults: defaultPersistentVolumeClaim,
+  validate: validatePersistentVolumeClaim,
+  validateUpdate: validatePersistentVolumeClaimUpdate,
+  fields: persistentVolumeClaimFields,
+  warnings: fieldWarnings('berth.core.v1.PersistentVolumeClaim', persistentVolumeClaimFields),
+  selectableFields: {},
+  columns: persistentVolumeClaimColumns,
+  lifecycle: persistentVolumeClaimLifecycle,
+});

@@ -1,0 +1,30 @@
+import type { PersistentVolume } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
+import { defineKind } from '../kind.ts';
+import { persistentVolumeColumns } from './columns.ts';
+import { defaultPersistentVolume } from './defaults.ts';
+import { persistentVolumeFields } from './fields.ts';
+import { persistentVolumeLifecycle } from './lifecycle.ts';
+import { validatePersistentVolume, validatePersistentVolumeUpdate } from './validate.ts';
+
+export const persistentVolume = defineKind<PersistentVolume>()({
+  kind: 'PersistentVolume',
+  apiVersion: 'v1',
+  plural: 'persistentvolumes',
+  singular: 'persistentvolume',
+  shortNames: ['pv'],
+  namespaced: false,
+  message: 'berth.core.v1.PersistentVolume',
+  service: 'berth.core.v1.PersistentVolumes',
+  durability: 'synced',
+  hasStatus: true,
+  nameRule: 'subdomain',
+  defaults: defaultPersistentVolume,
+  validate: validatePersistentVolume,
+  validateUpdate: validatePersistentVolumeUpdate,
+  fields: persistentVolumeFields,
+  warnings: fieldWarnings('berth.core.v1.PersistentVolume', persistentVolumeFields),
+  selectableFields: {},
+  columns: persistentVolumeColumns,
+  lifecycle: persistentVolumeLifecycle,
+});

@@ -1,0 +1,40 @@
+import { permissionDenied } from '../../api/errors/index.ts';
+import type { Node, Pod } from '../../api/generated/types.ts';
+import { isMirror } from '../../api/kinds/pod/static-pods.ts';
+import type { Admission } from './admission.ts';
+
+/** Reads a node, never older than the last acknowledged write. */
+export type NodeReader = (name: string) => Promise<Node | undefined>;
+
+/**
+ * As in Kubernetes, where it is a rule for nodes: a mirror pod belongs to its node and to nobody else, so that it goes with it. Here it holds
+ * whoever makes one, because an agent may come with an administrator's certificate.
+ */
+export function mirrorPods(readNode: NodeReader): Admission {
+  return {
+    async create(kind, object) {
+      if (kind.kind !== 'Pod' || !isMirror(object as Pod)) return;
+      const pod = object as Pod;
+      const nodeName = pod.spec?.nodeName ?? '';
+      // Says of itself what is missing.
+      if (nodeName === '') return;
+      const problem = wrongOwner(pod, nodeName, await readNode(nodeName));
+      if (problem !== undefined) throw permissionDenied(`pods "${pod.metadata?.name ?? ''}" is forbidden: ${problem}`);
+    },
+  };
+}
+
+function wrongOwner({ metadata }: Pod, nodeName: string, node: Node | undefined): string | undefined {
+  const owners = metadata?.ownerReferences ?? [];
+  const [owner] = owners;
+  const only = `node "${nodeName}" can only create pods with`;
+  if (owners.length > 1) return `${only} a single owner reference set to itself`;
+  if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== nodeName)
+    return `${only} an owner reference set to itself`;
+  if (owner.controller !== true) return `${only} a controller owner reference set to itself`;
+  if (owner.blockOwnerDeletion === true) return `node "${nodeName}" must not set blockOwnerDeletion on an owner reference`;
+  if (node === undefined) return `node "${nodeName}" not found`;
+  if (owner.uid !== node.metadata?.uid)
+    return `${only} an owner reference set to itself: its uid is ${node.metadata?.uid}, not ${owner.uid}`;
+  return undefined;
+}

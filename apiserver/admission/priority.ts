@@ -1,0 +1,64 @@
+import { permissionDenied } from '../../api/errors/index.ts';
+import type { Pod, PriorityClass } from '../../api/generated/types.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { Admission } from './admission.ts';
+
+/** What the rules read of priority classes, never older than the last acknowledged write. */
+export interface PriorityClasses {
+  get(name: string): Promise<PriorityClass | undefined>;
+  list(): Promise<readonly PriorityClass[]>;
+}
+
+const byDefault = { value: 0, preemptionPolicy: 'PreemptLowerPriority' } as const;
+
+/**
+ * As in Kubernetes: a new pod gets priority and preemption policy of the class that it names, or of the class that is the default of all, or 0. It is
+ * refused when there is no such class, and when it says something else itself. At most one class is the default of all.
+ */
+export function priorityRules(classes: PriorityClasses): Admission {
+  return {
+    async create(kind, object) {
+      if (kind.kind === 'Pod') await resolvePriority(classes, object as Pod);
+      else await refuseSecondDefault(classes, kind, object);
+    },
+    update: (kind, next) => refuseSecondDefault(classes, kind, next),
+  };
+}
+
+async function resolvePriority(classes: PriorityClasses, pod: Pod): Promise<void> {
+  const { spec } = pod;
+  if (!spec) return;
+  const refuse = (why: string) => permissionDenied(`pods "${pod.metadata?.name ?? ''}" is forbidden: ${why}`);
+  const name = spec.priorityClassName;
+  const found = name ? await classes.get(name) : await defaultClass(classes);
+  if (name && !found) throw refuse(`no PriorityClass with name ${name} was found`);
+  const { value: priority = 0, preemptionPolicy = byDefault.preemptionPolicy } = found ?? byDefault;
+  if (spec.priority !== undefined && spec.priority !== priority)
+    throw refuse(
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; ` +
+        `priority admission controller computed ${priority} from the given PriorityClass name`,
+    );
+  if (spec.preemptionPolicy && spec.preemptionPolicy !== preemptionPolicy)
+    throw refuse(
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; ` +
+        `priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`,
+    );
+  if (found?.metadata?.name) spec.priorityClassName = found.metadata.name;
+  spec.priority = priority;
+  spec.preemptionPolicy = preemptionPolicy;
+}
+
+/** Should there be several in spite of the rule (two came at once), the one with the lowest value, as in Kubernetes. */
+async function defaultClass(classes: PriorityClasses): Promise<PriorityClass | undefined> {
+  const defaults = (await classes.list()).filter(({ globalDefault }) => globalDefault);
+  return defaults.sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+}
+
+async function refuseSecondDefault(classes: PriorityClasses, kind: Kind, object: ApiObject): Promise<void> {
+  const { globalDefault, metadata } = object as PriorityClass;
+  if (kind.kind !== 'PriorityClass' || !globalDefault) return;
+  const other = (await classes.list()).find((each) => each.globalDefault && each.metadata?.name !== metadata?.name);
+  if (!other) return;
+  const why = `PriorityClass ${other.metadata?.name} is already marked as default. Only one default can exist`;
+  throw permissionDenied(`priorityclasses.scheduling.k8s.io "${metadata?.name ?? ''}" is forbidden: ${why}`);
+}

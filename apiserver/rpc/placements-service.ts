@@ -1,0 +1,119 @@
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { badRequest, notFound, permissionDenied } from '../../api/errors/index.ts';
+import type {
+  ListPlacementsRequest,
+  PlacementAnswer,
+  Pod,
+  SimulateRequest,
+  SimulateResponse,
+  WhyRequest,
+} from '../../api/generated/types.ts';
+import { defaultSchedulerName } from '../../api/meta/well-known.ts';
+import { authorize } from '../auth/authorize.ts';
+import { isControlPlane, isMaster } from '../auth/identity.ts';
+import type { AnyObject } from '../registry/any-object.ts';
+import { createObject } from '../registry/create.ts';
+import { decodeStrictly } from '../registry/decode.ts';
+import type { Registry } from '../registry/registry.ts';
+import { serviceDefinition } from './definitions.ts';
+import type { CallContext, Door, Reply } from './door.ts';
+import { SchedulerLinks } from './scheduler-links.ts';
+import { abortable, type Duplex, framesOf } from './tunnel/duplex.ts';
+import { writeContext } from './write-request.ts';
+
+export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
+
+const MOST_PODS = 1_000;
+const messages = 'berth.scheduling.v1';
+
+/** Questions about placements, handed on to the scheduler whose pods they are about. Whoever may read pods may ask. */
+export function placementsService(registry: Registry, door: Door) {
+  const links = new SchedulerLinks();
+  const read = <T extends object>(message: string, request: Buffer): T =>
+    decodeStrictly<T>(`${messages}.${message}`, request, 'request');
+  return {
+    definition: serviceDefinition(PLACEMENTS_SERVICE),
+    implementation: {
+      Why: door.unary((request, call) => why({ registry, links }, read<WhyRequest>('WhyRequest', request), call)),
+      Simulate: door.unary((request, call) =>
+        simulate({ registry, links }, read<SimulateRequest>('SimulateRequest', request), call),
+      ),
+      List: door.unary(async (request, call) => {
+        const list = read<ListPlacementsRequest>('ListPlacementsRequest', request);
+        const { placements } = await links.ask(list.schedulerName || defaultSchedulerName, { list }, call.signal);
+        return { bytes: encodeMessage(`${messages}.PlacementList`, placements ?? {}) };
+      }),
+      Serve: door.duplex((call, context) => serve(links, call, context)),
+    },
+  };
+}
+
+interface Deps {
+  readonly registry: Registry;
+  readonly links: SchedulerLinks;
+}
+
+async function why({ registry, links }: Deps, request: WhyRequest, call: CallContext): Promise<Reply> {
+  const { namespace = '', name = '' } = request;
+  if (!namespace || !name) throw badRequest('name the pod and its namespace');
+  const pods = registry.store('Pod');
+  const entry = await pods.read({ namespace, name });
+  if (!entry) throw notFound(pods.subject({ namespace, name }));
+  const pod: Pod = pods.cache.decoder.decode(entry);
+  const { explanation } = await links.ask(schedulerOf(pod), { why: request }, call.signal);
+  return { bytes: encodeMessage(`${messages}.Explanation`, explanation ?? {}) };
+}
+
+const schedulerOf = ({ spec }: Pod): string => spec?.schedulerName || defaultSchedulerName;
+
+/** Pods of several schedulers are asked of each in turn: they do not see each other's. */
+async function simulate({ registry, links }: Deps, request: SimulateRequest, call: CallContext): Promise<Reply> {
+  const { pods: wanted = [], nodeLimit = 0 } = request;
+  if (wanted.length === 0) throw badRequest('name the pods to simulate');
+  if (wanted.length > MOST_PODS) throw badRequest(`${wanted.length} pods are more than ${MOST_PODS}, the most of one simulation`);
+  const pods: Pod[] = [];
+  for (const pod of wanted) pods.push(await completed(registry, pod, call));
+  const answers: SimulateResponse['pods'] = new Array(pods.length);
+  for (const name of new Set(pods.map(schedulerOf))) {
+    const own = [...pods.entries()].filter(([, pod]) => schedulerOf(pod) === name);
+    const question = { pods: own.map(([, pod]) => pod), nodeLimit };
+    const { simulation } = await links.ask(name, { simulate: question }, call.signal);
+    for (const [at, [index]] of own.entries()) answers[index] = simulation?.pods?.[at] ?? {};
+  }
+  return { bytes: encodeMessage(`${messages}.SimulateResponse`, { pods: answers }) };
+}
+
+/** As a create would store it. Under a drawn name, so that a pod of the same name is no obstacle. */
+async function completed(registry: Registry, pod: Pod, call: CallContext): Promise<Pod> {
+  const { name = '', namespace = '', generateName = '' } = pod.metadata ?? {};
+  authorize(call.identity, { verb: 'create', kind: 'Pod', namespace, name });
+  const drawn = name === '' ? {} : { name: '', generateName: `${name.slice(0, 200)}-` };
+  const store = registry.store('Pod');
+  const { bytes } = await createObject(store, registry.admission, () => ({
+    object: structuredClone({ ...pod, metadata: { ...pod.metadata, ...drawn } }) as AnyObject,
+    context: writeContext({ dryRun: ['All'] }, call),
+  }));
+  const stored = decodeMessage<Pod>('berth.core.v1.Pod', bytes);
+  return { ...stored, metadata: { ...stored.metadata, name: name || generateName } };
+}
+
+async function serve(links: SchedulerLinks, call: Duplex, { identity, signal }: CallContext): Promise<void> {
+  if (!isMaster(identity) && !isControlPlane(identity.user))
+    throw permissionDenied(`user "${identity.user}" may not answer for a scheduler`);
+  const frames = framesOf(call);
+  const read = (bytes: Buffer): PlacementAnswer => decodeStrictly<PlacementAnswer>(`${messages}.PlacementAnswer`, bytes, 'frame');
+  const first = await frames.next();
+  const schedulerName = first.done ? '' : (read(first.value).schedulerName ?? '');
+  if (schedulerName === '') throw badRequest('the first message must say whose pods the scheduler places');
+  const link = { send: (frame: Buffer) => void call.write(frame) };
+  const disconnect = links.connect(schedulerName, link);
+  const listen = async (): Promise<void> => {
+    for await (const bytes of frames) links.answer(link, read(bytes));
+  };
+  try {
+    // A server that stops waits for no scheduler.
+    await abortable(listen(), signal);
+  } finally {
+    disconnect();
+  }
+}

@@ -1,0 +1,98 @@
+import { encodeMessage } from '../../api/codec/message.ts';
+import { type ApiError, exhausted, unavailable } from '../../api/errors/index.ts';
+import type { PlacementAnswer, PlacementQuestion } from '../../api/generated/types.ts';
+import { fromStatus } from './status.ts';
+import { abortable } from './tunnel/duplex.ts';
+
+/** Where the questions go that a scheduler answers. */
+export interface SchedulerLink {
+  send(frame: Buffer): void;
+}
+
+interface Asked {
+  readonly link: SchedulerLink;
+  resolve(answer: PlacementAnswer): void;
+  reject(error: ApiError): void;
+}
+
+/** A simulation of many pods in a large cluster takes seconds. */
+const ANSWER_TIMEOUT_MS = 25_000;
+const CONNECT_TIMEOUT_MS = 3_000;
+/** Questions that wait at one time: each costs its scheduler a copy of what it knows. */
+const MAX_ASKED = 32;
+const RETRY_AFTER_MS = 2_000;
+
+/** Which schedulers are connected, and what was asked of them. */
+export class SchedulerLinks {
+  private readonly links = new Map<string, Set<SchedulerLink>>();
+  private readonly asked = new Map<number, Asked>();
+  /** Those who wait for any scheduler to connect. */
+  private readonly waiting = new Set<() => void>();
+  private lastId = 0;
+
+  /** The returned function takes it out again. */
+  connect(schedulerName: string, link: SchedulerLink): () => void {
+    const links = this.links.get(schedulerName) ?? new Set();
+    this.links.set(schedulerName, links.add(link));
+    for (const wake of this.waiting) wake();
+    return () => {
+      links.delete(link);
+      if (links.size === 0) this.links.delete(schedulerName);
+      for (const asked of this.asked.values())
+        if (asked.link === link) asked.reject(unavailable(`scheduler "${schedulerName}" has disconnected: try again`));
+    };
+  }
+
+  /** Throws UNAVAILABLE when no such scheduler is connected or none answers, and what the scheduler refuses with. */
+  async ask(schedulerName: string, question: Omit<PlacementQuestion, 'id'>, signal: AbortSignal): Promise<PlacementAnswer> {
+    if (this.asked.size + this.waiting.size >= MAX_ASKED)
+      throw exhausted('too many questions wait for schedulers: try again later', RETRY_AFTER_MS);
+    const link = this.newest(schedulerName) ?? (await this.connected(schedulerName, signal));
+    this.lastId = (this.lastId % 0xffff_ffff) + 1;
+    const id = this.lastId;
+    const answer = new Promise<PlacementAnswer>((resolve, reject) => this.asked.set(id, { link, resolve, reject }));
+    const late = () =>
+      this.asked.get(id)?.reject(unavailable(`scheduler "${schedulerName}" did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`));
+    const timer = setTimeout(late, ANSWER_TIMEOUT_MS);
+    try {
+      link.send(encodeMessage('berth.scheduling.v1.PlacementQuestion', { ...question, id }));
+      return await abortable(answer, signal);
+    } finally {
+      clearTimeout(timer);
+      this.asked.delete(id);
+    }
+  }
+
+  /** The one that came last: others of its name may be on their way out. */
+  private newest(schedulerName: string): SchedulerLink | undefined {
+    return [...(this.links.get(schedulerName) ?? [])].at(-1);
+  }
+
+  /** A scheduler that has just started, or lost its connection, is waited for a moment. */
+  private async connected(schedulerName: string, signal: AbortSignal): Promise<SchedulerLink> {
+    let timer: NodeJS.Timeout | undefined;
+    let wake = (): void => {};
+    const come = new Promise<void>((resolve) => {
+      wake = resolve;
+      this.waiting.add(wake);
+      timer = setTimeout(resolve, CONNECT_TIMEOUT_MS);
+    });
+    try {
+      await abortable(come, signal);
+    } finally {
+      clearTimeout(timer);
+      this.waiting.delete(wake);
+    }
+    const link = this.newest(schedulerName);
+    if (link) return link;
+    throw unavailable(`no scheduler called "${schedulerName}" is connected: is it running?`);
+  }
+
+  /** What a scheduler says; nothing happens when nobody waits for it, or another was asked. */
+  answer(link: SchedulerLink, answer: PlacementAnswer): void {
+    const asked = this.asked.get(answer.id ?? 0);
+    if (asked?.link !== link) return;
+    if (answer.error) asked.reject(fromStatus(answer.error));
+    else asked.resolve(answer);
+  }
+}

@@ -1,0 +1,58 @@
+import { decodeMessage } from '../../api/codec/message.ts';
+import { badRequest, unavailable } from '../../api/errors/index.ts';
+import type { GetUsageHistoryRequest, ServeRequest } from '../../api/generated/types.ts';
+import { decodeStrictly } from '../registry/decode.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { WireReader } from '../watch/wire.ts';
+import { serviceDefinition } from './definitions.ts';
+import type { CallContext, Door, Reply } from './door.ts';
+import { fromStatus } from './status.ts';
+import { abortable } from './tunnel/duplex.ts';
+import { findTarget } from './tunnel/stream-target.ts';
+import type { Tunnels } from './tunnel/tunnels.ts';
+
+export const USAGE_HISTORIES_SERVICE = 'berth.metrics.v1.UsageHistories';
+
+/** ServeRequest.usageHistory. */
+const USAGE_HISTORY_FIELD = 11;
+
+export interface UsageHistoriesDeps {
+  readonly tunnels: Tunnels;
+  readonly pods: KindStore;
+}
+
+/** What nodes and pods used in the last hour: their agents know. Whoever may read pods and nodes may read it. */
+export function usageHistoriesService(deps: UsageHistoriesDeps, door: Door) {
+  return {
+    definition: serviceDefinition(USAGE_HISTORIES_SERVICE),
+    implementation: {
+      Get: door.unary((request, call) => {
+        const wanted = decodeStrictly<GetUsageHistoryRequest>('berth.metrics.v1.GetUsageHistoryRequest', request, 'request');
+        return answer(deps, wanted, call);
+      }),
+    },
+  };
+}
+
+async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): Promise<Reply> {
+  const { nodeName = '', podName = '', namespace = '' } = wanted;
+  if ((nodeName === '') === (podName === '')) throw badRequest('name either a pod or a node');
+  const target = podName === '' ? { node: nodeName, uid: '' } : await findTarget(pods, { namespace, name: podName });
+  const open = { podUid: target.uid, usageHistory: wanted, requestId: call.requestId };
+  const stream = await tunnels.open(target.node, open, call.signal);
+  try {
+    const frame = await abortable(stream.frames.next(), call.signal);
+    if (frame.done) throw unavailable('the connection to the node was lost: try again');
+    return { bytes: readAnswer(frame.value) };
+  } finally {
+    stream.close();
+  }
+}
+
+/** The history as the agent encoded it. */
+function readAnswer(frame: Buffer): Buffer {
+  const reader = new WireReader(frame);
+  while (reader.next()) if (reader.number === USAGE_HISTORY_FIELD) return Buffer.from(reader.value());
+  const { error } = decodeMessage<ServeRequest>('berth.node.v1.ServeRequest', frame);
+  throw error ? fromStatus(error) : unavailable('the agent of the node does not keep a history: update it');
+}

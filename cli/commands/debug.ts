@@ -1,0 +1,103 @@
+import { type Command, Option } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
+import type { JsonObject } from '../../client/index.ts';
+import { attachWhenRunning } from '../debug/attach-when-running.ts';
+import { copiedPod } from '../debug/copied-pod.ts';
+import { checkFlags, type DebugFlags, debugContainer, debuggerName } from '../debug/debug-container.ts';
+import { profiles } from '../debug/profiles.ts';
+import { collect } from '../generators/pairs.ts';
+import { containerNames } from '../pod-container.ts';
+import { parsePodArgument } from '../resource-args.ts';
+import { type Session, withSession } from '../session.ts';
+import { chooseTerminal } from '../terminal.ts';
+
+export function registerDebug(program: Command): void {
+  program
+    .command('debug')
+    .description('Look into a pod with a container beside its own, or into a copy: debug web -it --image=busybox --target=app')
+    .argument('<pod>', 'POD or pod/POD')
+    .argument('[words...]', 'behind --: the command of the container')
+    .option('--image <image>', 'the image of the container')
+    .option('-c, --container <name>', 'the name of the container; without one it is made up')
+    .option('--target <container>', 'the container whose processes it sees')
+    .option('-i, --stdin', 'keep its standard input open, and pass ours on')
+    .option('-t, --tty', 'with a terminal')
+    .option('--attach', 'join it when it runs; with -i that is so anyway')
+    .option('--no-attach', 'only start it')
+    .option('-e, --env <key=value>', 'an environment variable; may be given several times', collect)
+    .option('-q, --quiet', 'print only what it writes')
+    .addOption(new Option('--image-pull-policy <policy>', 'when to pull').choices(['Always', 'IfNotPresent', 'Never']))
+    .addOption(new Option('--profile <profile>', 'what it may do').choices(Object.keys(profiles)).default('general'))
+    .option('--arguments-only', 'the words behind -- are arguments of the image, not the command')
+    .option('--copy-to <name>', 'make a copy of the pod by this name, and leave the pod alone')
+    .option(
+      '--set-image <container=image>',
+      'of a copy: another image of a container (* for all); may be given several times',
+      collect,
+    )
+    .option('--no-share-processes', 'of a copy: its containers do not see the processes of each other')
+    .option('--same-node', 'of a copy: on the node of the pod')
+    .option('--replace', 'of a copy: delete the pod')
+    .action(async (pod: string, words: string[], flags: DebugFlags, command: Command) => {
+      checkFlags(flags);
+      await withSession(command, async (session) => {
+        const name = parsePodArgument(pod);
+        const { copyTo } = flags;
+        const container =
+          copyTo === undefined
+            ? await joinPod(session, name, words, flags)
+            : await copyPod(session, name, words, { ...flags, copyTo });
+        if (!(flags.attach ?? flags.stdin)) return;
+        const terminal = chooseTerminal(flags);
+        const { client, namespace } = session;
+        await attachWhenRunning(client, { namespace, name: copyTo ?? name, container, terminal, quiet: flags.quiet === true });
+      });
+    });
+}
+
+/** Adds a container to a running pod; gives its name. */
+async function joinPod(
+  { client, namespace }: Session,
+  name: string,
+  words: readonly string[],
+  flags: DebugFlags,
+): Promise<string> {
+  const { quiet, target } = flags;
+  const names = containerNames(await client.pods.get({ namespace, name }));
+  const container = chooseName(names, flags);
+  if (target !== undefined && !quiet)
+    process.stderr.write(`Targeting container "${target}". If you don't see processes from this container it may not run.\n`);
+  const added = { ...debugContainer(container, words, flags), ...(target !== undefined && { targetContainerName: target }) };
+  const key = { namespace, name, subresource: 'ephemeralcontainers', type: 'strategic' } as const;
+  await client.objects.patch('Pod', key, { spec: { ephemeralContainers: [added] } });
+  return container;
+}
+
+/** Makes a copy with a container that is added or changed; gives its name. */
+async function copyPod(
+  { client, namespace }: Session,
+  name: string,
+  words: readonly string[],
+  flags: DebugFlags & { readonly copyTo: string },
+): Promise<string> {
+  const pod: JsonObject = await client.objects.get('Pod', { namespace, name });
+  const names = containerNames(await client.pods.get({ namespace, name }));
+  // Without an image of its own it is a container of the pod that is changed.
+  const container = flags.image === undefined ? (flags.container ?? names[0] ?? '') : chooseName(names, flags, true);
+  if (flags.image === undefined && !names.includes(container))
+    throw badRequest(`pod "${name}" has no container "${container}": choose one of ${names.join(', ')}, or give --image`);
+  if (flags.replace) await client.pods.delete({ namespace, name });
+  await client.objects.create('Pod', copiedPod({ pod, flags, words, container }), { namespace });
+  return container;
+}
+
+function chooseName(taken: readonly string[], { container, quiet }: DebugFlags, mayBeTaken = false): string {
+  if (container !== undefined) {
+    if (taken.includes(container) && !mayBeTaken)
+      throw badRequest(`the pod has a container "${container}" already: choose another name`);
+    return container;
+  }
+  const name = debuggerName(taken, Math.random);
+  if (!quiet) process.stderr.write(`Defaulting debug container name to ${name}.\n`);
+  return name;
+}

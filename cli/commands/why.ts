@@ -1,0 +1,55 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
+import { defaultSchedulerName } from '../../api/meta/well-known.ts';
+import { parseResourceArguments } from '../resource-args.ts';
+import { type Session, withSession } from '../session.ts';
+
+interface WhyFlags {
+  readonly all?: boolean;
+  readonly output?: string;
+  readonly last?: number | true;
+  readonly scheduler: string;
+}
+
+export function registerWhy(program: Command): void {
+  program
+    .command('why')
+    .description('Show why a pod is on its node or on none: what each node lacks, or how each scores; or the last placements')
+    .usage('pod/NAME | --last')
+    .argument('[pod...]', 'pod/NAME or pod NAME')
+    .option('--all', 'every node (at most 10,000), not only the first 20 of each kind')
+    .option('--last [n]', 'instead: the last n placements (20)', parseCount)
+    .option('--scheduler <name>', 'with --last: whose placements', defaultSchedulerName)
+    .addOption(new Option('-o, --output <format>', 'how to print').choices(['json']))
+    .action(async (words: string[], flags: WhyFlags, command: Command) => {
+      await withSession(command, (session) => (flags.last ? showLast(session, words, flags) : showWhy(session, words, flags)));
+    });
+}
+
+/** As many as the scheduler tells of. */
+const mostNodes = 10_000;
+
+function parseCount(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('give a whole number from 1 on');
+  return Number(text);
+}
+
+async function showWhy({ client, namespace }: Session, words: readonly string[], { all, output }: WhyFlags): Promise<void> {
+  const [word] = words;
+  const isName = words.length === 1 && !word?.includes('/');
+  const [only, ...others] = words.length === 0 ? [] : parseResourceArguments(isName ? ['pod', word!] : words);
+  const name = only?.names[0];
+  if (only?.kind.kind !== 'Pod' || !name || others.length > 0 || only.names.length > 1)
+    throw badRequest('name one pod, e.g. berth why pod/web; or ask for the last placements with --last');
+  const explained = await client.placements.why({ namespace, name, nodeLimit: all ? mostNodes : 0 });
+  const { jsonText, whyReport } = await import('../why/report.ts');
+  process.stdout.write(output === 'json' ? jsonText('Explanation', explained) : whyReport(explained, { nowMs: Date.now(), all }));
+}
+
+async function showLast({ client }: Session, words: readonly string[], { last, scheduler, output }: WhyFlags): Promise<void> {
+  if (words.length > 0) throw badRequest('--last shows placements of all pods; leave the pod out');
+  const limit = typeof last === 'number' ? last : 20;
+  const { items = [] } = await client.placements.list({ schedulerName: scheduler, limit });
+  const { jsonText, placementTable } = await import('../why/report.ts');
+  process.stdout.write(output === 'json' ? jsonText('PlacementList', { items }) : placementTable(items, Date.now()));
+}

@@ -1,0 +1,173 @@
+import { isNotFound } from '../../api/errors/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeStatus, Quantity } from '../../api/generated/types.ts';
+import { storageClassOf } from '../../api/kinds/storage.ts';
+import { equalValues } from '../../api/meta/equal.ts';
+import { objectKey } from '../../api/meta/key.ts';
+import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
+import { createLru } from '../../client/lru.ts';
+import { type Controller, changesOf } from '../controller.ts';
+import { boundClaim, boundVolume, decideClaim, decideVolume, type Note, unboundVolume } from './decide.ts';
+
+export interface VolumeBindingOptions {
+  readonly client: Pick<Client, 'persistentVolumes' | 'persistentVolumeClaims'>;
+  /** With the indexes `volumeIndexers` and `claimIndexers`. */
+  readonly volumes: Informer<PersistentVolume>;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly events: Pick<EventRecorder, 'event'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const claimPrefix = 'claim/';
+const volumePrefix = 'volume/';
+/** Of more than so many, claims are told the same twice now and then, and two may reach for one volume: one meets a conflict. */
+const rememberedSize = 4_096;
+
+/** Free volumes by their class, and volumes by the claim that has them. */
+export const volumeIndexers = {
+  freeClass: (volume: PersistentVolume): readonly string[] => (volume.spec?.claimRef ? [] : [storageClassOf(volume)]),
+  claim: ({ spec }: PersistentVolume): readonly string[] =>
+    spec?.claimRef ? [`${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}`] : [],
+};
+
+/** Claims without a volume by their class, and claims by the volume that they name. */
+export const claimIndexers = {
+  openClass: (claim: PersistentVolumeClaim): readonly string[] => (claim.spec?.volumeName ? [] : [storageClassOf(claim)]),
+  volume: ({ spec }: PersistentVolumeClaim): readonly string[] => (spec?.volumeName ? [spec.volumeName] : []),
+};
+
+/**
+ * Binds claims to volumes. Both sides name each other: the volume's claimRef with the claim's uid first, which only one claim can win, then the
+ * claim's volumeName. A binding that was interrupted anywhere is found half done and finished.
+ */
+export function createVolumeBinding(options: VolumeBindingOptions): Controller {
+  const { client, volumes, claims, events, clock, logger } = options;
+  /** Volumes that were just given away, which the informer does not show yet: not offered to the next claim. */
+  const given = createLru<{ readonly to: string | undefined; readonly seen: string | undefined }>(rememberedSize);
+  const told = createLru<string>(rememberedSize);
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
+    if (key.startsWith(claimPrefix)) await syncClaim(claims.lister.get(key.slice(claimPrefix.length)), signal);
+    else await syncVolume(volumes.lister.get(key.slice(volumePrefix.length)), signal);
+  }
+
+  async function syncClaim(claim: PersistentVolumeClaim | undefined, signal: AbortSignal): Promise<void> {
+    if (!claim) return;
+    const decision = decideClaim(claim, { named: (name) => volumes.lister.get(name), candidates });
+    if (decision.kind === 'bind') return bind(claim, decision.volume, signal);
+    if (decision.note) tell(claim, decision.note);
+    const phase = decision.kind === 'lost' ? 'Lost' : 'Pending';
+    if (claim.status?.phase !== phase) await writeClaimStatus(claim, { phase, accessModes: null, capacity: null }, signal);
+  }
+
+  function candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+    const free = volumes.lister.byIndex('freeClass', storageClassOf(claim)).filter(({ metadata }) => {
+      const last = given.get(metadata?.name ?? '');
+      return last?.seen !== metadata?.resourceVersion || last?.to === claim.metadata?.uid;
+    });
+    return [...volumes.lister.byIndex('claim', objectKey(claim)), ...free];
+  }
+
+  /** Writes what is missing, the volume's side first: of two claims that want it, one meets a conflict. */
+  async function bind(claim: PersistentVolumeClaim, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const name = volume.metadata?.name ?? '';
+    const ours = boundVolume(volume, claim);
+    const taken = ours ? await client.persistentVolumes.patch({ name }, of(volume, ours), {}, { signal }) : volume;
+    if (ours) given.set(name, { to: claim.metadata?.uid, seen: volume.metadata?.resourceVersion });
+    await writePhase(taken, { phase: 'Bound' }, signal);
+    const theirs = boundClaim(claim, taken);
+    const { namespace, name: claimName = '' } = claim.metadata ?? {};
+    const target = { namespace, name: claimName };
+    const bound = theirs ? await client.persistentVolumeClaims.patch(target, of(claim, theirs), {}, { signal }) : claim;
+    const { accessModes = [], capacity = {} } = taken.spec ?? {};
+    const { status } = bound;
+    const isTold =
+      status?.phase === 'Bound' && equalValues(status.accessModes, accessModes) && equalValues(status.capacity, capacity);
+    if (!isTold) await writeClaimStatus(bound, { phase: 'Bound', accessModes, capacity: textsOf(capacity) }, signal);
+    if (theirs) logger.info({ claim: objectKey(claim), volume: name }, 'bound a claim to a volume');
+  }
+
+  async function syncVolume(volume: PersistentVolume | undefined, signal: AbortSignal): Promise<void> {
+    if (!volume) return;
+    const decision = decideVolume(volume, await claimOf(volume, signal));
+    const { name = '' } = volume.metadata ?? {};
+    if (decision.kind === 'none') return;
+    if (decision.kind === 'unbind') {
+      await client.persistentVolumes.patch({ name }, of(volume, unboundVolume(volume)), {}, { signal });
+      return;
+    }
+    const changed = await writePhase(volume, decision.status, signal);
+    if (changed && decision.note) {
+      const { type, reason, message } = decision.note;
+      events.event(referenceTo('PersistentVolume', volume), type, reason, message);
+    }
+  }
+
+  /** The claim that a volume belongs to. That it is gone is not believed of a copy that may be late. */
+  async function claimOf({ spec }: PersistentVolume, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
+    const { namespace = '', name = '', uid } = spec?.claimRef ?? {};
+    if (!uid) return undefined;
+    const known = claims.lister.get(`${namespace}/${name}`);
+    if (known?.metadata?.uid === uid) return known;
+    try {
+      return await client.persistentVolumeClaims.get({ namespace, name }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** True when that is news. */
+  async function writePhase(volume: PersistentVolume, status: PersistentVolumeStatus, signal: AbortSignal): Promise<boolean> {
+    const { phase, reason, message } = volume.status ?? {};
+    if (phase === status.phase && (reason ?? '') === (status.reason ?? '') && (message ?? '') === (status.message ?? ''))
+      return false;
+    const since = phase === status.phase ? {} : { lastPhaseTransitionTime: toRfc3339(timestamp(new Date(clock.now()))) };
+    const next = { phase: status.phase, reason: status.reason ?? null, message: status.message ?? null, ...since };
+    const name = volume.metadata?.name ?? '';
+    await client.persistentVolumes.patch({ name, subresource: 'status' }, of(volume, { status: next }), {}, { signal });
+    return true;
+  }
+
+  async function writeClaimStatus(claim: PersistentVolumeClaim, status: object, signal: AbortSignal): Promise<void> {
+    const { namespace, name = '' } = claim.metadata ?? {};
+    const target = { namespace, name, subresource: 'status' } as const;
+    await client.persistentVolumeClaims.patch(target, of(claim, { status }), {}, { signal });
+  }
+
+  function tell(claim: PersistentVolumeClaim, { type, reason, message }: Note): void {
+    const uid = claim.metadata?.uid ?? '';
+    if (told.get(uid) === message) return;
+    told.set(uid, message);
+    events.event(referenceTo('PersistentVolumeClaim', claim), type, reason, message);
+  }
+
+  const keyOfClaim = (key: string) => claimPrefix + key;
+  const keyOfVolume = ({ metadata }: PersistentVolume) => volumePrefix + (metadata?.name ?? '');
+  const ofClaim = (claim: PersistentVolumeClaim): string[] => [
+    keyOfClaim(objectKey(claim)),
+    ...claimIndexers.volume(claim).map((name) => volumePrefix + name),
+    ...volumes.lister.byIndex('claim', objectKey(claim)).map(keyOfVolume),
+  ];
+  const ofVolume = (volume: PersistentVolume): string[] => {
+    const open = volume.status?.phase === 'Available' ? volumeIndexers.freeClass(volume) : [];
+    return [
+      keyOfVolume(volume),
+      ...volumeIndexers.claim(volume).map(keyOfClaim),
+      ...claims.lister.byIndex('volume', volume.metadata?.name ?? '').map((claim) => keyOfClaim(objectKey(claim))),
+      ...open.flatMap((name) => claims.lister.byIndex('openClass', name)).map((claim) => keyOfClaim(objectKey(claim))),
+    ];
+  };
+  return { name: 'volume-binding', sources: [changesOf(volumes, ofVolume), changesOf(claims, ofClaim)], reconcile };
+}
+
+/** A change of that very version: whoever decided on an older one meets a conflict. */
+function of({ metadata = {} }: PersistentVolume | PersistentVolumeClaim, change: object): object {
+  const { uid, resourceVersion } = metadata;
+  return { ...change, metadata: { ...('metadata' in change ? (change.metadata as object) : {}), uid, resourceVersion } };
+}
+
+function textsOf(amounts: Readonly<Record<string, Quantity>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, amount.string ?? '0']));
+}

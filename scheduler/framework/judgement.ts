@@ -1,0 +1,142 @@
+import type { Profile } from '../profile.ts';
+import { diagnoseNodes, diagnoseNoNodes } from './diagnosis.ts';
+import { type Participant, scoreOne } from './judge.ts';
+import type { Attempt, ClusterEventKind, Rejection } from './plugin.ts';
+import { guard } from './plugin-fault.ts';
+import { prepareAll } from './runner.ts';
+
+/** What a plugin has against a node, in its own words and in figures. */
+export interface NodeObstacle {
+  readonly plugin: string;
+  readonly rejection: Rejection;
+  readonly detail: string;
+}
+
+export interface NodeScore {
+  readonly plugin: string;
+  readonly score: number;
+  readonly weight: number;
+}
+
+/** What all plugins say of one node, and not only the first that rejects it. */
+export interface NodeOpinion {
+  readonly nodeName: string;
+  readonly obstacles: readonly NodeObstacle[];
+  readonly scores: readonly NodeScore[];
+  /** The weighted sum; 0 for a node with obstacles. */
+  readonly total: number;
+}
+
+/** All that can be said of an attempt, for people: slow, and without consequences. */
+export interface Judgement {
+  /** In the order of the table. */
+  readonly opinions: readonly NodeOpinion[];
+  /** The nodes of which the attempt would take one. */
+  readonly best: readonly string[];
+  readonly fitting: number;
+  /** As in the pod's condition; empty when a node fits. */
+  readonly message: string;
+  /** What keeps the pod off all nodes, whatever they are. */
+  readonly ofPod?: string;
+}
+
+/** Asks every plugin about every node. Throws PluginFault. */
+export function judgeAll(profile: Profile, attempt: Attempt): Judgement {
+  const { nodes } = attempt;
+  const prepared = prepareAll(profile, attempt);
+  if (!Array.isArray(prepared)) {
+    const obstacles = prepared.verdicts.map(({ plugin, rejection }) => ({ plugin, rejection, detail: rejection.reason }));
+    const opinions = nodes.names.map((nodeName) => ({ nodeName, obstacles, scores: [], total: 0 }));
+    return { opinions, best: [], fitting: 0, message: prepared.message, ofPod: obstacles[0]!.detail };
+  }
+  const obstacles = nodes.names.map((_, row) => obstaclesOf(prepared, attempt, row));
+  const rows = Int32Array.from(obstacles.flatMap((found, row) => (found.length === 0 ? [row] : [])));
+  const scores = scoresOf(prepared, attempt, rows);
+  const opinions = nodes.names.map((nodeName, row) => {
+    const own = scores.get(row) ?? [];
+    const total = own.reduce((sum, { score, weight }) => sum + score * weight, 0);
+    return { nodeName, obstacles: obstacles[row]!, scores: own, total };
+  });
+  const fitting = opinions.filter((opinion) => opinion.obstacles.length === 0);
+  const most = fitting.reduce((highest, { total }) => Math.max(highest, total), 0);
+  const best = fitting.filter(({ total }) => total === most).map(({ nodeName }) => nodeName);
+  return { opinions, best, fitting: fitting.length, message: fitting.length === 0 ? wordRejections(opinions) : '' };
+}
+
+function wordRejections(opinions: readonly NodeOpinion[]): string {
+  if (opinions.length === 0) return diagnoseNoNodes().message;
+  const first = opinions.map(({ obstacles }) => obstacles[0]);
+  const [rejections, plugins] = [first.map((each) => each?.rejection), first.map((each) => each?.plugin)];
+  return diagnoseNodes(rejections, plugins).message;
+}
+
+function obstaclesOf(participants: readonly Participant[], { nodes }: Attempt, row: number): NodeObstacle[] {
+  return participants.flatMap(({ plugin, state, filters }) => {
+    const rejection = filters ? guard(plugin, 'filter', () => plugin.filter!(state, nodes, row)) : undefined;
+    if (rejection === undefined) return [];
+    const detail = guard(plugin, 'explain', () => plugin.explain?.(state, nodes, row)) ?? rejection.reason;
+    return [{ plugin: plugin.name, rejection, detail }];
+  });
+}
+
+function scoresOf(participants: readonly Participant[], { nodes }: Attempt, rows: Int32Array): Map<number, NodeScore[]> {
+  const found = new Map<number, NodeScore[]>([...rows].map((row) => [row, []]));
+  const scores = new Float64Array(rows.length);
+  for (const participant of participants) {
+    if (!participant.scores || rows.length === 0) continue;
+    scoreOne(participant, nodes, rows, scores);
+    const { plugin, weight } = participant;
+    rows.forEach((row, i) => void found.get(row)!.push({ plugin: plugin.name, score: scores[i]!, weight }));
+  }
+  return found;
+}
+
+/** So many are told. */
+const mostRemedies = 3;
+/** So many nodes of like obstacles are named. */
+const mostNames = 3;
+
+/** What would have to change for the pod to fit, with the nodes first where the least stands in the way. */
+export function remedies({ opinions, ofPod }: Judgement): string[] {
+  if (ofPod !== undefined) return [ofPod];
+  const byObstacles = new Map<string, { names: string[]; count: number }>();
+  for (const { nodeName, obstacles } of opinions) {
+    if (obstacles.length === 0) continue;
+    const text = obstacles.map(({ plugin, detail }) => `${detail} (${plugin})`).join(', and ');
+    const known = byObstacles.get(text) ?? { names: [], count: obstacles.length };
+    known.names.push(nodeName);
+    byObstacles.set(text, known);
+  }
+  return [...byObstacles]
+    .sort(([, a], [, b]) => a.count - b.count || b.names.length - a.names.length)
+    .slice(0, mostRemedies)
+    .map(([text, { names }]) => `on ${wordNames(names)}: ${text}`);
+}
+
+function wordNames(unsorted: readonly string[]): string {
+  const names = [...unsorted].sort();
+  const more = names.length - mostNames;
+  return more > 0 ? `${names.slice(0, mostNames).join(', ')} and ${more} more` : names.join(', ');
+}
+
+const eventWords: Readonly<Record<ClusterEventKind, string>> = {
+  'node/added': 'a node comes',
+  'node/removed': 'a node goes',
+  'node/resources': "a node's resources change",
+  'node/labels': "a node's labels change",
+  'node/taints': "a node's taints change, or it is uncordoned",
+  'node/ready': 'a node becomes ready',
+  'node/usage': 'a node reports other use',
+  'pod/removed': 'a pod leaves a node',
+  'pod/shrunk': 'a pod on a node asks for less',
+  'pod/bound': 'a pod comes to a node',
+  'pod/changed': "a pod's labels change",
+  'storage/changed': 'its claims or their volumes change',
+  'namespace/changed': "a namespace's labels change",
+};
+
+/** What the queue waits for, each once. */
+export function wakers({ opinions }: Judgement): string[] {
+  const kinds = new Set(opinions.flatMap(({ obstacles }) => obstacles.flatMap(({ rejection }) => rejection.wakeOn)));
+  return [...kinds].map((kind) => eventWords[kind]);
+}

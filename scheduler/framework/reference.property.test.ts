@@ -1,0 +1,283 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Node, Pod } from '../../api/generated/types.ts';
+import { claim, volume } from '../../test/builders/index.ts';
+import * as nodes from '../../test/reference/nodes.ts';
+import { affinityFilter, affinityScores } from '../../test/reference/pods-near-pods.ts';
+import { clusterHistory, nodeFrom, podFrom, type Step } from '../../test/reference/random-cluster.ts';
+import { spreadFilter, spreadScores } from '../../test/reference/spreading.ts';
+import { createWorld, nameOf, nodesOf, type World } from '../../test/reference/world.ts';
+import { type Cache, createCache } from '../cache/cache.ts';
+import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
+import { nodeResourcesFit } from '../plugins/node-resources-fit.ts';
+import { defaultProfile, type ProfileEntry } from '../profile.ts';
+import type { AnyPlugin, Attempt, MakeRoom, Proceed } from './plugin.ts';
+import { podInfo } from './pod-info.ts';
+import { createRunner, type Runner } from './runner.ts';
+
+interface Reference {
+  readonly filter?: (world: World, pod: Pod, node: Node) => string | undefined;
+  /** Normalised scores of the nodes that are left. */
+  readonly scores?: (world: World, pod: Pod, left: readonly Node[]) => number[];
+}
+
+/** Every plugin of the default profile that judges nodes. */
+const references: Readonly<Record<string, Reference>> = {
+  NodeName: { filter: nodes.nodeNameFilter },
+  NodeUnschedulable: { filter: nodes.unschedulableFilter },
+  NodeReady: { filter: nodes.readyFilter },
+  TaintToleration: { filter: nodes.taintFilter, scores: nodes.taintScores },
+  NodeAffinity: { filter: nodes.nodeAffinityFilter, scores: nodes.nodeAffinityScores },
+  NodePorts: { filter: nodes.portsFilter },
+  VolumeBinding: { filter: nodes.volumeFilter },
+  NodeResourcesFit: { filter: nodes.fitFilter, scores: nodes.strategyScores(nodes.leastAllocated) },
+  NodeUsage: { filter: nodes.usageFilter, scores: nodes.usageScores },
+  PodTopologySpread: { filter: spreadFilter, scores: spreadScores },
+  InterPodAffinity: { filter: affinityFilter, scores: affinityScores },
+  NodeResourcesBalanced: { scores: nodes.balancedScores },
+  ImageLocality: { scores: nodes.imageScores },
+};
+
+/** The other ways to compare nodes by requests. */
+const strategies = [
+  {
+    plugin: nodeResourcesFit({
+      scoringStrategy: {
+        type: 'MostAllocated',
+        resources: [{ name: 'cpu' }, { name: 'memory', weight: 3 }, { name: 'example.com/gpu', weight: 5 }],
+      },
+    }),
+    scores: nodes.strategyScores({
+      weights: { cpu: 1, memory: 3, 'example.com/gpu': 5 },
+      score: (share) => 100 * share,
+    }),
+  },
+  {
+    plugin: nodeResourcesFit({
+      scoringStrategy: {
+        type: 'RequestedToCapacityRatio',
+        requestedToCapacityRatio: {
+          shape: [
+            { utilization: 20, score: 0 },
+            { utilization: 60, score: 10 },
+          ],
+        },
+      },
+    }),
+    scores: nodes.strategyScores({
+      weights: { cpu: 1, memory: 1 },
+      score: (share) => Math.min(100, Math.max(0, ((share - 0.2) / 0.4) * 100)),
+      skipsZero: true,
+    }),
+  },
+] as const;
+
+const begin = Date.UTC(2026, 0, 1);
+
+function setUp() {
+  const world = createWorld(begin);
+  for (const namespace of ['default', 'other']) {
+    const add = (built: ReturnType<typeof claim>) => {
+      const object = built.build();
+      world.claims.set(`${namespace}/${object.metadata?.name}`, object);
+    };
+    add(claim('shared', namespace).modes('ReadWriteMany').on('v-shared').bound());
+    add(claim('single', namespace).on('v-single').bound());
+    add(claim('alone', namespace).modes('ReadWriteOncePod').on('v-alone').bound());
+    add(claim('waiting', namespace));
+  }
+  for (const each of [volume('v-shared'), volume('v-single'), volume('v-alone').onHost('n1')])
+    world.volumes.set(each.build().metadata!.name!, each.build());
+  const cache = createCache({ now: () => world.now });
+  const storage = {
+    claims: { get: (key: string) => world.claims.get(key) },
+    volumes: { get: (name: string) => world.volumes.get(name) },
+  };
+  const profile = defaultProfile({ name: 'Bind' }, undefined, { storage });
+  return { world, cache, table: createNodeTable(), profile, runner: createRunner({ profile, random: () => 0 }) };
+}
+
+const versioned = <T extends { metadata?: object }>(object: T, version: number): T => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(version) },
+});
+
+/** Makes it happen in the cache and in the world. */
+function happen(step: Exclude<Step, { kind: 'attempt' }>, world: World, cache: Cache, version: number): void {
+  switch (step.kind) {
+    case 'later':
+      world.now += step.seconds * 1000;
+      return;
+    case 'namespace': {
+      const object = { metadata: { name: step.name, ...(step.team && { labels: { team: step.team } }) } };
+      if (step.team) cache.setNamespace(object);
+      else cache.removeNamespace(object);
+      if (step.team) world.namespaces.set(step.name, { team: step.team });
+      else world.namespaces.delete(step.name);
+      return;
+    }
+    case 'node': {
+      // A node takes a reading once in a second at most.
+      world.now += 1000;
+      const name = `n${step.which}`;
+      const known = world.nodes.get(name);
+      const built = nodeFrom(name, step.look, world.now);
+      const uid = known?.node.metadata?.uid ?? `${name}-${version}`;
+      const node = versioned({ ...built, metadata: { ...built.metadata, uid } }, version);
+      cache.setNode(node);
+      const isSameReading = known?.node.status?.usage?.timestamp?.seconds === node.status?.usage?.timestamp?.seconds;
+      world.nodes.set(name, { node, readingArrivedAt: known && isSameReading ? known.readingArrivedAt : world.now });
+      return;
+    }
+    case 'nodeGone': {
+      const known = world.nodes.get(`n${step.which}`);
+      if (known) cache.removeNode(known.node);
+      world.nodes.delete(`n${step.which}`);
+      return;
+    }
+    default:
+      happenToPod(step, world, cache, version);
+  }
+}
+
+type PodStep = Extract<Step, { kind: 'bound' | 'assumed' | 'changed' | 'gone' }>;
+
+function happenToPod(step: PodStep, world: World, cache: Cache, version: number): void {
+  const [name, uid] = [`p${step.which}`, `uid-p${step.which}`];
+  const known = world.pods.get(uid);
+  if (step.kind === 'gone') {
+    // Finished rather than deleted, so that the same uid may come again.
+    if (known) cache.setPod(versioned({ ...known.pod, status: { phase: 'Succeeded' } }, version));
+    world.pods.delete(uid);
+  } else if (step.kind === 'changed') {
+    if (!known) return;
+    const metadata = { ...known.pod.metadata, labels: step.labels, ...(step.leaving && { deletionTimestamp: { seconds: 1 } }) };
+    const pod = { ...known.pod, metadata, spec: { ...known.pod.spec, nodeName: known.nodeName } };
+    cache.setPod(versioned(pod, version));
+    world.pods.set(uid, { ...known, pod });
+  } else {
+    if (known && step.kind === 'assumed') return;
+    const built = podFrom(name, { ...step.look, nodeName: undefined });
+    const nodeName = `n${step.on}`;
+    const pod = { ...built, spec: { ...built.spec, nodeName } };
+    if (step.kind === 'assumed') cache.assume(podInfo(built), nodeName);
+    else cache.setPod(versioned(pod, version));
+    world.pods.set(uid, { pod, nodeName, placedAt: known?.placedAt ?? world.now });
+  }
+}
+
+/** What each plugin says, and what the reference says. Answers the names of the nodes that are left, with the reference's totals. */
+function judgeAll(entries: readonly ProfileEntry[], attempt: Attempt, world: World): Map<string, number> {
+  const { pod } = attempt.pod;
+  const all = nodesOf(world);
+  for (const { plugin } of entries) compareFilters(plugin, attempt, world);
+  const left = all.filter((node) => Object.values(references).every(({ filter }) => filter?.(world, pod, node) === undefined));
+  for (const { plugin, scores } of strategies) compareScores(plugin, attempt, { left, scores: scores(world, pod, left) });
+  const totals = new Map(left.map((node) => [nameOf(node), 0]));
+  for (const { plugin, weight } of entries) {
+    const scores = references[plugin.name]?.scores?.(world, pod, left) ?? [];
+    if (left.length > 1) compareScores(plugin, attempt, { left, scores });
+    for (const [i, node] of left.entries()) totals.set(nameOf(node), totals.get(nameOf(node))! + weight * (scores[i] ?? 0));
+  }
+  return totals;
+}
+
+const asked = ({ plugin }: Pick<ProfileEntry, 'plugin'>, attempt: Attempt): Proceed<unknown> => {
+  const nothing: Proceed<unknown> = { kind: 'proceed', state: undefined, filter: false, score: false };
+  const prepared = plugin.prepare?.(attempt);
+  return prepared?.kind === 'proceed' ? prepared : nothing;
+};
+
+function compareFilters(plugin: ProfileEntry['plugin'], attempt: Attempt, world: World): void {
+  const { filter } = references[plugin.name] ?? {};
+  const { state, filter: filters } = asked({ plugin }, attempt);
+  const { nodes: table, pod } = attempt;
+  const said = (row: number) => (filters ? plugin.filter?.(state, table, row)?.reason : undefined);
+  const rows = [...table.names.keys()];
+  const wanted = rows.map((row) => filter?.(world, pod.pod, table.nodes[row]!));
+  expect(rows.map(said), plugin.name).toEqual(wanted);
+  if (!filters || !plugin.filterRows) return;
+  const passing = Int32Array.from(rows);
+  expect([...passing.subarray(0, plugin.filterRows(state, table, passing))], plugin.name).toEqual(
+    rows.filter((row) => !wanted[row]),
+  );
+}
+
+interface Scored {
+  readonly left: readonly Node[];
+  readonly scores: readonly number[];
+}
+
+function compareScores(plugin: AnyPlugin, attempt: Attempt, { left, scores }: Scored): void {
+  const { state, score } = asked({ plugin }, attempt);
+  if (!score || !plugin.score) {
+    // Not asked, because it says the same of all.
+    expect(new Set(scores).size, plugin.name).toBeLessThanOrEqual(1);
+    return;
+  }
+  const rows = Int32Array.from(left, (node) => attempt.nodes.rowOf(nameOf(node))!);
+  const own = new Float64Array(rows.length).fill(Number.NaN);
+  plugin.score(state, attempt.nodes, rows, own);
+  plugin.normalise?.(own);
+  for (const [i, given] of own.entries()) expect(given, `${plugin.name} of ${nameOf(left[i]!)}`).toBeCloseTo(scores[i]!, 6);
+}
+
+function decide(attempt: Attempt, world: World, runner: Runner, totals: ReadonlyMap<string, number>): string | undefined {
+  const decision = runner.decide(attempt);
+  const { pod } = attempt.pod;
+  if (decision.kind === 'placed') {
+    expect(totals.get(decision.nodeName)).toBeGreaterThanOrEqual(Math.max(...totals.values()) - 1e-6);
+    return decision.nodeName;
+  }
+  expect([...totals.keys()]).toEqual([]);
+  for (const [row, name] of attempt.nodes.names.entries()) {
+    const { node } = world.nodes.get(name)!;
+    const first = Object.values(references).flatMap(({ filter }) => filter?.(world, pod, node) ?? [])[0];
+    expect(decision.diagnosis.rejectionOf(row)?.reason).toBe(first);
+  }
+  if (decision.room) checkRoom(decision.room, pod, world);
+  return undefined;
+}
+
+/** Once those are gone who are taken away, all of them less important, nothing keeps the pod off the node. */
+function checkRoom({ nominatedNodeName, victims }: MakeRoom, pod: Pod, world: World): void {
+  expect(victims.filter(({ priority }) => priority >= (pod.spec?.priority ?? 0))).toEqual([]);
+  const gone = new Set(victims.map(({ uid }) => uid));
+  const emptier = { ...world, pods: new Map([...world.pods].filter(([uid]) => !gone.has(uid))) };
+  const { node } = world.nodes.get(nominatedNodeName)!;
+  expect(Object.values(references).flatMap(({ filter }) => filter?.(emptier, pod, node) ?? [])).toEqual([]);
+}
+
+function attemptAt(pod: Pod, now: number, table: NodeTable): Attempt {
+  return { pod: podInfo(pod), nodes: table, now };
+}
+
+describe('the plugins of the default profile', () => {
+  it('say of every node what a slow reference says, after any history of the cluster, and the runner chooses the best', () => {
+    fc.assert(
+      fc.property(clusterHistory, (steps) => {
+        const { world, cache, table, profile, runner } = setUp();
+        for (const [at, step] of steps.entries()) {
+          if (step.kind !== 'attempt') {
+            happen(step, world, cache, at + 1);
+            continue;
+          }
+          cache.sync(table);
+          const pod = podFrom(`new${at}`, step.look);
+          const attempt = attemptAt(pod, world.now, table);
+          const problem = nodes.claimsProblem(world, pod);
+          if (problem !== undefined || world.nodes.size === 0) {
+            const decision = runner.decide(attempt);
+            expect(decision.kind).toBe('unschedulable');
+            continue;
+          }
+          const nodeName = decide(attempt, world, runner, judgeAll(profile.plugins, attempt, world));
+          if (nodeName === undefined || !step.stays) continue;
+          cache.assume(attempt.pod, nodeName);
+          world.pods.set(attempt.pod.uid, { pod: { ...pod, spec: { ...pod.spec, nodeName } }, nodeName, placedAt: world.now });
+        }
+      }),
+      { numRuns: 100, seed: 6 },
+    );
+  });
+});

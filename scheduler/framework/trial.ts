@@ -1,0 +1,100 @@
+import { addPorts, type PortsByKey, removePorts } from '../cache/host-ports.ts';
+import type { ColumnName, NodeTable } from '../cache/node-table.ts';
+import type { AnyPlugin, Trial } from './plugin.ts';
+import { guard } from './plugin-fault.ts';
+import type { PodInfo } from './pod-info.ts';
+
+/** What filters read of the pods on a node. Sums are put back as they were, not computed back: fractions would drift. */
+const changed = [
+  'requestedCpu',
+  'requestedMemory',
+  'requestedStorage',
+  'podCount',
+  'hostPorts',
+  'claimUses',
+] as const satisfies readonly ColumnName[];
+
+/** A plugin with what it prepared. */
+export interface TrialFilter {
+  readonly plugin: AnyPlugin;
+  readonly state: unknown;
+  /** See Proceed. */
+  readonly shape?: string | undefined;
+}
+
+export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): Trial {
+  const { columns } = nodes;
+  const saved = new Float64Array(changed.length);
+  const taken = new Set<PodInfo>();
+  const followers = filters.filter(({ plugin }) => plugin.withPod !== undefined);
+  let at = 0;
+
+  function move(pod: PodInfo, sign: 1 | -1): void {
+    addToRow(nodes, at, pod, sign);
+    for (const { plugin, state } of followers)
+      guard(plugin, 'withPod', () => plugin.withPod!(state, { nodes, row: at, pod, sign }));
+  }
+
+  return {
+    shape: shapeOf(filters),
+    begin(row) {
+      at = row;
+      for (let i = 0; i < changed.length; i++) saved[i] = columns[changed[i]!][row]!;
+    },
+    take(pod) {
+      taken.add(pod);
+      move(pod, -1);
+    },
+    put(pod) {
+      taken.delete(pod);
+      move(pod, 1);
+    },
+    fits() {
+      for (let i = 0; i < filters.length; i++) {
+        const { plugin, state } = filters[i]!;
+        if (guard(plugin, 'filter', () => plugin.filter!(state, nodes, at)) !== undefined) return false;
+      }
+      return true;
+    },
+    end() {
+      for (const pod of taken) move(pod, 1);
+      taken.clear();
+      for (let i = 0; i < changed.length; i++) columns[changed[i]!][at] = saved[i]!;
+    },
+  };
+}
+
+function shapeOf(filters: readonly TrialFilter[]): string | undefined {
+  if (filters.some(({ shape }) => shape === undefined)) return undefined;
+  return filters.map(({ plugin, shape }) => `${plugin.name} ${shape}`).join('\n');
+}
+
+function addToRow(nodes: NodeTable, row: number, pod: PodInfo, sign: 1 | -1): void {
+  const { columns } = nodes;
+  columns.requestedCpu[row]! += sign * pod.requests.cpuMilli;
+  columns.requestedMemory[row]! += sign * pod.requests.memory;
+  columns.requestedStorage[row]! += sign * pod.requests.ephemeralStorage;
+  columns.podCount[row]! += sign;
+  for (const [name, amount] of pod.requests.extended) {
+    const column = nodes.extended(name);
+    if (column) column.requested[row]! += sign * amount;
+  }
+  if (pod.hostPorts.length > 0) movePorts(nodes, row, pod, sign);
+  if (pod.claims.length > 0) moveClaims(nodes, row, pod, sign);
+}
+
+function movePorts({ columns, hostPorts }: NodeTable, row: number, pod: PodInfo, sign: 1 | -1): void {
+  columns.hostPorts[row]! += sign * pod.hostPorts.length;
+  const move = sign === 1 ? addPorts : removePorts;
+  move(hostPorts[row] as PortsByKey, pod.hostPorts);
+}
+
+function moveClaims({ columns, claims }: NodeTable, row: number, pod: PodInfo, sign: 1 | -1): void {
+  columns.claimUses[row]! += sign * pod.claims.length;
+  const users = claims[row] as Map<string, number>;
+  for (const claim of pod.claims) {
+    const next = (users.get(claim) ?? 0) + sign;
+    if (next > 0) users.set(claim, next);
+    else users.delete(claim);
+  }
+}

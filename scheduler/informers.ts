@@ -1,0 +1,38 @@
+import { type Client, type Clock, createInformer, type Informer, type Logger } from '../client/index.ts';
+import type { Observer } from './observer.ts';
+
+export interface InformersOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What the scheduler follows. Nothing runs yet. */
+export function createInformers({ client, clock, logger }: InformersOptions) {
+  const named = (plural: string) => ({ name: `scheduler ${plural}`, clock, logger });
+  return {
+    nodes: createInformer({ client: client.nodes, ...named('nodes') }),
+    namespaces: createInformer({ client: client.namespaces, ...named('namespaces') }),
+    pods: createInformer({ client: client.pods, ...named('pods') }),
+    claims: createInformer({ client: client.persistentVolumeClaims, ...named('claims') }),
+    volumes: createInformer({ client: client.persistentVolumes, ...named('volumes') }),
+    budgets: createInformer({ client: client.podDisruptionBudgets, ...named('budgets') }),
+  };
+}
+
+export type Informers = ReturnType<typeof createInformers>;
+
+/** Tells the observer of everything. */
+export function observe({ nodes, namespaces, pods, claims, volumes }: Informers, observer: Observer): void {
+  nodes.addHandler(observer.nodes);
+  namespaces.addHandler(observer.namespaces);
+  pods.addHandler(observer.pods);
+  claims.addHandler(observer.claims);
+  volumes.addHandler(observer.volumes);
+}
+
+/** Resolves when all of them know all there is, or on abort. */
+export async function waitForAll(informers: Informers, signal: AbortSignal): Promise<void> {
+  const all: readonly Pick<Informer<never>, 'waitForSync'>[] = Object.values(informers);
+  for (const informer of all) await informer.waitForSync(signal);
+}

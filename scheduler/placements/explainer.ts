@@ -1,0 +1,158 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { unavailable } from '../../api/errors/index.ts';
+import type {
+  Explanation,
+  ListPlacementsRequest,
+  NodeJudgement,
+  Placement,
+  PlacementList,
+  Pod,
+  SimulateRequest,
+  SimulateResponse,
+  WhyRequest,
+} from '../../api/generated/types.ts';
+import { timestamp } from '../../api/meta/time.ts';
+import type { Cache } from '../cache/cache.ts';
+import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
+import { type Judgement, judgeAll, type NodeOpinion, remedies, wakers } from '../framework/judgement.ts';
+import type { Attempt, MakeRoom } from '../framework/plugin.ts';
+import { type PodInfo, podInfo } from '../framework/pod-info.ts';
+import { createRunner, type Runner } from '../framework/runner.ts';
+import type { Profile } from '../profile.ts';
+import { type PlacementLog, type PlacementRecord, rememberedPlacements } from './placement-log.ts';
+
+export interface ExplainerOptions {
+  readonly profile: Profile;
+  readonly cache: Pick<Cache, 'fork' | 'nominatedNode'>;
+  readonly placements: Pick<PlacementLog, 'of' | 'last'>;
+  /** What the API shows, by namespace/name. */
+  readonly find: (key: string) => Pod | undefined;
+  readonly now: () => number;
+}
+
+/** Answers people's questions on copies of what the scheduler knows: nothing that it does changes by them. Throws ApiError and PluginFault. */
+export interface Explainer {
+  why(request: WhyRequest): Explanation;
+  simulate(request: SimulateRequest, signal: AbortSignal): Promise<SimulateResponse>;
+  list(request: ListPlacementsRequest): PlacementList;
+}
+
+/** Some 300 bytes for each node, in a message of at most 4 MiB. */
+const defaultNodes = 1_000;
+const mostNodes = 10_000;
+/** Between the pods of a simulation others have their turn after so long. */
+const turnMs = 5;
+
+export function createExplainer({ profile, cache, placements, find, now }: ExplainerOptions): Explainer {
+  // The first of the best: asked again, it answers the same.
+  const newRunner = (): Runner => createRunner({ profile, random: () => 0 });
+
+  function attemptOf(pod: PodInfo, nodes: NodeTable): Attempt {
+    return { pod, nodes, now: now(), nominatedNodeName: cache.nominatedNode(pod.uid) };
+  }
+
+  function explain(attempt: Attempt, runner: Runner, nodeLimit: number): Explanation {
+    const judgement = judgeAll(profile, attempt);
+    const decision = judgement.fitting === 0 ? runner.decide(attempt) : undefined;
+    const room = decision?.kind === 'unschedulable' ? decision.room : undefined;
+    return { ...identityOf(attempt.pod), ...wordJudgement(judgement, room), nodes: listNodes(judgement, nodeLimit) };
+  }
+
+  function place(pod: Pod, { fork, table, runner, nodeLimit }: Simulation): Explanation {
+    const info = podInfo(pod);
+    fork.sync(table, info);
+    const attempt = attemptOf(info, table);
+    const decision = runner.decide(attempt);
+    const explained: Explanation =
+      decision.kind === 'placed' && nodeLimit === 0
+        ? { ...identityOf(info), nodeCount: table.count, fitting: decision.feasible, bestNodes: [decision.nodeName] }
+        : explain(attempt, runner, nodeLimit);
+    if (decision.kind !== 'placed') return explained;
+    fork.assume(info, decision.nodeName);
+    return { ...explained, nodeName: decision.nodeName };
+  }
+
+  return {
+    why({ namespace = '', name = '', nodeLimit = 0 }) {
+      const pod = find(`${namespace}/${name}`);
+      // The server has found it.
+      if (!pod) throw unavailable(`the scheduler has not heard of pod "${name}" yet: try again`);
+      const info = podInfo(pod);
+      const fork = cache.fork();
+      fork.forget(info.uid);
+      fork.removePod(pod);
+      const table = createNodeTable();
+      fork.sync(table, info);
+      const record = placements.of(info.uid);
+      return {
+        ...explain(attemptOf(info, table), newRunner(), Math.min(nodeLimit || defaultNodes, mostNodes)),
+        nodeName: pod.spec?.nodeName ?? '',
+        ...(record && { placement: placementOf(record) }),
+      };
+    },
+    async simulate({ pods = [], nodeLimit: wanted = 0 }, signal) {
+      const nodeLimit = Math.min(wanted, Math.floor(mostNodes / Math.max(1, pods.length)));
+      const simulation = { fork: cache.fork(), table: createNodeTable(), runner: newRunner(), nodeLimit };
+      const answers: Explanation[] = [];
+      let turnEndsAt = performance.now() + turnMs;
+      for (const pod of pods) {
+        if (signal.aborted) break;
+        answers.push(place(pod, simulation));
+        if (performance.now() < turnEndsAt) continue;
+        await nextTurn();
+        turnEndsAt = performance.now() + turnMs;
+      }
+      return { pods: answers };
+    },
+    list: ({ limit = 0 }) => ({ items: placements.last(limit || rememberedPlacements).map(placementOf) }),
+  };
+}
+
+interface Simulation {
+  readonly fork: Cache;
+  readonly table: ReturnType<typeof createNodeTable>;
+  readonly runner: Runner;
+  readonly nodeLimit: number;
+}
+
+function identityOf({ pod }: PodInfo): Explanation {
+  const { namespace = '', name = '' } = pod.metadata ?? {};
+  return { namespace, name, schedulerName: pod.spec?.schedulerName ?? '' };
+}
+
+function wordJudgement(judgement: Judgement, room: MakeRoom | undefined): Explanation {
+  const { opinions, best, fitting, message } = judgement;
+  const counts = { nodeCount: opinions.length, fitting, bestNodes: [...best], message };
+  if (fitting > 0) return counts;
+  return { ...counts, remedies: [...wordRoom(room), ...remedies(judgement)], triedAgainWhen: wakers(judgement) };
+}
+
+function wordRoom(room: MakeRoom | undefined): string[] {
+  if (!room || room.victims.length === 0) return [];
+  const names = room.victims.map(({ key }) => key).join(', ');
+  return [`on ${room.nominatedNodeName}: less important pods have to go, which the scheduler sees to: ${names}`];
+}
+
+/** Those that fit, the best first; then those with the fewest obstacles. */
+function listNodes({ opinions }: Judgement, limit: number): NodeJudgement[] {
+  const sorted = [...opinions].sort(
+    (a, b) => a.obstacles.length - b.obstacles.length || b.total - a.total || (a.nodeName < b.nodeName ? -1 : 1),
+  );
+  return sorted.slice(0, limit).map(nodeJudgement);
+}
+
+function nodeJudgement({ nodeName, obstacles, scores, total }: NodeOpinion): NodeJudgement {
+  return {
+    nodeName,
+    obstacles: obstacles.map(({ plugin, rejection, detail }) => {
+      const preemptible = rejection.code === 'unschedulable';
+      return { plugin, reason: rejection.reason, detail, preemptible };
+    }),
+    scores: scores.map((score) => ({ ...score })),
+    total,
+  };
+}
+
+function placementOf({ at, ...record }: PlacementRecord): Placement {
+  return { ...record, time: timestamp(new Date(at)) };
+}

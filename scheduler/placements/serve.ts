@@ -1,0 +1,41 @@
+import { asApiError, internal } from '../../api/errors/index.ts';
+import { type Client, type Clock, createBackoff, type Logger, pause } from '../../client/index.ts';
+import type { Explainer } from './explainer.ts';
+
+export interface ServeOptions {
+  readonly client: Pick<Client, 'placements'>;
+  readonly schedulerName: string;
+  readonly explainer: Explainer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Answers what others ask the API server about this scheduler's pods, until aborted; opens the stream again when it breaks. */
+export async function servePlacements(options: ServeOptions, signal: AbortSignal): Promise<void> {
+  const { client, schedulerName, explainer, clock, logger } = options;
+  const backoff = createBackoff({ initialMs: 500, maxMs: 60_000 });
+  while (!signal.aborted) {
+    const startedAt = clock.now();
+    try {
+      await client.placements.serve(schedulerName, (question) => answer(explainer, question, signal), { signal });
+    } catch (err) {
+      if (!signal.aborted) logger.debug({ err }, 'questions cannot be answered, will try again');
+    }
+    if (clock.now() - startedAt > 60_000) backoff.reset();
+    await pause(backoff.next(), signal, clock);
+  }
+}
+
+type Question = Parameters<Parameters<Client['placements']['serve']>[1]>[0];
+type Answer = Awaited<ReturnType<Parameters<Client['placements']['serve']>[1]>>;
+
+/** A plugin that fails is told to whoever asked. */
+async function answer(explainer: Explainer, { why, simulate, list }: Question, signal: AbortSignal): Promise<Answer> {
+  try {
+    if (why) return { explanation: explainer.why(why) };
+    if (simulate) return { simulation: await explainer.simulate(simulate, signal) };
+    return { placements: explainer.list(list ?? {}) };
+  } catch (error) {
+    throw asApiError(error) ?? internal(error instanceof Error ? error.message : String(error), error);
+  }
+}

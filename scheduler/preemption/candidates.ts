@@ -1,0 +1,76 @@
+import { isMirror } from '../../api/kinds/pod/static-pods.ts';
+import { createLru } from '../../client/lru.ts';
+import type { NodeTable } from '../cache/node-table.ts';
+import type { Attempt, Trial, Verdicts } from '../framework/plugin.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import type { Budgets } from './budgets.ts';
+import { type Candidate, selectVictims } from './victims.ts';
+
+/** What would have to go from each node for the pod of this attempt. */
+export interface Candidates {
+  /** Undefined where nothing helps. */
+  of(row: number): Candidate | undefined;
+}
+
+/**
+ * Finds candidates, and remembers them by the shape of pods: of many copies of one pod the next asks only about rows that have changed. Where filters
+ * look beyond a node's row (the trial has no shape) everything is asked anew. The same is answered either way.
+ */
+export interface CandidateSearch {
+  begin(attempt: Attempt, verdicts: Verdicts, trial: Trial, budgets: Budgets): Candidates;
+}
+
+/** So many shapes are remembered; the one not asked for longest gives way. */
+const mostShapes = 16;
+
+interface Remembered {
+  /** By row: null where nothing helps, undefined where nobody has asked. */
+  readonly rows: (Candidate | null | undefined)[];
+  /** Of the table. */
+  version: number;
+}
+
+export function createCandidateSearch(): CandidateSearch {
+  let known = createLru<Remembered>(mostShapes);
+  let table: NodeTable | undefined;
+
+  function recall(shape: string, nodes: NodeTable): Remembered {
+    if (table !== nodes) known = createLru(mostShapes);
+    table = nodes;
+    const found = known.get(shape) ?? { rows: [], version: nodes.version };
+    const written = nodes.writtenSince(found.version);
+    if (written) for (const row of written) found.rows[row] = undefined;
+    else found.rows.length = 0;
+    found.version = nodes.version;
+    known.set(shape, found);
+    return found;
+  }
+
+  return {
+    begin({ pod, nodes }, verdicts, trial, budgets) {
+      const shape = trial.shape === undefined ? undefined : `${pod.priority}\n${budgets.key}\n${trial.shape}`;
+      const { rows } = shape === undefined ? { rows: [] as Remembered['rows'] } : recall(shape, nodes);
+      const find = (row: number): Candidate | undefined => {
+        if (verdicts.rejectionOf(row)?.code !== 'unschedulable') return undefined;
+        const lower = lowerPods(nodes.pods[row]!, pod.priority);
+        return lower.length > 0 ? selectVictims({ row, lower, budgets }, trial) : undefined;
+      };
+      return {
+        of(row) {
+          const remembered = rows[row];
+          if (remembered !== undefined) return remembered ?? undefined;
+          const found = find(row);
+          rows[row] = found ?? null;
+          return found;
+        },
+      };
+    },
+  };
+}
+
+/** The mirror of a static pod is no victim: deleting it stops nothing. */
+function lowerPods(pods: ReadonlyMap<string, PodInfo>, priority: number): PodInfo[] {
+  const lower: PodInfo[] = [];
+  for (const pod of pods.values()) if (pod.priority < priority && !isMirror(pod.pod)) lower.push(pod);
+  return lower;
+}

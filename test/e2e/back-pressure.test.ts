@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Client, connect, loadContext } from '../../client/index.ts';
+import { eventually } from './installation.ts';
+import { createPodHouse, type PodHouse, podOf, script } from './pods-fixture.ts';
+
+// Whoever reads from a container and stops, and whoever writes to one that does not read, must not grow the agent: each end is held back
+// through every buffer in between. What is offered here is without end, or 20 MB and more where a log or a file is read.
+
+const line = 'x=$(head -c 1000 /dev/zero | tr "\\0" x)';
+const key = { namespace: 'default', name: 'flood' };
+/** Of all streams of one test together. What is in the agent's hands are windows of calls and of sockets, a few hundred KiB each, and garbage. */
+const growthMB = 40;
+const chunk = Buffer.alloc(256 * 1024);
+
+let house: PodHouse;
+let client: Client;
+let atStart: number;
+
+beforeAll(async () => {
+  house = await createPodHouse('pressure');
+  await house.apply(
+    podOf('flood', [
+      script(
+        'head -c 40000000 /dev/zero >/big; nc -ll -p 9001 -e cat /dev/zero & nc -ll -p 9002 -e sleep 1000 & touch /ready; exec sleep 1000',
+        {
+          name: 'app',
+        },
+      ),
+      script('read x; exec cat /dev/zero', { name: 'writes', stdin: true }),
+      script('exec sleep 1000', { name: 'deaf', stdin: true }),
+      script(`${line}; yes $x | head -c 20000000; exec sleep 1000`, { name: 'wrote' }),
+      script(`${line}; while :; do echo $x; done`, { name: 'talks' }),
+    ]),
+  );
+  await house.running('flood');
+  await eventually('the file is there', () => house.sh('flood', 'test -e /ready && echo yes', 'app').catch(() => undefined));
+  const { options } = await loadContext(undefined, house.berth.config);
+  client = connect({ ...options, userAgent: 'berth-e2e' });
+});
+afterAll(async () => {
+  client?.close();
+  await house?.berth.purge();
+});
+beforeEach(() => {
+  atStart = agentMB();
+});
+
+/** The agent's own memory, without what it shares with files, in megabytes. */
+function agentMB(): number {
+  const status = readFileSync(`/proc/${house.berth.pid('agent')}/status`, 'utf8');
+  return (Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1]) * 1024) / 1e6;
+}
+
+/** Waits until counts stand still for a while, or the agent has grown by too much, which fails the test. */
+async function untilStill(counts: () => Promise<readonly number[]> | readonly number[]): Promise<readonly number[]> {
+  let last: readonly number[] = [];
+  let still = 0;
+  let grown = 0;
+  await eventually('the streams stand still', async () => {
+    grown = Math.max(grown, agentMB() - atStart);
+    if (grown >= growthMB) return true;
+    const now = await counts();
+    still = String(now) === String(last) ? still + 1 : 0;
+    last = now;
+    if (still >= 3) return true;
+    await delay(500);
+    return undefined;
+  });
+  expect(grown).toBeLessThan(growthMB);
+  return last;
+}
+
+/** What the processes called `cat` in the container have written so far. */
+async function written(container: string): Promise<number> {
+  const sum =
+    's=0; for p in /proc/[0-9]*; do [ "$(cat $p/comm 2>/dev/null)" = cat ] && w=$(grep wchar $p/io | cut -d" " -f2) && s=$((s + w)); done; echo $s';
+  return Number(await house.sh('flood', sum, container));
+}
+
+/** Reads the first piece and then stops. */
+async function readOnce<T>(output: AsyncIterable<T>): Promise<AsyncIterator<T>> {
+  const reading = output[Symbol.asyncIterator]();
+  expect((await reading.next()).done).toBe(false);
+  return reading;
+}
+
+/** Goes on reading until so much has come. */
+async function readOn(reading: AsyncIterator<Uint8Array | { readonly data: Uint8Array }>, bytes: number): Promise<number> {
+  let seen = 0;
+  while (seen < bytes) {
+    const { value, done } = await reading.next();
+    if (done) break;
+    seen += value instanceof Uint8Array ? value.length : value.data.length;
+  }
+  return seen;
+}
+
+/** Writes as fast as it is taken, and counts; ends with the stream. */
+function pump(write: (data: Uint8Array) => Promise<void>): { bytes: number } {
+  const count = { bytes: 0 };
+  void (async () => {
+    for (;;) {
+      await write(chunk);
+      count.bytes += chunk.length;
+    }
+  })().catch(() => undefined);
+  return count;
+}
+
+const limit = () => ({ signal: AbortSignal.timeout(120_000) });
+const most = 20e6;
+
+describe('a reader that stops', () => {
+  it('holds back commands, the attached process and a port of the pod, all at once, and gets the rest when it goes on', async () => {
+    const exec = client.pods.exec(key, { container: 'app', command: ['cat', '/dev/zero'], stdout: true, stderr: true }, limit());
+    const attach = client.pods.attach(key, { container: 'writes', stdin: true, stdout: true, stderr: true }, limit());
+    const forward = client.pods.portForward(key, 9001, limit());
+    try {
+      await attach.write(Buffer.from('go\n'));
+      const readers = [await readOnce(exec.output()), await readOnce(attach.output()), await readOnce(forward.output())];
+      const stopped = await untilStill(async () => [await written('app'), await written('writes')]);
+      for (const bytes of stopped) expect(bytes).toBeLessThan(most);
+      for (const reading of readers) expect(await readOn(reading, most)).toBeGreaterThanOrEqual(most);
+    } finally {
+      exec.close();
+      attach.close();
+      forward.close();
+    }
+  });
+
+  it('holds back logs, followed and not, and a file, and gets the rest when it goes on', async () => {
+    const logs = await readOnce(client.pods.logs(key, { container: 'wrote' }, limit()));
+    const follow = await readOnce(client.pods.logs(key, { container: 'talks', follow: true }, limit()));
+    const file = await readOnce(client.pods.readFiles(key, { container: 'app', path: '/big' }, limit()));
+    try {
+      await untilStill(() => [Math.round(agentMB() / 4)]);
+      const got = await Promise.all([readOn(logs, 10e6), readOn(follow, 5e6), readOn(file, 35e6)]);
+      for (const bytes of got) expect(bytes).toBeGreaterThanOrEqual(5e6);
+      expect(got[2]).toBeGreaterThanOrEqual(35e6);
+    } finally {
+      await Promise.all([logs, follow, file].map((reading) => reading.return?.()));
+    }
+  });
+});
+
+describe('a container that does not read', () => {
+  it('holds back whoever writes to a command, to the attached process and to a port, all at once', async () => {
+    const exec = client.pods.exec(key, { container: 'app', command: ['sleep', '1000'], stdin: true, stdout: true }, limit());
+    const attach = client.pods.attach(key, { container: 'deaf', stdin: true, stdout: true }, limit());
+    const forward = client.pods.portForward(key, 9002, limit());
+    try {
+      const pumps = [pump((data) => exec.write(data)), pump((data) => attach.write(data)), pump((data) => forward.write(data))];
+      const stopped = await untilStill(() => pumps.map(({ bytes }) => bytes));
+      for (const bytes of stopped) expect(bytes).toBeLessThan(most);
+    } finally {
+      exec.close();
+      attach.close();
+      forward.close();
+    }
+  });
+
+  it('gets files at the pace of its disk: 80 MB pass through the agent without staying', async () => {
+    let highest = 0;
+    async function* archive(): AsyncGenerator<Uint8Array> {
+      yield header('copied', 80e6);
+      for (let left = 80e6; left > 0; left -= chunk.length) {
+        highest = Math.max(highest, agentMB());
+        yield chunk.subarray(0, Math.min(left, chunk.length));
+      }
+      yield Buffer.alloc(1024 + ((512 - (80e6 % 512)) % 512));
+    }
+    await client.pods.writeFiles(key, { container: 'app', path: '/tmp' }, archive(), limit());
+    expect(highest - atStart).toBeLessThan(growthMB);
+    expect(await house.sh('flood', 'wc -c < /tmp/copied', 'app')).toBe('80000000\n');
+  });
+});
+
+/** One file's header in a tar archive. */
+function header(name: string, size: number): Buffer {
+  const block = Buffer.alloc(512);
+  block.write(name, 0);
+  block.write('0000644\0', 100);
+  block.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
+  block.write('        ', 148);
+  block.write('0', 156);
+  block.write('ustar\x0000', 257);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return block;
+}

@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { main } from '../../cli/main.ts';
+import { type ConnectOptions, upsertContext } from '../../client/index.ts';
+
+/** What a command line said, and its exit code. */
+export interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The command line in this process, with a configuration of its own; what is printed is kept instead. */
+export interface CommandLine {
+  /** A folder for files of the test, gone with `close`. */
+  readonly folder: string;
+  berth(...words: string[]): Promise<Said>;
+  close(): Promise<void>;
+}
+
+export async function openCommandLine(admin: ConnectOptions): Promise<CommandLine> {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-cli-'));
+  process.env.BERTH_CONFIG = join(folder, 'config');
+  await upsertContext({ name: 'here', options: admin, use: true });
+  const [stdout, stderr]: [string[], string[]] = [[], []];
+  // Each run listens for the end of its reader, which is the end of the process elsewhere.
+  process.stdout.setMaxListeners(100);
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => stdout.push(String(text)) > 0);
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => stderr.push(String(text)) > 0);
+  return {
+    folder,
+    async berth(...words) {
+      stdout.length = 0;
+      stderr.length = 0;
+      process.exitCode = undefined;
+      await main(['node', 'berth', ...words]);
+      const code = Number(process.exitCode ?? 0);
+      process.exitCode = undefined;
+      return { code, out: stdout.join(''), err: stderr.join('') };
+    },
+    async close() {
+      vi.restoreAllMocks();
+      delete process.env.BERTH_CONFIG;
+      process.exitCode = undefined;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

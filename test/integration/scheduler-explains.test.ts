@@ -1,0 +1,203 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { issueNodeCredentials } from '../../apiserver/main.ts';
+import { connect } from '../../client/index.ts';
+import { node, pod } from '../builders/index.ts';
+import { readPair, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine } from './cli-harness.ts';
+import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
+
+let cluster: SchedulerCluster;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  cluster = await startSchedulerCluster();
+  cli = await openCommandLine(cluster.admin);
+  const { client } = cluster;
+  const nodes = [
+    node('small').capacity({ cpu: '1', memory: '4Gi', pods: '10' }),
+    node('large').capacity({ cpu: '4', memory: '16Gi', pods: '10' }),
+    node('tainted').capacity({ cpu: '16', memory: '64Gi', pods: '10' }).taint('dedicated', 'NoSchedule', 'db'),
+  ];
+  for (const each of nodes) {
+    const { status, ...rest } = each.build();
+    const { metadata } = await client.nodes.create({
+      ...rest,
+      metadata: { name: rest.metadata?.name, labels: rest.metadata?.labels },
+    });
+    await client.nodes.updateStatus({ ...rest, metadata, status });
+  }
+  cluster.startScheduler();
+  await client.pods.create(wanting('web', '3'));
+  await cluster.podsUntil((pods) => pods.some(({ spec }) => spec?.nodeName === 'large'));
+  await client.pods.create(wanting('waits', '2'));
+});
+afterAll(async () => {
+  await cli?.close();
+  await cluster?.stop();
+});
+
+function wanting(name: string, cpu: string) {
+  const { spec } = pod(name).requests({ cpu, memory: '1Gi' }).build();
+  return { metadata: { namespace: 'default', name }, spec: { containers: spec!.containers } };
+}
+
+describe('a scheduler that is asked', () => {
+  it('says of every node why a pending pod cannot be there, in figures, and what would have to change', async () => {
+    await cluster.podsUntil((pods) =>
+      pods.some(({ status }) => status?.conditions?.some(({ reason }) => reason === 'Unschedulable')),
+    );
+    const explained = await cluster.client.placements.why({ namespace: 'default', name: 'waits' });
+    expect(explained.message).toBe(
+      '0/3 nodes are available: 2 insufficient cpu, 1 node(s) had untolerated taint {dedicated: db}.',
+    );
+    expect(explained.nodeName).toBe('');
+    const details = (explained.nodes ?? []).map(({ nodeName, obstacles }) => [
+      nodeName,
+      obstacles?.map(({ plugin, detail }) => [plugin, detail]),
+    ]);
+    expect(Object.fromEntries(details)).toEqual({
+      small: [['NodeResourcesFit', 'needs 2 CPU, 1 free']],
+      large: [['NodeResourcesFit', 'needs 2 CPU, 1 free']],
+      tainted: [['TaintToleration', 'taint {dedicated: db}:NoSchedule is not tolerated']],
+    });
+    expect(explained.remedies).toEqual([
+      'on large, small: needs 2 CPU, 1 free (NodeResourcesFit)',
+      'on tainted: taint {dedicated: db}:NoSchedule is not tolerated (TaintToleration)',
+    ]);
+    expect(explained.triedAgainWhen).toContain('a pod leaves a node');
+  });
+
+  it('judges a placed pod as if it were not on its node, with the scores of every plugin, and tells how it came there', async () => {
+    const explained = await cluster.client.placements.why({ namespace: 'default', name: 'web' });
+    expect(explained).toMatchObject({ nodeName: 'large', bestNodes: ['large'], nodeCount: 3, fitting: 1 });
+    const [best] = explained.nodes ?? [];
+    expect(best?.nodeName).toBe('large');
+    const sum = (best?.scores ?? []).reduce((total, { score = 0, weight = 0 }) => total + score * weight, 0);
+    expect(best?.total).toBeCloseTo(sum);
+    expect(best?.scores?.map(({ plugin }) => plugin)).toContain('NodeResourcesFit');
+    expect(explained.placement).toMatchObject({ name: 'web', nodeName: 'large', nodeCount: 3, fitting: 1 });
+  });
+
+  it('simulates pods one after the other, each as if those before it were there, and creates none', async () => {
+    const { pods = [] } = await cluster.client.placements.simulate({
+      pods: ['one', 'two', 'three', 'web'].map((name) => wanting(name, '1')),
+    });
+    const places = pods.map(({ name, nodeName, message }) => [name, nodeName || message]);
+    expect(places.map(([name]) => name)).toEqual(['one', 'two', 'three', 'web']);
+    expect(
+      places
+        .slice(0, 2)
+        .map(([, place]) => place)
+        .sort(),
+    ).toEqual(['large', 'small']);
+    expect(places[2]?.[1]).toMatch(/^0\/3 nodes are available: 2 insufficient cpu/);
+    const { items } = await cluster.client.pods.list({ namespace: 'default' });
+    expect(items.map(({ metadata }) => metadata?.name).sort()).toEqual(['waits', 'web']);
+  });
+
+  it('refuses to simulate what could not be created', async () => {
+    const broken = { metadata: { namespace: 'default', name: 'x' }, spec: { containers: [] } };
+    await expect(cluster.client.placements.simulate({ pods: [broken] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('reads its last placements back', async () => {
+    const { items = [] } = await cluster.client.placements.list();
+    expect(items.map(({ name, nodeName }) => [name, nodeName])).toEqual([['web', 'large']]);
+  });
+
+  it('is missed by its name', async () => {
+    await expect(cluster.client.placements.list({ schedulerName: 'other' })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('no scheduler called "other" is connected'),
+    });
+  });
+
+  it('is asked only about pods that there are', async () => {
+    const asked = cluster.client.placements.why({ namespace: 'default', name: 'nobody' });
+    await expect(asked).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('the command line', () => {
+  it('why shows what every node lacks, and what lets the pod be tried again', async () => {
+    const { code, out } = await cli.berth('why', 'pod/waits');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^pod default\/waits has no node: 0\/3 nodes are available: 2 insufficient cpu/);
+    expect(out).toMatch(/^DOES NOT FIT {3}REJECTED BY {8}WHY$/m);
+    expect(out).toMatch(/^large {10}NodeResourcesFit {3}needs 2 CPU, 1 free$/m);
+    expect(out).toContain(
+      'It would fit if this were otherwise, one of:\n  on large, small: needs 2 CPU, 1 free (NodeResourcesFit)\n',
+    );
+    expect(out).toMatch(/It is tried again when .*a pod leaves a node/);
+  });
+
+  it('why shows the scores of a placed pod, plugin by plugin, for a bare name too', async () => {
+    const { code, out } = await cli.berth('why', 'web');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^pod default\/web is on large, put there \d+ (s|min) ago when 1 of 3 nodes fitted\./);
+    expect(out).toMatch(/^FITS {6}TOTAL .*NodeResourcesFit x1/m);
+    expect(out).toMatch(/^large \* /m);
+  });
+
+  it('why --last shows the last placements', async () => {
+    const { code, out } = await cli.berth('why', '--last', '5');
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n')[1]).toMatch(/ default {5}web {3}large {3}1\/3$/);
+  });
+
+  it('why prints JSON', async () => {
+    const { out } = await cli.berth('why', 'pod', 'waits', '-o', 'json');
+    expect(JSON.parse(out)).toMatchObject({ name: 'waits', nodeCount: 3, fitting: 0 });
+  });
+
+  it.each([
+    [['why'], 'name one pod, e.g. berth why pod/web'],
+    [['why', 'node/large'], 'name one pod'],
+    [['why', 'pod/nobody'], 'pod "nobody" in namespace "default" not found'],
+    [['why', 'web', '--last'], 'leave the pod out'],
+    [['simulate'], 'say which pods: -f FILE'],
+  ])('%j is answered with what to do', async (words, message) => {
+    const { code, err } = await cli.berth(...words);
+    expect(code).toBe(1);
+    expect(err).toContain(message);
+  });
+
+  it('simulate says where the pods of a manifest would go, and ends with 1 when one would go nowhere', async () => {
+    const file = join(cli.folder, 'pods.yaml');
+    const manifest = (name: string, cpu: string) =>
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: i, resources: {requests: {cpu: "${cpu}"}}}]}\n`;
+    await writeFile(file, `${manifest('fits', '1')}---\n${manifest('vast', '99')}`);
+    const { code, out, err } = await cli.berth('simulate', '-f', file);
+    expect(out).toMatch(/^default {5}fits {3}(small|large) {4}2 of 3 nodes fit$/m);
+    expect(out).toMatch(/^default {5}vast {3}<none> {3}0\/3 nodes are available/m);
+    expect([code, err]).toEqual([1, 'error: 1 of 2 pods would fit nowhere\n']);
+  });
+});
+
+describe('the stream of a scheduler', () => {
+  it('is not open to nodes, and keeps no server from stopping', async () => {
+    const server = await startServer({ backend: 'memory' });
+    try {
+      await issueNodeCredentials(server.dataDir, 'n1');
+      const agent = connect({ ...server.admin, ...(await readPair(server.dataDir, 'node-n1')) });
+      const signal = AbortSignal.timeout(20_000);
+      const denied = agent.placements.serve('mine', async () => ({ placements: {} }), { signal });
+      await expect(denied).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+      agent.close();
+      const serving = server.client.placements.serve('mine', async () => ({ placements: { items: [{ name: 'p' }] } }), {
+        signal,
+      });
+      const ended = serving.then(
+        () => 'ended',
+        ({ code }) => code,
+      );
+      expect(await server.client.placements.list({ schedulerName: 'mine' })).toEqual({ items: [{ name: 'p' }] });
+      await server.stop();
+      expect(['CANCELLED', 'UNAVAILABLE']).toContain(await ended);
+    } finally {
+      await server.remove();
+    }
+  });
+});
