@@ -53,6 +53,12 @@ interface Connections {
   readonly sessions: Set<ServerHttp2Session>;
 }
 
+/** What grpc-js knows of each of its HTTP/2 servers. It does not offer this, so it may be missing in a later version. */
+type Http2Servers = ReadonlyMap<EventEmitter, { readonly sessions?: Set<ServerHttp2Session> }>;
+
+const http2ServersOf = (server: Server): Http2Servers =>
+  (server as unknown as { http2Servers?: Http2Servers }).http2Servers ?? new Map();
+
 const connections = new WeakMap<Server, Connections>();
 
 /** Listens and answers the port, which matters when 0 was asked for. */
@@ -66,14 +72,13 @@ export function listen(server: Server, address: string, credentials: ServerCrede
   });
 }
 
-/** grpc-js does not offer its HTTP/2 servers, so they may be missing in a later version; a stop may take longer then. */
+/** Where grpc-js does not tell of its HTTP/2 servers, a stop may take longer. */
 function followConnections(server: Server): void {
   const unfinished = new Map<string, Socket>();
   const sessions = new Set<ServerHttp2Session>();
   connections.set(server, { unfinished, sessions });
   const peer = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`;
-  const { http2Servers } = server as unknown as { http2Servers?: ReadonlyMap<EventEmitter, unknown> };
-  for (const http2 of http2Servers?.keys() ?? []) {
+  for (const http2 of http2ServersOf(server).keys()) {
     http2.on('connection', (socket: Socket) => {
       const key = peer(socket);
       unfinished.set(key, socket);
@@ -95,10 +100,21 @@ export function drain(server: Server, graceMs: number): Promise<void> {
       server.forceShutdown();
       for (const session of sessions) session.destroy(undefined, constants.NGHTTP2_CANCEL);
     }, graceMs);
+    forgetDestroyed(server);
     server.tryShutdown(() => {
       clearTimeout(timer);
       resolve();
     });
     for (const socket of unfinished.values()) socket.destroy();
   });
+}
+
+/**
+ * grpc-js asks every session to close and waits for the word that it has, which Node.js never gives of one that was destroyed a moment before
+ * and has not said so yet, as those of clients that went silent: the stop would wait for ever.
+ */
+function forgetDestroyed(server: Server): void {
+  for (const { sessions } of http2ServersOf(server).values()) {
+    for (const session of sessions ?? []) if (session.destroyed) sessions?.delete(session);
+  }
 }
