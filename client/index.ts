@@ -41,6 +41,12 @@ export { createEventRecorder, type EventRecorder, type EventRecorderOptions, typ
 export { type FollowLogsOptions, followLogs } from './follow-logs.ts';
 export type { IndexFunction, Lister } from './indexer.ts';
 export { createInformer, type Informer, type InformerHandler, type InformerOptions } from './informer.ts';
+export {
+  type LeaderElectionOptions,
+  type LeadershipEnd,
+  LeadershipOverrunError,
+  runLeaderElected,
+} from './leader-election.ts';
 export { type Listing, listAll } from './list-all.ts';
 export type { LogLevelsClient } from './log-levels-client.ts';
 export { type Logger, stderrLogger } from './logger.ts';

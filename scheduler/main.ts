@@ -2,12 +2,13 @@ import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { defaultSchedulerName } from '../api/meta/well-known.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
-import { linkAbort } from '../client/abort.ts';
+import type { LinkedAbort } from '../client/abort.ts';
 import { type Client, type Clock, type Logger, stderrLogger, systemClock } from '../client/index.ts';
 import { createCache } from './cache/cache.ts';
 import { expire } from './expire.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { createInformers, observe, waitForAll } from './informers.ts';
+import { leadWhenElected, runInTerms, type SchedulerElection } from './leadership.ts';
 import { createMeter, measureQueue } from './metrics.ts';
 import { createObserver } from './observer.ts';
 import { createExplainer } from './placements/explainer.ts';
@@ -29,6 +30,10 @@ export interface RunSchedulerOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly metrics?: MetricsRegistry;
+  /** For several of which one works: the others follow the cluster and take over. Absent: it works at once, whoever else does. */
+  readonly leaderElection?: SchedulerElection | undefined;
+  /** Called whenever it begins to place pods. */
+  readonly started?: () => void;
 }
 
 /** Informers, queues, timers: about a dozen; more would be a leak. */
@@ -36,21 +41,18 @@ const otherListeners = 30;
 
 /**
  * Places pods until `signal` aborts; then the bindings under way end, and it returns. Has nothing to remember: started again, it finds in the API
- * what is to be done. Several may run at once: the API server refuses the binding that would take too much or comes second.
+ * what is to be done, and so does one that has lost its leadership. Several may run at once: the API server refuses the binding that would take
+ * too much or comes second. Throws LeadershipOverrunError when the process is to be ended, INVALID_ARGUMENT for an election that cannot be.
  */
-export async function runScheduler(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
-  const own = linkAbort(signal);
-  // Every binding under way listens, besides the loops: that is no leak.
-  setMaxListeners(maximumBindings + otherListeners, own.signal);
-  try {
-    await runLoops(options, own.signal);
-  } finally {
-    own.abort();
-    own.unlink();
-  }
+export function runScheduler(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
+  return runInTerms((own) => runLoops(options, own), signal);
 }
 
-async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
+async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise<void> {
+  const { signal } = own;
+  // Every binding under way listens, besides the loops: that is no leak.
+  const expectListeners = (to: AbortSignal) => setMaxListeners(maximumBindings + otherListeners, to);
+  expectListeners(signal);
   const {
     client,
     schedulerName = defaultSchedulerName,
@@ -79,13 +81,24 @@ async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Prom
   pods.addHandler(evictor.pods);
   const scheduler = createScheduler({ profile, cache, queue, reporter, evictor, placements, random, clock, logger, meter });
   const explainer = createExplainer({ profile, cache, placements, find: pods.lister.get, now: clock.now });
-  measureQueue(metrics, queue.sizes);
+  const endMeasuring = measureQueue(metrics, queue.sizes);
 
+  let telling = Promise.resolve();
+  const work = async (leading: AbortSignal) => {
+    expectListeners(leading);
+    logger.info({ schedulerName }, 'scheduler started');
+    options.started?.();
+    // Its last words take their time; what ends with the leadership are decisions and bindings.
+    telling = reporter.run(leading);
+    await Promise.all([scheduler.run(leading), servePlacements({ client, schedulerName, explainer, clock, logger }, leading)]);
+  };
   const schedule = async () => {
     await waitForAll(informers, signal);
-    if (!signal.aborted) logger.info({ schedulerName }, 'scheduler started');
-    const answering = servePlacements({ client, schedulerName, explainer, clock, logger }, signal);
-    await Promise.all([scheduler.run(signal), answering]);
+    const election = options.leaderElection;
+    if (!signal.aborted) await leadWhenElected({ client, schedulerName, election, clock, random, logger, metrics }, work, signal);
+    // Another may have decided what is not known here yet: after a lost leadership everything begins anew.
+    own.abort();
+    await telling;
   };
   const askAgain = (pod: PodInfo) => {
     const current = pods.lister.get(pod.key);
@@ -94,11 +107,11 @@ async function runLoops(options: RunSchedulerOptions, signal: AbortSignal): Prom
   try {
     await Promise.all([
       ...Object.values(informers).map((informer) => informer.run(signal)),
-      reporter.run(signal),
       schedule(),
       expire({ cache, clock, askAgain }, signal),
     ]);
   } finally {
+    endMeasuring();
     // Everything has its answer by now; how the streams end concerns nobody.
     void bindings.close();
     void writer.close();

@@ -31,6 +31,12 @@ export const schedulerMetrics = {
     type: 'counter',
     help: 'Pods that were deleted to make room for one that is more important.',
   },
+  leading: {
+    name: 'leader_election_master_status',
+    type: 'gauge',
+    help: 'Whether this process holds the lease and works (1) or stands by for the one that does (0).',
+    labels: ['name'],
+  },
 } as const satisfies MetricTable;
 
 /** The scheduler's instruments. */

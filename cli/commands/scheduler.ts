@@ -1,13 +1,21 @@
 import { type Command, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
-import { defaultSchedulerName } from '../../api/meta/well-known.ts';
+import { defaultSchedulerName, namespaces } from '../../api/meta/well-known.ts';
+import type { RunSchedulerOptions } from '../../scheduler/main.ts';
 import { type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
+import { parseDuration } from '../duration.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen } from '../paths.ts';
 
 interface SchedulerFlags extends DaemonFlags {
   readonly server: string;
   readonly schedulerName: string;
+  readonly leaderElect: boolean;
+  readonly leaderElectLeaseDuration: number;
+  readonly leaderElectRenewDeadline: number;
+  readonly leaderElectRetryPeriod: number;
+  readonly leaderElectResourceName?: string;
+  readonly leaderElectResourceNamespace: string;
 }
 
 export function registerScheduler(program: Command): void {
@@ -17,6 +25,12 @@ export function registerScheduler(program: Command): void {
     .option('--server <address>', 'the address of the API server', defaultListen)
     .option('--data-dir <folder>', "the server's state, where the scheduler's certificate is", defaultDataDir())
     .option('--scheduler-name <name>', 'whose pods: those with this spec.schedulerName', defaultSchedulerName)
+    .option('--no-leader-elect', 'place pods without asking whether another scheduler of this name does')
+    .addOption(spanOption('lease-duration', 'when the others take over from one that is not heard of any more', '15s'))
+    .addOption(spanOption('renew-deadline', 'when one that cannot renew its lease stops', '10s'))
+    .addOption(spanOption('retry-period', 'how often the lease is renewed and looked at', '2s'))
+    .option('--leader-elect-resource-name <name>', "the lease's name (default: the scheduler's)")
+    .option('--leader-elect-resource-namespace <namespace>', "the lease's namespace", namespaces.system)
     .option(
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.scheduler}, or a free port)`,
@@ -26,16 +40,37 @@ export function registerScheduler(program: Command): void {
     .action(scheduler);
 }
 
+/** Kubernetes' names. */
+function spanOption(name: string, description: string, usual: string): Option {
+  return new Option(`--leader-elect-${name} <time>`, description).argParser(parseDuration).default(parseDuration(usual), usual);
+}
+
+function electionOf(flags: SchedulerFlags): RunSchedulerOptions['leaderElection'] {
+  if (!flags.leaderElect) return undefined;
+  return {
+    name: flags.leaderElectResourceName,
+    namespace: flags.leaderElectResourceNamespace,
+    leaseDurationMs: flags.leaderElectLeaseDuration,
+    renewDeadlineMs: flags.leaderElectRenewDeadline,
+    retryPeriodMs: flags.leaderElectRetryPeriod,
+  };
+}
+
 async function scheduler(flags: SchedulerFlags): Promise<void> {
   const { runScheduler } = await import('../../scheduler/main.ts');
-  const { connect } = await import('../../client/index.ts');
+  const { connect, LeadershipOverrunError } = await import('../../client/index.ts');
   const { server, dataDir, schedulerName } = flags;
   const client = connect(localConnection(dataDir, server, 'scheduler'));
   try {
     await runDaemon({ component: 'scheduler', instance: schedulerName, flags }, ({ logger, metrics, alone, signal }) => {
-      alone();
-      return runScheduler({ client, schedulerName, logger, metrics }, signal);
+      const leaderElection = electionOf(flags);
+      return runScheduler({ client, schedulerName, leaderElection, started: alone, logger, metrics }, signal);
     });
+  } catch (error) {
+    if (!(error instanceof LeadershipOverrunError)) throw error;
+    process.stderr.write(`error: ${error.message}\n`);
+    // What goes on without the lease ends with the process and not before.
+    process.exit(1);
   } finally {
     client.close();
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
@@ -41,7 +41,7 @@ export async function serveMetrics(registry: MetricsRegistry, options: MetricsOp
   const endpoint = await openMetricsEndpoint({ registry, address: wanted, mayMove: address === undefined });
   if (endpoint.address === wanted) logger.info({ address: endpoint.address }, 'metrics are served');
   else logger.warn({ address: endpoint.address, taken: wanted }, 'metrics are served on another port: the usual one is taken');
-  let noted: string | undefined;
+  let noted: Note | undefined;
   return {
     note() {
       noted = noteTarget(options, endpoint.address);
@@ -49,21 +49,36 @@ export async function serveMetrics(registry: MetricsRegistry, options: MetricsOp
     end() {
       endpoint.close();
       endMeasuring();
-      if (noted !== undefined) rmSync(noted, { force: true });
+      if (noted !== undefined) removeNote(noted);
     },
   };
 }
 
+interface Note {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Not that of a process which took this one's place meanwhile. */
+function removeNote({ file, text }: Note): void {
+  try {
+    if (readFileSync(file, 'utf8') === text) rmSync(file, { force: true });
+  } catch {
+    // It is not there any more.
+  }
+}
+
 /** Where the metrics are, in the form of Prometheus' file_sd_configs. */
-function noteTarget({ component, instance, dataDir, logger }: MetricsOptions, address: string): string {
+function noteTarget({ component, instance, dataDir, logger }: MetricsOptions, address: string): Note {
   const { run } = installation(dataDir);
   const file = join(run, `metrics-${[component, ...(instance === undefined ? [] : [instance])].join('-')}.json`);
   const labels = { component, ...(instance !== undefined && component === 'agent' ? { node: instance } : {}) };
+  const text = `${JSON.stringify([{ targets: [address], labels }])}\n`;
   try {
     mkdirSync(run, { recursive: true, mode: 0o700 });
-    writeFileSync(file, `${JSON.stringify([{ targets: [address], labels }])}\n`, { mode: 0o600 });
+    writeFileSync(file, text, { mode: 0o600 });
   } catch (err) {
     logger.warn({ err, address }, 'cannot note where the metrics are served; the log has it');
   }
-  return file;
+  return { file, text };
 }

@@ -2,10 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import type { Pod } from '../../api/generated/types.ts';
+import type { Node, Pod } from '../../api/generated/types.ts';
+import { timestamp } from '../../api/meta/time.ts';
 import { pkiDir, runServer, type ServerInfo } from '../../apiserver/main.ts';
 import { type Client, type ConnectOptions, connect, type Logger } from '../../client/index.ts';
-import { runScheduler } from '../../scheduler/main.ts';
+import { type RunSchedulerOptions, runScheduler } from '../../scheduler/main.ts';
+import type { PodBuilder } from '../builders/index.ts';
 
 /** A real API server in this process with schedulers that come and go. */
 export interface SchedulerCluster {
@@ -13,11 +15,19 @@ export interface SchedulerCluster {
   readonly client: Client;
   /** How the administrator connects. */
   readonly admin: ConnectOptions;
+  readonly dataDir: string;
   /** Starts a scheduler with credentials of its own; the returned function stops it and resolves when it has ended. */
-  startScheduler(schedulerName?: string): () => Promise<void>;
+  startScheduler(schedulerName?: string, options?: SchedulerStart): () => Promise<void>;
   /** Waits until the pods are as `until` says, woken by a watch. */
   podsUntil(until: (pods: readonly Pod[]) => boolean): Promise<readonly Pod[]>;
   stop(): Promise<void>;
+}
+
+export interface SchedulerStart extends Partial<Omit<RunSchedulerOptions, 'client' | 'schedulerName'>> {
+  /** Of something that stands between it and the server. */
+  readonly address?: string;
+  /** Changes what it sees or does. */
+  readonly through?: (client: Client) => Client;
 }
 
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -38,7 +48,6 @@ export async function startSchedulerCluster(): Promise<SchedulerCluster> {
     cert: await read(`${user}.crt`),
     key: await read(`${user}.key`),
   });
-  const connectAs = async (user: string) => connect(await optionsOf(user));
   const admin = await optionsOf('admin');
   const client = connect(admin);
   const schedulers = new Set<() => Promise<void>>();
@@ -46,10 +55,13 @@ export async function startSchedulerCluster(): Promise<SchedulerCluster> {
   return {
     client,
     admin,
-    startScheduler(schedulerName) {
+    dataDir,
+    startScheduler(schedulerName, { address = info.address, through = (own: Client) => own, ...options } = {}) {
       const stopping = new AbortController();
-      const ended = connectAs('scheduler').then(async (own) => {
-        await runScheduler({ client: own, logger: quiet, ...(schedulerName ? { schedulerName } : {}) }, stopping.signal);
+      const ended = optionsOf('scheduler').then(async (credentials) => {
+        const own = connect({ ...credentials, address });
+        const named = schedulerName ? { schedulerName } : {};
+        await runScheduler({ client: through(own), logger: quiet, ...named, ...options }, stopping.signal);
         own.close();
       });
       const stop = async () => {
@@ -91,4 +103,18 @@ async function podsUntil(client: Client, until: (pods: readonly Pod[]) => boolea
   }
   const seen = [...pods.values()].map(({ metadata, spec, status }) => [metadata?.name, spec?.nodeName, status?.conditions]);
   throw new Error(`pods did not become as expected; seen last: ${JSON.stringify(seen)}`);
+}
+
+/** A node that is ready: the server stamps metadata and takes status only through its own door. */
+export async function addNode({ client }: Pick<SchedulerCluster, 'client'>, built: Node): Promise<void> {
+  const { uid: _, creationTimestamp: __, ...metadata } = built.metadata ?? {};
+  const created = await client.nodes.create({ ...built, metadata });
+  const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: timestamp(new Date()) }];
+  await client.nodes.updateStatus({ ...created, status: { ...built.status, conditions } });
+}
+
+export async function addPod({ client }: Pick<SchedulerCluster, 'client'>, builder: PodBuilder): Promise<void> {
+  const { metadata = {}, spec } = builder.build();
+  const { uid: _, creationTimestamp: __, ...rest } = metadata;
+  await client.pods.create({ metadata: rest, spec: spec! });
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { timestamp } from '../../api/meta/time.ts';
 import type { Node, Pod } from '../../client/index.ts';
 import { node, type PodBuilder, pod } from '../builders/index.ts';
+import * as add from './scheduler-cluster.ts';
 import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
 
 let cluster: SchedulerCluster;
@@ -14,19 +14,8 @@ const boundTo = (object: Pod) => object.spec?.nodeName ?? '';
 const isBound = (object: Pod) => boundTo(object) !== '';
 const scheduled = (object: Pod | undefined) => object?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
 
-/** The server stamps metadata and takes status only through its own door. */
-async function addNode(built: Node): Promise<void> {
-  const { uid: _, creationTimestamp: __, ...metadata } = built.metadata ?? {};
-  const created = await cluster.client.nodes.create({ ...built, metadata });
-  const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: timestamp(new Date()) }];
-  await cluster.client.nodes.updateStatus({ ...created, status: { ...built.status, conditions } });
-}
-
-async function addPod(builder: PodBuilder): Promise<void> {
-  const { metadata = {}, spec } = builder.build();
-  const { uid: _, creationTimestamp: __, ...rest } = metadata;
-  await cluster.client.pods.create({ metadata: rest, spec: spec! });
-}
+const addNode = (built: Node) => add.addNode(cluster, built);
+const addPod = (builder: PodBuilder) => add.addPod(cluster, builder);
 
 describe('the scheduler with a real API server', () => {
   it('binds pods, marks them scheduled and tells it in events', async () => {
