@@ -17,6 +17,11 @@ export const checkMs = 20_000;
 const quietMs = checkMs / 10;
 /** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
 const worthBytes = 8 * 1024 * 1024;
+/**
+ * Between collections of a heap that grows though nothing much happens, as an agent's whose probes run: each costs the processor what a
+ * hundred probes cost, and V8 bounds the heap itself.
+ */
+const restChecks = 9;
 
 /**
  * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that has done its work
@@ -28,13 +33,16 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   let cpuMs = collector.cpuMs();
   let heapBytes = collector.heapBytes();
   let hasWorked = false;
+  let checks = restChecks;
   const timer = setInterval(() => {
     const isQuiet = collector.cpuMs() - cpuMs <= quietMs;
-    hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > worthBytes;
-    if (isQuiet && hasWorked) {
+    const hasGrown = ++checks > restChecks && collector.heapBytes() - heapBytes > worthBytes;
+    hasWorked ||= !isQuiet;
+    if (isQuiet && (hasWorked || hasGrown)) {
       collector.collect();
       heapBytes = collector.heapBytes();
       hasWorked = false;
+      checks = 0;
     }
     // V8 collects by itself too.
     heapBytes = Math.min(heapBytes, collector.heapBytes());

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createCommands } from './commands.ts';
 import { socketPathOf } from './engine.ts';
+import { createExecExits } from './exec-exits.ts';
 import { killCommand } from './kill-command.ts';
 import { answerReader, parseAnswer } from './lean-connection.ts';
 import { createLeanEngine, isLean, type LeanEngine } from './lean-engine.ts';
@@ -95,6 +96,23 @@ describe('a command in a container', () => {
       'GET /v1.41/exec/e1/json HTTP/1.1',
     ]);
     expect(connections).toBe(3);
+  });
+
+  it('has ended as an event of the engine says, be it early or late; what came early is not asked about', async () => {
+    script = { output: 'hm', states: [running] };
+    const exits = createExecExits();
+    const commands = createCommands({ engine, exits });
+    const late = commands.run('c1', ['x'], options, never);
+    await expect.poll(() => requests.length).toBe(2);
+    exits.note('e1', 4);
+    expect(await late).toEqual({ type: 'exited', exitCode: 4, output: 'hm' });
+    requests = [];
+    instead = (request) => {
+      if (request.includes('/start HTTP')) exits.note('e1', 5);
+      return false;
+    };
+    expect(await commands.run('c1', ['x'], options, never)).toEqual({ type: 'exited', exitCode: 5, output: 'hm' });
+    expect(requests.filter((line) => line.startsWith('GET'))).toEqual([]);
   });
 
   it('waits for the exit that the engine notes a moment after the output', async () => {

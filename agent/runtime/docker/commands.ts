@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../client/clock.ts';
 import type { CommandOptions, CommandResult, CommandRunner } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { demultiplex } from './frames.ts';
+import { createExecExits, type ExecExits, type ExpectedExit } from './exec-exits.ts';
+import { createFrameSplitter } from './frames.ts';
 import { killCommand } from './kill-command.ts';
 import type { LeanEngine } from './lean-engine.ts';
 import { checkPath } from './long-paths.ts';
@@ -16,6 +17,8 @@ interface ExecState {
 
 export interface CommandsOptions {
   readonly engine: Pick<LeanEngine, 'call' | 'hijack'>;
+  /** What the engine's events say of the commands. */
+  readonly exits?: ExecExits;
   /** Ends a process of a container and all that it started; false when there is none like it. */
   readonly kill?: (pid: number, containerId: string) => boolean;
 }
@@ -25,13 +28,15 @@ interface Running {
   readonly exec: string;
   readonly action: string;
   readonly socket: Duplex;
+  readonly exit: ExpectedExit;
   output: string;
   given: 'overdue' | 'aborted' | undefined;
 }
 
 const engineTimeoutMs = 15_000;
-// The engine notes the exit a moment after the output has ended; a command may also close its output and go on.
-const exitPollMs = 10;
+// The engine tells the exit a moment after the output has ended; where its event does not come it is asked. A command may also close its
+// output and go on.
+const exitPollMs = 100;
 const slowestExitPollMs = 500;
 // An engine that has much to do takes its time to start a command: that says nothing about the command.
 const startSlackMs = 10_000;
@@ -42,7 +47,7 @@ const reapPauseMs = 100;
 const slowestReapMs = 10_000;
 
 /** Short commands in containers, for probes and hooks: few and small calls, a bound in time, and nothing left behind. */
-export function createCommands({ engine, kill = killCommand }: CommandsOptions): CommandRunner {
+export function createCommands({ engine, exits = createExecExits(), kill = killCommand }: CommandsOptions): CommandRunner {
   async function open(containerId: string, command: readonly string[], action: string): Promise<Running> {
     checkPath('the command', command[0]);
     const { Id: exec } = await engine.call<{ readonly Id: string }>({
@@ -52,9 +57,15 @@ export function createCommands({ engine, kill = killCommand }: CommandsOptions):
       action,
       timeoutMs: engineTimeoutMs,
     });
-    const start = { method: 'POST', path: `/exec/${exec}/start`, body: { Detach: false }, action } as const;
-    const socket = await engine.hijack({ ...start, timeoutMs: engineTimeoutMs });
-    return { exec, action, socket, output: '', given: undefined };
+    const exit = exits.expect(exec);
+    try {
+      const start = { method: 'POST', path: `/exec/${exec}/start`, body: { Detach: false }, action } as const;
+      const socket = await engine.hijack({ ...start, timeoutMs: engineTimeoutMs });
+      return { exec, action, socket, exit, output: '', given: undefined };
+    } catch (error) {
+      exit.forget();
+      throw error;
+    }
   }
 
   function inspect({ exec, action }: Running): Promise<ExecState> {
@@ -75,9 +86,10 @@ export function createCommands({ engine, kill = killCommand }: CommandsOptions):
 
   async function exitCode(running: Running): Promise<number | undefined> {
     for (let pauseMs = exitPollMs; running.given === undefined; pauseMs = Math.min(pauseMs * 2, slowestExitPollMs)) {
+      const told = await running.exit.within(pauseMs);
+      if (told !== undefined) return told;
       const state = await inspect(running);
       if (isEnded(state)) return state.ExitCode;
-      await delay(pauseMs);
     }
     return undefined;
   }
@@ -112,6 +124,7 @@ export function createCommands({ engine, kill = killCommand }: CommandsOptions):
     } finally {
       stopWatching();
       signal.removeEventListener('abort', onAbort);
+      running.exit.forget();
       running.socket.destroy();
     }
   }
@@ -142,17 +155,30 @@ function give(running: Running, why: 'overdue' | 'aborted'): void {
 }
 
 /** Reads what both streams say, as far as it is wanted, until the engine ends them or the command is given up. */
-async function collect(running: Running, maxBytes: number): Promise<void> {
+function collect(running: Running, maxBytes: number): Promise<void> {
+  const { socket, action } = running;
   const kept: Uint8Array[] = [];
+  const split = createFrameSplitter();
   let left = maxBytes;
-  try {
-    for await (const { data } of demultiplex(running.socket)) {
-      if (left > 0) kept.push(Buffer.from(data.subarray(0, left)));
-      left -= data.length;
-    }
-  } catch (error) {
-    if (running.given === undefined)
-      throw new RuntimeError('unavailable', `${running.action}: the engine closed the connection`, { cause: error });
-  }
-  running.output = Buffer.concat(kept).toString('utf8');
+  return new Promise((resolve, reject) => {
+    socket.on('data', (chunk: Buffer) => {
+      for (const { data } of split(chunk)) {
+        if (left > 0) kept.push(Buffer.from(data.subarray(0, left)));
+        left -= data.length;
+      }
+    });
+    let cause: Error | undefined;
+    socket.once('error', (error) => {
+      cause = error;
+    });
+    const settle = (isWhole: boolean) => {
+      running.output = Buffer.concat(kept).toString('utf8');
+      if (isWhole || running.given !== undefined) resolve();
+      else reject(new RuntimeError('unavailable', `${action}: the engine closed the connection`, { cause }));
+    };
+    socket.once('end', () => settle(true));
+    socket.once('close', () => settle(false));
+    if (socket.destroyed) settle(false);
+    else socket.resume();
+  });
 }

@@ -4,6 +4,7 @@ import { createCommands } from './commands.ts';
 import { createContainers } from './containers.ts';
 import { createEngine, type Engine, socketPathOf } from './engine.ts';
 import { watchEvents } from './events.ts';
+import { createExecExits } from './exec-exits.ts';
 import { createImageDigests } from './image-digests.ts';
 import { createImages } from './images.ts';
 import { createInventory } from './inventory.ts';
@@ -59,6 +60,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     if (id === undefined) inventory.forgetAll();
     else inventory.forget(id, atMs);
   };
+  const exits = createExecExits();
   const leftovers = createLeftoverSweeper({ engine, warn });
   const onOomKill = (id: string) => {
     oomKills.note(id);
@@ -69,13 +71,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
       ...containers,
       events(signal) {
         const onConnect = () => void leftovers.sweep(signal);
-        return watchEvents({ engine, nodeName, list: () => containers.list(), onConnect, onChange, onOomKill, warn }, signal);
+        const list = () => containers.list();
+        const watch = { engine, nodeName, list, onConnect, onChange, onOomKill, onExecExit: exits.note, warn };
+        return watchEvents(watch, signal);
       },
     },
     images,
     warm,
     access: createAccess(engine, inventory, (labels) => labels[label.node] === nodeName),
-    commands: createCommands({ engine: probed }),
+    commands: createCommands({ engine: probed, exits }),
     close() {
       probed.close();
       engine.close();

@@ -22,13 +22,16 @@ export interface EventsOptions {
   readonly onChange: (containerId: string | undefined, atMs: number | undefined) => void;
   /** A process of this container was killed for memory. May come after the container's end, which then was told without it. */
   readonly onOomKill: (containerId: string) => void;
+  /** A command in a container has ended. Nobody's pod has changed by that. */
+  readonly onExecExit?: (exec: string, exitCode: number) => void;
   readonly warn: (message: string) => void;
   readonly random?: () => number;
 }
 
 // Only what the agent does not know by itself: what it started it has seen start, and what somebody else starts the periodic list shows.
-// The many exec events of probes stay away too.
-const actions = ['die', 'oom', 'destroy', 'pause', 'unpause'];
+// Of the many events of probes only the last: it saves a question.
+const execExit = 'exec_die';
+const actions = ['die', 'oom', 'destroy', 'pause', 'unpause', execExit];
 const firstDelayMs = 100;
 const lastDelayMs = 10_000;
 // The engine's time and ours may differ a little, and events of the same moment come in any order.
@@ -51,6 +54,11 @@ export async function* watchEvents(options: EventsOptions, signal: AbortSignal):
       for await (const event of parseLines<EngineEvent>(stream)) {
         const atMs = event.timeNano === undefined ? undefined : event.timeNano / 1e6;
         lastMs = atMs ?? lastMs;
+        if (event.Action === execExit) {
+          const { execID, exitCode } = event.Actor?.Attributes ?? {};
+          if (execID !== undefined && exitCode !== undefined) options.onExecExit?.(execID, Number(exitCode));
+          continue;
+        }
         const hint = hintOf(event);
         if (hint === undefined) continue;
         options.onChange(hint.containerId, atMs);

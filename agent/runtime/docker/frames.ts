@@ -11,14 +11,14 @@ const stderrType = 2;
 
 /**
  * Takes Docker's multiplexed stream apart: 8 bytes of header (type, three zeros, length big-endian), then that many bytes. Pieces are
- * passed on as they come, without collecting whole frames, so that memory is bounded by one chunk. Reads only when it is read from.
+ * passed on as they come, without collecting whole frames, so that memory is bounded by one chunk.
  */
-export async function* demultiplex(source: AsyncIterable<Uint8Array>): AsyncGenerator<OutputChunk> {
+export function createFrameSplitter(): (chunk: Uint8Array) => Iterable<OutputChunk> {
   const header = Buffer.alloc(headerLength);
   let filled = 0;
   let left = 0;
   let start = true;
-  for await (const chunk of source) {
+  return function* split(chunk) {
     let at = 0;
     while (at < chunk.length) {
       if (left === 0) {
@@ -38,7 +38,13 @@ export async function* demultiplex(source: AsyncIterable<Uint8Array>): AsyncGene
       yield { stream: header[0] === stderrType ? 'stderr' : 'stdout', data, start };
       start = false;
     }
-  }
+  };
+}
+
+/** The pieces of a multiplexed stream. Reads only when it is read from. */
+export async function* demultiplex(source: AsyncIterable<Uint8Array>): AsyncGenerator<OutputChunk> {
+  const split = createFrameSplitter();
+  for await (const chunk of source) yield* split(chunk);
 }
 
 /** The output of a terminal: one stream, as it is. */
