@@ -29,6 +29,13 @@ describe('NodeResourcesFit', () => {
     expect([code('2'), code('5')]).toEqual(['unschedulable', 'unresolvable']);
   });
 
+  it('waits for bigger nodes only, not for pods to leave, when the node would be too small empty', () => {
+    const wakeOn = (cpu: string) =>
+      judge(nodeResourcesFit(), { pod: pod('p').requests({ cpu }).build(), nodes: [half], pods: [taken] }).wakeOn.n;
+    expect(wakeOn('2')).toEqual(['node/added', 'node/resources', 'pod/removed', 'pod/shrunk']);
+    expect(wakeOn('5')).toEqual(['node/added', 'node/resources']);
+  });
+
   it('counts pods against the number that the node holds, also those that request nothing', () => {
     const small = node('n').capacity({ pods: '1' }).build();
     const { filter, why } = judge(nodeResourcesFit(), {

@@ -104,13 +104,14 @@ export function freeShare(allocatable: number, used: number): number {
   return used >= allocatable ? 0 : (allocatable - used) / allocatable;
 }
 
-const wakeOn: readonly ClusterEventKind[] = ['node/added', 'node/resources', 'pod/removed', 'pod/shrunk'];
+const biggerNode: readonly ClusterEventKind[] = ['node/added', 'node/resources'];
+const moreRoom: readonly ClusterEventKind[] = [...biggerNode, 'pod/removed', 'pod/shrunk'];
 const rejections = new Map<string, Pick<Demand, 'full' | 'tooSmall'>>();
 
 /** One pair of rejections for each resource name; the few names that exist in a cluster make this small. */
 function rejectionsFor(resource: string): Pick<Demand, 'full' | 'tooSmall'> {
   const reason = resource === 'pods' ? 'too many pods' : `insufficient ${resource}`;
-  return { full: unschedulable(reason, wakeOn), tooSmall: unresolvable(reason, wakeOn) };
+  return { full: unschedulable(reason, moreRoom), tooSmall: unresolvable(reason, biggerNode) };
 }
 for (const resource of ['pods', 'cpu', 'memory', 'ephemeral-storage']) rejections.set(resource, rejectionsFor(resource));
 

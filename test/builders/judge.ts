@@ -1,5 +1,5 @@
 import type { Node, Pod } from '../../api/generated/types.ts';
-import type { AnyPlugin } from '../../scheduler/framework/plugin.ts';
+import type { AnyPlugin, ClusterEventKind } from '../../scheduler/framework/plugin.ts';
 import { podInfo } from '../../scheduler/framework/pod-info.ts';
 import { type Namespaces, nodeTable } from './node-table.ts';
 
@@ -11,6 +11,8 @@ export interface Judged {
   /** The normalised score of each node by name; empty when the plugin does not score this pod. */
   readonly scores: Readonly<Record<string, number>>;
   readonly codes: Readonly<Record<string, string>>;
+  /** What each node's rejection waits for; empty where the pod passes. */
+  readonly wakeOn: Readonly<Record<string, readonly ClusterEventKind[]>>;
 }
 
 export interface Scene {
@@ -52,6 +54,7 @@ export function judge(plugin: AnyPlugin, { pod, nodes, pods = [], namespaces, no
   return {
     filter: byName(rejections.map((rejection) => rejection?.reason ?? 'passes')),
     codes: byName(rejections.map((rejection) => rejection?.code ?? '')),
+    wakeOn: byName(rejections.map((rejection) => rejection?.wakeOn ?? [])),
     why: byName(rejections.map((rejection, row) => (rejection ? (plugin.explain?.(state, table, row) ?? '') : ''))),
     scores: byName(scores),
   };
