@@ -37,7 +37,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
   const metrics = options.metrics ?? new MetricsRegistry();
   const nodeConfig = await readNodeConfig(options.dataDir);
   const pullRecords = await openPullRecords(nodeDir, warn);
-  const ports = options.ports ?? (await openPorts({ ...options, warn }));
+  const ports = options.ports ?? (await openPorts({ ...options, localPathFolder: nodeConfig.localPathFolder, warn }));
   const abort = linkAbort(signal);
   // Every loop and stream listens to it; the default of 10 would be called a leak.
   setMaxListeners(mostListeners, abort.signal);

@@ -31,12 +31,14 @@ export interface PortsOptions {
   readonly dockerSocket?: string | undefined;
   readonly sandboxImage?: string | undefined;
   readonly warmSandboxes?: number | undefined;
+  /** Instead of a folder in nodeDir. */
+  readonly localPathFolder?: string | undefined;
   readonly warn: (message: string) => void;
 }
 
 /** This machine, with the Docker Engine. */
 export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
-  const { nodeName, nodeDir, dockerSocket, sandboxImage, warmSandboxes = defaultWarmSandboxes, warn } = options;
+  const { nodeName, nodeDir, dockerSocket, sandboxImage, warmSandboxes = defaultWarmSandboxes, localPathFolder, warn } = options;
   // Entering a network is what Berth's own sandbox program can do.
   const warm = { size: sandboxImage === undefined ? warmSandboxes : 0, image: ownSandboxImage };
   const docker = createDockerRuntime({
@@ -53,7 +55,7 @@ export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
     commands: docker.commands,
     warm: docker.warm,
     dialer,
-    volumes: createVolumes(`${nodeDir}/pods`, { warn }),
+    volumes: createVolumes(`${nodeDir}/pods`, { localPathFolder, warn }),
     usage: createMachineReader({ nodeName, dataDir: nodeDir }),
     inventory: await readInventory({ dataDir: nodeDir }),
     close() {

@@ -1,9 +1,13 @@
 import type { Pod } from '../api/generated/types.ts';
 import { isStatic } from '../api/kinds/pod/static-pods.ts';
+import { claimsOf } from '../api/kinds/storage.ts';
 import { objectKey } from '../api/meta/key.ts';
+import type { Lister } from '../client/indexer.ts';
 import { createInformer } from '../client/informer.ts';
 import { createObjectSource } from './config/objects.ts';
 import { imageDisk } from './images/collector.ts';
+import { defaultRoot } from './local-path/made-folders.ts';
+import { createVolumeReclaimer } from './local-path/volume-reclaimer.ts';
 import { addFigurePages, measureWorkers, relistMeter } from './metrics.ts';
 import { createNodeLease, holderFacts, holderIdentity } from './node/node-lease.ts';
 import { createNodeReporter } from './node/node-reporter.ts';
@@ -53,8 +57,14 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
     nodeName,
     inventory,
     agentVersion: packageVersion(),
+    localPathFolder: wiring.nodeConfig.localPathFolder ?? defaultRoot(nodeDir),
     clock,
     logger,
+  });
+  const reclaimer = createVolumeReclaimer({
+    ...{ client: client.persistentVolumes, nodeName, events, clock, logger },
+    folders: { remove: volumes.removeMadeFolder },
+    isInUse: (claim) => [...workers.records()].some(({ pod }) => pod && isForgotten(pod, pods.lister) && usesClaim(pod, claim)),
   });
   const parts = { runtime, workers, statics, isContested: lease.isContested, pods, volumes, podVolumes, clock, logger };
   const { logLevel } = wiring;
@@ -68,6 +78,7 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
     leased.then(() => reporter.register(signal)).then(() => reporter.run(signal)),
     leased.then(() => pods.run(signal)),
     status.run(signal),
+    pods.waitForSync(signal).then(() => reclaimer.run(signal)),
     pods.waitForSync(signal).then(() => collector.run(signal)),
     Promise.all([leased, hasSandboxImage]).then(() => ports.warm?.run(signal)),
     hasSandboxImage.then(() => runSyncLoop({ ...parts, tunnel, meter: relistMeter(metrics) }, signal)),
@@ -81,3 +92,9 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
   );
   for (const result of await Promise.allSettled(ends)) if (result.status === 'rejected') throw result.reason;
 }
+
+/** Whether the API has the pod no more, while it still runs here. */
+const isForgotten = (pod: Pod, known: Lister<Pod>): boolean => known.get(objectKey(pod))?.metadata?.uid !== pod.metadata?.uid;
+
+const usesClaim = (pod: Pod, claim: string): boolean =>
+  claimsOf(pod).some((name) => `${pod.metadata?.namespace}/${name}` === claim);

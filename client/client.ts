@@ -99,6 +99,7 @@ export interface Client {
   readonly secrets: ResourceClient<KindMap['Secret']>;
   readonly persistentVolumes: ResourceClient<KindMap['PersistentVolume']>;
   readonly persistentVolumeClaims: ResourceClient<KindMap['PersistentVolumeClaim']>;
+  readonly storageClasses: ResourceClient<KindMap['StorageClass']>;
   readonly runtimeClasses: ResourceClient<KindMap['RuntimeClass']>;
   readonly priorityClasses: ResourceClient<KindMap['PriorityClass']>;
   readonly podDisruptionBudgets: ResourceClient<KindMap['PodDisruptionBudget']>;

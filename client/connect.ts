@@ -34,6 +34,7 @@ export function connect(options: ConnectOptions): Client {
     secrets: resource('Secret'),
     persistentVolumes: resource('PersistentVolume'),
     persistentVolumeClaims: resource('PersistentVolumeClaim'),
+    storageClasses: resource('StorageClass'),
     runtimeClasses: resource('RuntimeClass'),
     priorityClasses: resource('PriorityClass'),
     podDisruptionBudgets: resource('PodDisruptionBudget'),

@@ -1,15 +1,17 @@
 import { kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import { volumeIndexers } from '../api/kinds/volume-matching.ts';
 import { type Client, createInformer, type Informer } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
 import { familyIndexers } from './dependents/family.ts';
+import { awaitedNodeIndexers, openNodeIndexers } from './local-path/controller.ts';
 import { contentIndexers } from './namespace/controller.ts';
 import { outlineOf, podOutline } from './outline.ts';
 import { podIndexers } from './pod-garbage/controller.ts';
-import { claimIndexers, volumeIndexers } from './volume-binding/controller.ts';
+import { claimIndexers } from './volume-binding/controller.ts';
 import { claimUserIndexers } from './volume-protection/controller.ts';
 
-/** One informer for each kind, which the controllers share: nodes, leases, volumes, claims and budgets whole, of everything else an outline. */
+/** One informer for each kind, which the controllers share: nodes, leases, storage and budgets whole, of everything else an outline. */
 export function createInformers(client: Client, base: ControllerEnvironment) {
   const named = (plural: string) => ({ name: `controllers ${plural}`, ...base });
   const everyIndex = { ...familyIndexers, ...contentIndexers };
@@ -23,14 +25,15 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
   });
   const volumes = createInformer({
     client: client.persistentVolumes,
-    indexers: { ...volumeIndexers, ...familyIndexers },
+    indexers: { ...volumeIndexers, ...awaitedNodeIndexers, ...familyIndexers },
     ...named('persistentvolumes'),
   });
   const claims = createInformer({
     client: client.persistentVolumeClaims,
-    indexers: { ...claimIndexers, ...everyIndex },
+    indexers: { ...claimIndexers, ...openNodeIndexers, ...everyIndex },
     ...named('persistentvolumeclaims'),
   });
+  const classes = createInformer({ client: client.storageClasses, indexers: familyIndexers, ...named('storageclasses') });
   const budgets = createInformer({ client: client.podDisruptionBudgets, indexers: everyIndex, ...named('poddisruptionbudgets') });
   const known: Readonly<Record<string, Informer<ApiObject>>> = {
     Node: nodes,
@@ -38,6 +41,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     Pod: pods,
     PersistentVolume: volumes,
     PersistentVolumeClaim: claims,
+    StorageClass: classes,
     PodDisruptionBudget: budgets,
   };
   const outlined = (kind: Kind) =>
@@ -59,6 +63,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     pods,
     volumes,
     claims,
+    classes,
     budgets,
     followed,
     namespaces,

@@ -6,6 +6,7 @@ import { runController } from './controller.ts';
 import { createDependents } from './dependents/controller.ts';
 import { createDisruption } from './disruption/controller.ts';
 import { createInformers } from './informers.ts';
+import { createLocalPath } from './local-path/controller.ts';
 import { createNamespaces } from './namespace/controller.ts';
 import { createNodeLeftovers } from './node-leftovers/controller.ts';
 import { createNodeLifecycle } from './node-lifecycle/controller.ts';
@@ -43,12 +44,13 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
   const { client, clock = systemClock, logger = stderrLogger } = options;
   const base = { clock, logger };
   const informers = createInformers(client, base);
-  const { nodes, leases, pods, volumes, claims, budgets, followed, namespaces, contents, keptForNodes } = informers;
+  const { nodes, leases, pods, volumes, claims, classes, budgets, followed, namespaces, contents, keptForNodes } = informers;
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
-  const [nodeEvents, podEvents, volumeEvents, budgetEvents] = [
+  const [nodeEvents, podEvents, volumeEvents, localPathEvents, budgetEvents] = [
     recorder('node-controller'),
     recorder('pod-garbage-collector'),
     recorder('persistentvolume-controller'),
+    recorder('local-path-provisioner'),
     recorder('controllermanager'),
   ];
   const controllers = [
@@ -57,7 +59,8 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     createDependents({ kinds: followed, logger }),
     createNamespaces({ client, namespaces, contents, ...base }),
     createNodeLeftovers({ client, nodes, kept: keptForNodes, ...base }),
-    createVolumeBinding({ client, volumes, claims, events: volumeEvents, ...base }),
+    createVolumeBinding({ client, volumes, claims, classes, events: volumeEvents, ...base }),
+    createLocalPath({ client, volumes, claims, classes, nodes, events: localPathEvents, logger }),
     createVolumeProtection({ client, volumes, claims, pods, logger }),
     createDisruption({ client, budgets, pods, events: budgetEvents, clock }),
   ];
@@ -65,5 +68,5 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     ...informers.all.map((informer) => informer.run(signal)),
     ...controllers.map((controller) => runController(controller, { ...base, metrics: options.metrics }, signal)),
   ]);
-  await Promise.all([nodeEvents, podEvents, volumeEvents, budgetEvents].map((events) => events.flush()));
+  await Promise.all([nodeEvents, podEvents, volumeEvents, localPathEvents, budgetEvents].map((events) => events.flush()));
 }

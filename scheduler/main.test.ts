@@ -8,6 +8,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
+  StorageClass,
 } from '../api/generated/types.ts';
 import type { Client } from '../client/index.ts';
 import { node, pod } from '../test/builders/index.ts';
@@ -33,9 +34,10 @@ async function start(nodes: readonly Node[], objects: readonly Pod[] = [], budge
   const bulkWriter = () => ({ resource: (kind: string) => (kind === 'Pod' ? pods : events), close: async () => {} });
   const persistentVolumes = createFakeResourceClient<PersistentVolume>({ kind: 'PersistentVolume' });
   const persistentVolumeClaims = createFakeResourceClient<PersistentVolumeClaim>({ kind: 'PersistentVolumeClaim' });
+  const storageClasses = createFakeResourceClient<StorageClass>({ kind: 'StorageClass' });
   const podDisruptionBudgets = createFakeResourceClient<PodDisruptionBudget>({ kind: 'PodDisruptionBudget', objects: budgets });
   const namespaces = createFakeResourceClient<Namespace>({ kind: 'Namespace' });
-  const storage = { persistentVolumes, persistentVolumeClaims, podDisruptionBudgets };
+  const storage = { persistentVolumes, persistentVolumeClaims, storageClasses, podDisruptionBudgets };
   const client = { pods, nodes: nodeClient, events, bulkWriter, namespaces, ...storage } as unknown as Client;
   const controller = new AbortController();
   const running = runScheduler({ client, random: () => 0, clock, logger }, controller.signal);

@@ -7,7 +7,7 @@ import { type Client, type Clock, type Logger, stderrLogger, systemClock } from 
 import { createCache } from './cache/cache.ts';
 import { expire } from './expire.ts';
 import type { PodInfo } from './framework/pod-info.ts';
-import { createInformers, observe, waitForAll } from './informers.ts';
+import { createInformers, createStorage, observe, waitForAll } from './informers.ts';
 import { leadWhenElected, runInTerms, type SchedulerElection } from './leadership.ts';
 import { createMeter, measureQueue } from './metrics.ts';
 import { createObserver } from './observer.ts';
@@ -71,7 +71,7 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
   const reporter = createReporter({ pods: writer.resource('Pod'), events: writer.resource('Event'), clock, logger, metrics });
   const evictor = createEvictor({ schedulerName, pods: writer.resource('Pod'), reporter, clock, logger });
   const profile = defaultProfile(defaultBinder(bindings), schedulerName, {
-    storage: { claims: informers.claims.lister, volumes: informers.volumes.lister },
+    storage: createStorage(informers, { client, clock }),
     preemption: { budgets: informers.budgets.lister, isLeaving: evictor.isLeaving },
   });
   const queue = createSchedulingQueue({ order: queueOrderOf(profile), helps: helpsBy(profile), clock });

@@ -1,5 +1,6 @@
-import type { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
+import type { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../api/generated/types.ts';
 import { isGated } from '../api/kinds/pod/gates.ts';
+import { storageClassOf } from '../api/kinds/storage.ts';
 import { objectKey } from '../api/meta/key.ts';
 import type { InformerHandler } from '../client/index.ts';
 import type { Cache } from './cache/cache.ts';
@@ -20,6 +21,7 @@ export interface Observer {
   readonly namespaces: InformerHandler<Namespace>;
   readonly claims: InformerHandler<PersistentVolumeClaim>;
   readonly volumes: InformerHandler<PersistentVolume>;
+  readonly classes: InformerHandler<StorageClass>;
   /** Says how things are with a pod; may be called at any time and again. */
   setPod(pod: Pod): void;
 }
@@ -64,14 +66,18 @@ export function createObserver({ schedulerName, cache, queue }: ObserverOptions)
   }
 
   const tellOfClaim = (claim: PersistentVolumeClaim) => queue.happened({ kind: 'storage/changed', claim: objectKey(claim) });
-  function tellOfVolume({ spec }: PersistentVolume): void {
-    const { namespace = '', name = '' } = spec?.claimRef ?? {};
+  function tellOfVolume(volume: PersistentVolume): void {
+    const { namespace = '', name = '' } = volume.spec?.claimRef ?? {};
     if (name !== '') queue.happened({ kind: 'storage/changed', claim: `${namespace}/${name}` });
+    else if (volume.status?.phase === 'Available') tellOfClass(storageClassOf(volume));
   }
+  const tellOfClass = (storageClass: string) => queue.happened({ kind: 'storage/class', storageClass });
+  const classChanged = ({ metadata }: StorageClass) => tellOfClass(metadata?.name ?? '');
 
   return {
     claims: { name: 'scheduler claims', onAdd: tellOfClaim, onUpdate: tellOfClaim },
     volumes: { name: 'scheduler volumes', onAdd: tellOfVolume, onUpdate: tellOfVolume },
+    classes: { name: 'scheduler storage classes', onAdd: classChanged, onUpdate: classChanged },
     setPod,
     pods: { name: 'scheduler pods', onAdd: setPod, onUpdate: updatePod, onDelete: removePod },
     nodes: {

@@ -4,6 +4,7 @@ import type { Clock, Logger } from '../client/index.ts';
 import type { Cache } from './cache/cache.ts';
 import { createNodeTable } from './cache/node-table.ts';
 import type { Diagnosis, Verdict } from './framework/diagnosis.ts';
+import type { Participant } from './framework/judge.ts';
 import { bindPlacement, type Reservation, reserveAll } from './framework/placement-phase.ts';
 import type { Attempt, MakeRoom, Placement, Undo } from './framework/plugin.ts';
 import { PluginFault } from './framework/plugin-fault.ts';
@@ -53,6 +54,11 @@ interface ChosenPlacement extends Placement {
   readonly fitting: number;
 }
 
+interface Reserved {
+  readonly undo: Undo;
+  readonly participants: readonly Participant[];
+}
+
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { profile, cache, queue, reporter, evictor, placements, random, clock, logger, meter } = options;
   const table = createNodeTable();
@@ -83,15 +89,21 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     const placement = { pod: item.pod, nodeName, nodeCount: attempt.nodes.count, fitting: feasible };
     cache.assume(item.pod, nodeName);
-    slots.run(() => bind(item, placement, reservation.undo, signal));
+    const { undo } = reservation;
+    slots.run(() => bind(item, placement, { undo, participants }, signal));
   }
 
-  async function bind(item: QueuedPod, placement: ChosenPlacement, undo: Undo, signal: AbortSignal): Promise<void> {
+  async function bind(
+    item: QueuedPod,
+    placement: ChosenPlacement,
+    { undo, participants }: Reserved,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       await reporter.hush(placement.pod);
       const askedAt = clock.now();
       const beganAt = performance.now();
-      const outcome = await bindPlacement(placement, { profile, timeoutMs: bindTimeoutMs, signal });
+      const outcome = await bindPlacement(placement, { profile, participants, timeoutMs: bindTimeoutMs, signal });
       meter.bindings.observe((performance.now() - beganAt) / 1000);
       if (outcome.kind === 'refused') {
         takeBack(placement, undo);

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, normalize } from 'node:path';
 import { qualifiedNameError } from '../../api/meta/names.ts';
 import { sysctlPatternError } from '../pod/isolation-admission.ts';
 import type { DeviceMapping } from '../runtime/runtime.ts';
@@ -17,6 +17,8 @@ export interface NodeConfig {
   readonly devices: ReadonlyMap<string, readonly DeviceUnit[]>;
   /** The folder, or the file, of this machine's static pods. */
   readonly staticPodPath: string | undefined;
+  /** In which folder volumes of local-path classes are made, in place of one in the agent's own. */
+  readonly localPathFolder: string | undefined;
 }
 
 /** The file in the data directory; without it there is nothing of the sort. */
@@ -43,10 +45,12 @@ export async function readNodeConfig(dataDir: string): Promise<NodeConfig> {
 
 /** Reads what the file says. Pure; throws an Error that says where it is wrong. */
 export function parseNodeConfig(value: unknown): NodeConfig {
-  const members = ['allowedUnsafeSysctls', 'devices', 'staticPodPath'] as const;
-  const { allowedUnsafeSysctls, devices, staticPodPath } = membersOf('', value, members);
+  const members = ['allowedUnsafeSysctls', 'devices', 'staticPodPath', 'localPathFolder'] as const;
+  const { allowedUnsafeSysctls, devices, staticPodPath, localPathFolder } = membersOf('', value, members);
   if (staticPodPath !== undefined && (typeof staticPodPath !== 'string' || !staticPodPath.startsWith('/')))
     throw new Error('staticPodPath: must be an absolute path such as /etc/berth/static-pods');
+  if (localPathFolder !== undefined && !isOwnFolder(localPathFolder))
+    throw new Error('localPathFolder: must be the absolute path of a folder, without "..", such as /mnt/volumes');
   const patterns = textsOf('allowedUnsafeSysctls', allowedUnsafeSysctls ?? []);
   for (const pattern of patterns) {
     const wrong = sysctlPatternError(pattern);
@@ -56,7 +60,14 @@ export function parseNodeConfig(value: unknown): NodeConfig {
   listOf('devices', devices ?? []).forEach((entry, i) => {
     addUnits(units, `devices[${i}]`, entry);
   });
-  return { allowedUnsafeSysctls: patterns, devices: units, staticPodPath };
+  return { allowedUnsafeSysctls: patterns, devices: units, staticPodPath, localPathFolder };
+}
+
+/** A path that says itself where it leads: it is compared with others. */
+function isOwnFolder(value: unknown): value is string {
+  return (
+    typeof value === 'string' && value.startsWith('/') && value !== '/' && normalize(value) === value && !value.endsWith('/')
+  );
 }
 
 function addUnits(units: Map<string, DeviceUnit[]>, at: string, entry: unknown): void {

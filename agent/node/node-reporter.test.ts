@@ -25,6 +25,7 @@ function setup() {
     nodeName: 'n1',
     inventory: { capacity: amounts, allocatable: amounts, addresses: [], nodeInfo: {} } as never,
     agentVersion: '0',
+    localPathFolder: '/data/local-path',
     clock,
     logger: createFakeLogger(),
   });
@@ -48,6 +49,19 @@ function lose(): void {
 describe('the reporter of the node', () => {
   beforeEach(async () => {
     world = setup();
+  });
+
+  it('says on the node where it makes volumes, also on one that is there already', async () => {
+    const where = () => world.nodes.stored('n1')?.metadata?.annotations?.['berth.io/local-path-folder'];
+    await whileRunning(async () => {});
+    expect(where()).toBe('/data/local-path');
+    const { metadata, ...rest } = world.nodes.stored('n1')!;
+    world.nodes.put({ ...rest, metadata: { ...metadata, annotations: { 'berth.io/local-path-folder': '/former', mine: 'x' } } });
+    await whileRunning(async () => {});
+    expect(world.nodes.stored('n1')?.metadata?.annotations).toEqual({
+      'berth.io/local-path-folder': '/data/local-path',
+      mine: 'x',
+    });
   });
 
   async function whileRunning(run: () => Promise<void>): Promise<void> {

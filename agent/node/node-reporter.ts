@@ -1,6 +1,7 @@
 import { messageToJson } from '../../api/codec/json.ts';
 import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { Node, NodeMetrics, NodeStatus, NodeUsage } from '../../api/generated/types.ts';
+import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
@@ -23,6 +24,8 @@ export interface NodeReporterOptions {
   readonly nodeName: string;
   readonly inventory: MachineInventory;
   readonly agentVersion: string;
+  /** In which folder volumes of local-path classes are made. */
+  readonly localPathFolder: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -74,14 +77,18 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
 
   async function registerOnce(): Promise<void> {
     const labels = nodeLabels(nodeName, inventory);
+    const annotations = { [wellKnown.localPathFolder]: options.localPathFolder };
     let known: Node | undefined;
     try {
       known = await nodes.get({ name: nodeName });
-      const missing = Object.entries(labels).some(([key, value]) => known?.metadata?.labels?.[key] !== value);
-      if (missing) await nodes.patch({ name: nodeName }, { metadata: { labels } });
+      const { labels: said = {}, annotations: noted = {} } = known.metadata ?? {};
+      const isMissing = (all: Record<string, string>, wanted: Record<string, string>) =>
+        Object.entries(wanted).some(([key, value]) => all[key] !== value);
+      if (isMissing(said, labels) || isMissing(noted, annotations))
+        await nodes.patch({ name: nodeName }, { metadata: { labels, annotations } });
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await nodes.create({ metadata: { name: nodeName, labels }, spec: {} }).catch((cause: unknown) => {
+      await nodes.create({ metadata: { name: nodeName, labels, annotations }, spec: {} }).catch((cause: unknown) => {
         if (!isAlreadyExists(cause)) throw cause;
       });
     }

@@ -84,6 +84,18 @@ describe('the configuration of a node', () => {
 
   const one = { resource: 'example.com/x', paths: ['/dev/x'] };
   it.each<[string, unknown, string]>([
+    [
+      'makes volumes nowhere but in a folder: volumes',
+      { localPathFolder: 'volumes' },
+      'localPathFolder: must be the absolute path',
+    ],
+    ['makes volumes nowhere but in a folder: /', { localPathFolder: '/' }, 'localPathFolder: must be the absolute path'],
+    [
+      'makes volumes nowhere but in a folder: /a/../b',
+      { localPathFolder: '/a/../b' },
+      'localPathFolder: must be the absolute path',
+    ],
+    ['makes volumes nowhere but in a folder: /a/', { localPathFolder: '/a/' }, 'localPathFolder: must be the absolute path'],
     ['is no text', 'x', 'the file: must have members'],
     ['has no unknown members', { device: [] }, 'device: is not known; there are allowedUnsafeSysctls, devices'],
     [

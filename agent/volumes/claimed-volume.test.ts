@@ -19,6 +19,14 @@ describe('the folder that a claim stands for', () => {
     expect(decideClaimedFolder('c', { claim: bound, volume: local.build() }, here)).toEqual({ kind: 'local', path: '/disk' });
   });
 
+  it('is made by the agent where nobody else made it', () => {
+    const made = ours.madeOn('n1');
+    expect(decideClaimedFolder('c', { claim: bound, volume: made.build() }, here)).toEqual({ kind: 'made', path: '/data/v' });
+    expect(decideClaimedFolder('c', { claim: bound, volume: made.build() }, node('n2').build())).toMatchObject({
+      reason: 'invalid',
+    });
+  });
+
   it('stays while a pod that has it runs on, also when the claim is to go', () => {
     const leaving = claim('c').on('v').bound().leaving().build();
     expect(decideClaimedFolder('c', { claim: leaving, volume: ours.build(), isUsed: true }, here)).toMatchObject({

@@ -1,6 +1,7 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import { compileNodeSelector } from '../../api/kinds/node/selector.ts';
 import { isKeptFor } from '../../api/kinds/storage.ts';
+import { isLocalPathVolume } from '../../api/kinds/storage-class/local-path.ts';
 
 /** A claim of the pod with its volume, as far as they exist. */
 export interface Claimed {
@@ -15,7 +16,9 @@ export interface Claimed {
 /** A folder of this machine that a claim stands for. */
 export type ClaimedFolder =
   | { readonly kind: 'host-path'; readonly path: string; readonly type: string }
-  | { readonly kind: 'local'; readonly path: string };
+  | { readonly kind: 'local'; readonly path: string }
+  /** Made by the agent when it is first used. */
+  | { readonly kind: 'made'; readonly path: string };
 
 /** Why a claim cannot be mounted here, now. */
 export interface ClaimProblem {
@@ -55,6 +58,6 @@ export function decideClaimedFolder(
     );
   const { hostPath, local } = spec.persistentVolumeSource ?? {};
   if (hostPath) return { kind: 'host-path', path: hostPath.path ?? '', type: hostPath.type ?? '' };
-  if (local) return { kind: 'local', path: local.path ?? '' };
+  if (local) return { kind: volume && isLocalPathVolume(volume) ? 'made' : 'local', path: local.path ?? '' };
   return { reason: 'unsupported', message: `persistentvolume "${volumeName}" has a source that is not supported` };
 }

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
+import { sep } from 'node:path';
 import { promisify } from 'node:util';
+import { isMissing } from './atomic-files.ts';
 
 /** File systems that the agent mounts and unmounts. */
 export interface Mounts {
@@ -44,4 +46,26 @@ export function parseMountPoints(mountInfo: string): string[] {
     .map((line) => line.split(' ')[4])
     .filter((path) => path !== undefined)
     .map((path) => path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))));
+}
+
+/** The folder as the kernel knows it: the data directory may be reached through a link. Undefined when it is not there. */
+export async function realPathOf(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Unmounts what is mounted on a folder and below it. Throws when something stays: then nothing may be removed there. */
+export async function unmountBelow(mounts: Pick<Mounts, 'list' | 'unmount'>, folder: string): Promise<void> {
+  const mountsBelow = async (): Promise<string[]> => {
+    const real = await realPathOf(folder);
+    return real === undefined ? [] : (await mounts.list()).filter((path) => path === real || path.startsWith(real + sep));
+  };
+  // The last mounted may stand inside of an earlier one.
+  for (const path of (await mountsBelow()).reverse()) await mounts.unmount(path);
+  const left = await mountsBelow();
+  if (left.length > 0) throw new Error(`${left[0]} is still mounted`);
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Node, Pod, Volume, VolumeSource } from '../../api/generated/types.ts';
 import { quantityValue } from '../../api/meta/quantity.ts';
-import { type Claimed, decideClaimedFolder } from './claimed-volume.ts';
+import { type Claimed, type ClaimedFolder, decideClaimedFolder } from './claimed-volume.ts';
 import { memoryVolumeBytes } from './memory-size.ts';
 import { modeForGroup, type Ownership } from './ownership.ts';
 import {
@@ -21,6 +21,8 @@ export type VolumeStep = { readonly name: string; readonly path: string; readonl
   | { readonly kind: 'files'; readonly inMemory: boolean; readonly files: readonly VolumeFile[] }
   | { readonly kind: 'host-path'; readonly type: string }
   | { readonly kind: 'local' }
+  /** A folder that the agent makes when it is first used. */
+  | { readonly kind: 'made' }
 );
 
 /** Why a volume cannot be there yet. Everything but `unsupported` and `invalid` may come right when an object appears or changes. */
@@ -102,11 +104,7 @@ function planEmptyDir(input: VolumeInput, name: string, emptyDir: NonNullable<Vo
   return { kind: 'memory', name, path, readOnly: false, sizeBytes };
 }
 
-function planFolder(
-  folder: { kind: 'host-path'; path: string; type: string } | { kind: 'local'; path: string },
-  name: string,
-  readOnly: boolean,
-): VolumeStep | VolumeProblem {
+function planFolder(folder: ClaimedFolder, name: string, readOnly: boolean): VolumeStep | VolumeProblem {
   if (!folder.path.startsWith('/')) return problem(name, 'invalid', `path "${folder.path}" is not absolute`);
   if (folder.path.split('/').includes('..') || folder.path.includes('\0'))
     return problem(name, 'invalid', `path "${folder.path}" must not contain ".."`);

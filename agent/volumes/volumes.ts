@@ -1,8 +1,9 @@
-import { chmod, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { createMadeFolders, defaultRoot } from '../local-path/made-folders.ts';
 import { isMade, isMissing, writeAtomically } from './atomic-files.ts';
 import { ensureHostPath } from './host-path.ts';
-import { createMounts, type Mounts } from './mounts.ts';
+import { createMounts, type Mounts, realPathOf, unmountBelow } from './mounts.ts';
 import { ensureOwnership, type Ownership } from './ownership.ts';
 import { ensureSubPath, type SubPathRequest, subPathFolder } from './sub-paths.ts';
 import { createTurns } from './turns.ts';
@@ -26,6 +27,8 @@ export interface VolumesOptions {
   /** Whether file systems can be mounted: by default when running as root. */
   readonly canMount?: boolean | undefined;
   readonly warn?: ((message: string) => void) | undefined;
+  /** In which folder volumes of local-path classes are made; by default one beside the pods'. */
+  readonly localPathFolder?: string | undefined;
 }
 
 /** A pod's volumes on this machine. What is asked for one pod is done in the order in which it was asked. */
@@ -46,6 +49,8 @@ export interface Volumes {
   /** The pods that have a folder here, wanted or not. */
   listPods(): Promise<string[]>;
   podDir(podUid: string): string;
+  /** Removes a volume of a local-path class with its data. Never reaches through a mount or a link; throws what people should read. Gone is fine. */
+  removeMadeFolder(path: string): Promise<void>;
 }
 
 export function createVolumes(podsDir: string, options: VolumesOptions = {}): Volumes {
@@ -55,6 +60,8 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
   /** Volumes that were given to their group: as in Kubernetes once for a pod, not at each start of a container. */
   const given = new Set<string>();
   const inTurn = createTurns();
+  const nodeDir = dirname(podsDir);
+  const made = createMadeFolders({ nodeDir, root: options.localPathFolder ?? defaultRoot(nodeDir), mounts });
 
   function podDir(podUid: string): string {
     if (!isSafeName(podUid)) throw new Error(`pod uid "${podUid}" is not a name for a folder`);
@@ -85,6 +92,7 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
     if (step.kind === 'directory') return ensureDirectory(step.path);
     if (step.kind === 'memory') return ensureMemory(step.path, step.sizeBytes);
     if (step.kind === 'host-path') return ensureHostPath(step.path, step.type);
+    if (step.kind === 'made') return made.ensure(step.path);
     if (step.kind === 'local') return ensureHostPath(step.path, 'Directory');
     if (step.inMemory) await ensureMemory(step.path, undefined);
     const give = (folder: string) => (ownership === undefined ? undefined : ensureOwnership(folder, ownership, true));
@@ -122,18 +130,11 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
     }
   }
 
-  /** What is mounted below the folder. The kernel knows it by its real path: the data directory may be reached through a link. */
-  async function mountsBelow(folder: string): Promise<string[]> {
-    const real = await realPathOf(folder);
-    return real === undefined ? [] : (await mounts.list()).filter((path) => path === real || path.startsWith(real + sep));
-  }
-
   async function removeFrom(podUid: string, parts: readonly string[]): Promise<void> {
     const folder = podDir(podUid);
-    // The last mounted may stand inside of an earlier one.
-    for (const path of (await mountsBelow(folder)).reverse()) await mounts.unmount(path);
-    const left = await mountsBelow(folder);
-    if (left.length > 0) throw new Error(`remove volumes of pod ${podUid}: ${left[0]} is still mounted`);
+    await unmountBelow(mounts, folder).catch((error: unknown) => {
+      throw new Error(`remove volumes of pod ${podUid}: ${wordsOf(error)}`);
+    });
     // What else is kept of a pod that has ended (its last words) goes with its object.
     for (const part of parts) await rm(join(folder, part), { recursive: true, force: true });
     for (const key of given) if (key.startsWith(folder + sep)) given.delete(key);
@@ -141,6 +142,7 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
 
   return {
     podDir,
+    removeMadeFolder: made.remove,
     ensureVolumes: (input) => inTurn(input.podDir, () => ensureVolumes(input)),
     refreshVolumes: (input) => inTurn(input.podDir, () => refreshVolumes(input)),
     ensureSubPath: (request) =>
@@ -171,15 +173,6 @@ async function ensureDirectory(path: string): Promise<void> {
   }
   await mkdir(path, { recursive: true, mode: 0o750 });
   await chmod(path, 0o777);
-}
-
-async function realPathOf(path: string): Promise<string | undefined> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
 }
 
 function wordsOf(error: unknown): string {

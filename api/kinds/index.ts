@@ -12,6 +12,7 @@ import { podDisruptionBudget } from './pod-disruption-budget/kind.ts';
 import { priorityClass } from './priority-class/kind.ts';
 import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
+import { storageClass } from './storage-class/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
 const all = [
@@ -22,6 +23,7 @@ const all = [
   secret,
   persistentVolume,
   persistentVolumeClaim,
+  storageClass,
   runtimeClass,
   priorityClass,
   podDisruptionBudget,

@@ -50,6 +50,20 @@ export const annotations = {
   /** On a claim: its volume is its own for good. On a claim or volume: the controller chose the other side, not a person. */
   bindCompleted: 'pv.kubernetes.io/bind-completed',
   boundByController: 'pv.kubernetes.io/bound-by-controller',
+  /** On a class: claims that name none get it. The second is the older way to say so. */
+  defaultClass: 'storageclass.kubernetes.io/is-default-class',
+  betaDefaultClass: 'storageclass.beta.kubernetes.io/is-default-class',
+  /** On a claim: where the pod goes that needs it, so that its volume is made there. Written by the scheduler; taken away when that fails. */
+  selectedNode: 'volume.kubernetes.io/selected-node',
+  /** On a claim: who is to make its volume. The second is the older way to say so. */
+  storageProvisioner: 'volume.kubernetes.io/storage-provisioner',
+  betaStorageProvisioner: 'volume.beta.kubernetes.io/storage-provisioner',
+  /** On a volume: who made it, and so who deletes it. */
+  provisionedBy: 'pv.kubernetes.io/provisioned-by',
+  /** On a node: the folder in which its agent makes volumes. */
+  localPathFolder: 'berth.io/local-path-folder',
+  /** On the namespace kube-system: the default class was made once. Who deletes it does not want it back. */
+  localPathClassMade: 'berth.io/local-path-class-made',
 } as const;
 
 /**
@@ -63,6 +77,8 @@ export const finalizers = {
   kubernetes: 'kubernetes',
   volumeProtection: 'kubernetes.io/pv-protection',
   claimProtection: 'kubernetes.io/pvc-protection',
+  /** On a volume that an agent made a folder for: the agent takes it off once the data are gone, or are to stay. */
+  localPath: 'berth.io/local-path',
 } as const;
 
 export const namespaces = { default: 'default', system: 'kube-system', nodeLease: 'kube-node-lease' } as const;

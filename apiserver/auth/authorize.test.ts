@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { onlyOnNode } from '../../api/kinds/storage-class/local-path.ts';
 import { type Access, authorize, authorizeBackup, authorizeChange, authorizeCreate } from './authorize.ts';
 
 const node = { user: 'system:node:n1', groups: ['system:nodes'] };
@@ -22,6 +23,9 @@ test.each([
   ['an eviction', access('evict', 'Pod', 'p'), false],
   ['the end of a namespace', access('finalize', 'Namespace', 'x'), false],
   ['a secret', access('create', 'Secret', 's'), false],
+  ['the end of a volume', access('patch', 'PersistentVolume', 'v'), true],
+  ['the phase of a volume', access('patch-status', 'PersistentVolume', 'v'), false],
+  ['a new volume', access('create', 'PersistentVolume', 'v'), false],
 ])('a node writes %s: %o', (_, what, may) => {
   if (may) authorize(node, what);
   else expect(() => authorize(node, what)).toThrow(/may not/);
@@ -37,6 +41,16 @@ test('a node writes only to pods that are bound to it', () => {
   expect(() => authorizeChange(nobody, status, boundTo('n1'))).toThrow(/may not/);
   authorizeChange(admin, status, boundTo('n2'));
   authorizeChange(user, status, boundTo());
+});
+
+test('a node lets volumes go that only it has, are deleted and wait for it', () => {
+  const patch = access('patch', 'PersistentVolume', 'v');
+  const of = (name: string, metadata: object) => ({ metadata, spec: { nodeAffinity: onlyOnNode(name) } });
+  const leaving = { deletionTimestamp: { seconds: 1 }, finalizers: ['berth.io/local-path'] };
+  authorizeChange(node, patch, of('n1', leaving));
+  authorizeChange(user, patch, of('n2', {}));
+  for (const wrong of [of('n2', leaving), of('n1', { ...leaving, finalizers: [] }), of('n1', { finalizers: leaving.finalizers })])
+    expect(() => authorizeChange(node, patch, wrong)).toThrow('may not patch persistentvolume "v"');
 });
 
 test('a node makes mirror pods of its own, and nobody but administrators makes others', () => {

@@ -1,8 +1,9 @@
 import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
-import type { Pod } from '../../api/generated/types.ts';
+import type { PersistentVolume, Pod } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
-import { annotations } from '../../api/meta/well-known.ts';
+import { nodeOfVolume } from '../../api/kinds/storage-class/local-path.ts';
+import { annotations, finalizers } from '../../api/meta/well-known.ts';
 import { groups, type Identity, isMaster, nodeNameOf } from './identity.ts';
 
 /** What a call wants to do. */
@@ -36,7 +37,8 @@ const POD_VERBS: readonly Access['verb'][] = ['create', 'update-status', 'patch-
 
 /**
  * Who may write what, and who may look into containers. Everybody known may do everything, but a node writes only its own Node, Lease
- * and NodeMetrics, events, mirror pods, and the status and the end of pods, and reaches into no pod through the API. Throws PERMISSION_DENIED.
+ * and NodeMetrics, events, mirror pods, the status and the end of pods, and the end of its own volumes, and reaches into no pod through the API.
+ * Throws PERMISSION_DENIED.
  */
 export function authorize(identity: Identity, access: Access): void {
   if (isMaster(identity) || !identity.groups.includes(groups.nodes)) return;
@@ -44,17 +46,25 @@ export function authorize(identity: Identity, access: Access): void {
   if (OWN_NAME.includes(access.kind) && node !== undefined && access.name === node) return;
   if (access.kind === 'Event' && access.verb !== 'delete-collection') return;
   if (access.kind === 'Pod' && POD_VERBS.includes(access.verb)) return;
+  if (access.kind === 'PersistentVolume' && access.verb === 'patch') return;
   throw denied(identity, access);
 }
 
 /**
- * The second half of `authorize`, for what only the object itself tells: a node writes only to pods that are bound to it. Throws
- * PERMISSION_DENIED.
+ * The second half of `authorize`, for what only the object itself tells: a node writes only to pods that are bound to it, and to volumes that only it
+ * has, are on their way out and wait for it. Throws PERMISSION_DENIED.
  */
 export function authorizeChange(identity: Identity, access: Access, previous: ApiObject): void {
-  if (access.kind !== 'Pod' || isMaster(identity) || !identity.groups.includes(groups.nodes)) return;
+  const isVolume = access.kind === 'PersistentVolume';
+  if ((access.kind !== 'Pod' && !isVolume) || isMaster(identity) || !identity.groups.includes(groups.nodes)) return;
   const node = nodeNameOf(identity);
-  if (node === undefined || (previous as Pod).spec?.nodeName !== node) throw denied(identity, access);
+  const owner = isVolume ? awaitedNode(previous) : (previous as Pod).spec?.nodeName;
+  if (node === undefined || owner !== node) throw denied(identity, access);
+}
+
+function awaitedNode(volume: PersistentVolume): string | undefined {
+  const { deletionTimestamp, finalizers: present } = volume.metadata ?? {};
+  return deletionTimestamp && present?.includes(finalizers.localPath) ? nodeOfVolume(volume) : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ApiError, notFound } from '../../api/errors/index.ts';
-import type { GetRequest, Node, PriorityClass, RuntimeClass } from '../../api/generated/types.ts';
+import type { GetRequest, Node, PriorityClass, RuntimeClass, StorageClass } from '../../api/generated/types.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
+import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { type PriorityClasses, priorityRules } from '../admission/priority.ts';
@@ -42,18 +43,21 @@ export function createRegistry(caches: Iterable<KindCache>, environment: StoreEn
     const entry = await shared.read({ namespace: '', name });
     return entry && shared.cache.decoder.decode(entry);
   };
+  /** The newest of all objects of a kind that belongs to no namespace. */
+  const listShared = async (kind: string) => {
+    const shared = stores.get(kind);
+    await shared?.fresh();
+    return shared?.cache.range(`${shared.kind.plural}/`).map((entry) => shared.cache.decoder.decode(entry)) ?? [];
+  };
   const classes: PriorityClasses = {
     get: (name) => readShared('PriorityClass', name) as Promise<PriorityClass | undefined>,
-    async list() {
-      const shared = stores.get('PriorityClass');
-      await shared?.fresh();
-      return shared?.cache.range('priorityclasses/').map((entry) => shared.cache.decoder.decode(entry) as PriorityClass) ?? [];
-    },
+    list: () => listShared('PriorityClass') as Promise<PriorityClass[]>,
   };
   const rules = [
     namespaceLifecycle((name) => readShared('Namespace', name)),
     runtimeClassRules((name) => readShared('RuntimeClass', name) as Promise<RuntimeClass | undefined>),
     priorityRules(classes),
+    defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
   ];
   const { storage } = environment;

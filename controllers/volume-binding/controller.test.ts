@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../../api/errors/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { volumeIndexers } from '../../api/kinds/volume-matching.ts';
 import { createInformer } from '../../client/index.ts';
-import { claim, volume } from '../../test/builders/index.ts';
+import { claim, storageClass, volume } from '../../test/builders/index.ts';
 import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import '../../test/fakes/fake-patch.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
 import { runController } from '../controller.ts';
-import { claimIndexers, createVolumeBinding, volumeIndexers } from './controller.ts';
+import { claimIndexers, createVolumeBinding } from './controller.ts';
 
 let end = async () => {};
 afterEach(() => end());
@@ -19,20 +20,29 @@ const claimsWith = (...objects: PersistentVolumeClaim[]) =>
   createFakeResourceClient<PersistentVolumeClaim>({ kind: 'PersistentVolumeClaim', objects });
 
 /** Runs the controller over what is stored. */
-async function start(volumes: ReturnType<typeof volumesWith>, claims: ReturnType<typeof claimsWith>) {
+async function start(
+  volumes: ReturnType<typeof volumesWith>,
+  claims: ReturnType<typeof claimsWith>,
+  classes = createFakeResourceClient<StorageClass>({ kind: 'StorageClass' }),
+) {
   const base = { clock: createFakeClock(), logger: createFakeLogger() };
   const told: string[] = [];
   const ofVolumes = createInformer<PersistentVolume>({ client: volumes, name: 'v', indexers: volumeIndexers, ...base });
   const ofClaims = createInformer<PersistentVolumeClaim>({ client: claims, name: 'c', indexers: claimIndexers, ...base });
+  const ofClasses = createInformer<StorageClass>({ client: classes, name: 's', ...base });
   const controller = createVolumeBinding({
     client: { persistentVolumes: volumes, persistentVolumeClaims: claims },
     volumes: ofVolumes,
     claims: ofClaims,
+    classes: ofClasses,
     events: { event: (about, _type, reason) => void told.push(`${about.name} ${reason}`) },
     ...base,
   });
   const stop = new AbortController();
-  const running = [ofVolumes.run(stop.signal), ofClaims.run(stop.signal), runController(controller, base, stop.signal)];
+  const running = [
+    ...[ofVolumes, ofClaims, ofClasses].map((informer) => informer.run(stop.signal)),
+    runController(controller, base, stop.signal),
+  ];
   end = async () => {
     stop.abort();
     await Promise.all(running);
@@ -134,6 +144,33 @@ describe('the binding of claims to volumes', () => {
     volumes.put(volume('v').keptFor('default/c', 'uid-c').build());
     await pass(2);
     expect(bindings(volumes, claims)).toEqual(['c Bound v', 'v Bound c']);
+  });
+
+  it('gives claims without a class the default one when it comes, and asks its provisioner', async () => {
+    const classes = createFakeResourceClient<StorageClass>({ kind: 'StorageClass' });
+    const [volumes, claims] = [volumesWith(), claimsWith(claim('c').build(), claim('d').storageClass('').build())];
+    const { pass, told } = await start(volumes, claims, classes);
+    classes.put(storageClass('usual').provisioner('example.com/disks').byDefault().build());
+    await pass(3);
+    expect(claims.stored('default/c')).toMatchObject({
+      metadata: { annotations: { 'volume.kubernetes.io/storage-provisioner': 'example.com/disks' } },
+      spec: { storageClassName: 'usual' },
+    });
+    expect(claims.stored('default/d')?.spec?.storageClassName).toBe('');
+    expect(told).toContain('c ExternalProvisioning');
+    volumes.put(volume('v').storageClass('usual').keptFor('default/c', 'uid-c').build());
+    await pass(2);
+    expect(bindings(volumes, claims)).toContain('c Bound v');
+  });
+
+  it('deletes a volume that was made for a claim after the claim', async () => {
+    const made = volume('v').madeOn('n1').keptFor('default/c', 'uid-c').reclaim('Delete').phase('Bound');
+    const [volumes, claims] = [volumesWith(made.build()), claimsWith(claim('c').on('v').bound().build())];
+    const { pass } = await start(volumes, claims);
+    expect(volumes.callLog('delete')).toEqual([]);
+    claims.remove('default/c');
+    await pass(2);
+    expect(volumes.callLog('delete')).toEqual(['delete v']);
   });
 
   it('writes nothing when all is as it should be', async () => {

@@ -1,19 +1,29 @@
 import { isNotFound } from '../../api/errors/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeStatus, Quantity } from '../../api/generated/types.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeStatus,
+  Quantity,
+  StorageClass,
+} from '../../api/generated/types.ts';
 import { storageClassOf } from '../../api/kinds/storage.ts';
+import { defaultClassOf } from '../../api/kinds/storage-class/default-class.ts';
+import { boundVolume, volumeIndexers } from '../../api/kinds/volume-matching.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { annotations } from '../../api/meta/well-known.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { createLru } from '../../client/lru.ts';
 import { type Controller, changesOf } from '../controller.ts';
-import { boundClaim, boundVolume, decideClaim, decideVolume, type Note, unboundVolume } from './decide.ts';
+import { boundClaim, decideClaim, decideVolume, type Note, unboundVolume } from './decide.ts';
 
 export interface VolumeBindingOptions {
   readonly client: Pick<Client, 'persistentVolumes' | 'persistentVolumeClaims'>;
   /** With the indexes `volumeIndexers` and `claimIndexers`. */
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
+  readonly classes: Informer<StorageClass>;
   readonly events: Pick<EventRecorder, 'event'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -23,13 +33,6 @@ const claimPrefix = 'claim/';
 const volumePrefix = 'volume/';
 /** Of more than so many, claims are told the same twice now and then, and two may reach for one volume: one meets a conflict. */
 const rememberedSize = 4_096;
-
-/** Free volumes by their class, and volumes by the claim that has them. */
-export const volumeIndexers = {
-  freeClass: (volume: PersistentVolume): readonly string[] => (volume.spec?.claimRef ? [] : [storageClassOf(volume)]),
-  claim: ({ spec }: PersistentVolume): readonly string[] =>
-    spec?.claimRef ? [`${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}`] : [],
-};
 
 /** Claims without a volume by their class, and claims by the volume that they name. */
 export const claimIndexers = {
@@ -42,7 +45,7 @@ export const claimIndexers = {
  * claim's volumeName. A binding that was interrupted anywhere is found half done and finished.
  */
 export function createVolumeBinding(options: VolumeBindingOptions): Controller {
-  const { client, volumes, claims, events, clock, logger } = options;
+  const { client, volumes, claims, classes, events, clock, logger } = options;
   /** Volumes that were just given away, which the informer does not show yet: not offered to the next claim. */
   const given = createLru<{ readonly to: string | undefined; readonly seen: string | undefined }>(rememberedSize);
   const told = createLru<string>(rememberedSize);
@@ -54,9 +57,16 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
 
   async function syncClaim(claim: PersistentVolumeClaim | undefined, signal: AbortSignal): Promise<void> {
     if (!claim) return;
-    const decision = decideClaim(claim, { named: (name) => volumes.lister.get(name), candidates });
+    const decision = decideClaim(claim, {
+      named: volumes.lister.get,
+      candidates,
+      classNamed: classes.lister.get,
+      defaultClass: () => defaultClassOf(classes.lister.list()),
+    });
     if (decision.kind === 'bind') return bind(claim, decision.volume, signal);
+    if (decision.kind === 'class') return writeClaim(claim, { spec: { storageClassName: decision.name } }, signal);
     if (decision.note) tell(claim, decision.note);
+    if (decision.kind === 'provision') await ask(claim, decision.provisioner, signal);
     const phase = decision.kind === 'lost' ? 'Lost' : 'Pending';
     if (claim.status?.phase !== phase) await writeClaimStatus(claim, { phase, accessModes: null, capacity: null }, signal);
   }
@@ -67,6 +77,13 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
       return last?.seen !== metadata?.resourceVersion || last?.to === claim.metadata?.uid;
     });
     return [...volumes.lister.byIndex('claim', objectKey(claim)), ...free];
+  }
+
+  /** Provisioners read from the claim that they are meant. */
+  async function ask(claim: PersistentVolumeClaim, provisioner: string, signal: AbortSignal): Promise<void> {
+    if (claim.metadata?.annotations?.[annotations.storageProvisioner] === provisioner) return;
+    const asked = { [annotations.storageProvisioner]: provisioner, [annotations.betaStorageProvisioner]: provisioner };
+    await writeClaim(claim, { metadata: { annotations: asked } }, signal);
   }
 
   /** Writes what is missing, the volume's side first: of two claims that want it, one meets a conflict. */
@@ -93,6 +110,7 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
     const decision = decideVolume(volume, await claimOf(volume, signal));
     const { name = '' } = volume.metadata ?? {};
     if (decision.kind === 'none') return;
+    if (decision.kind === 'reclaim') return reclaim(volume, signal);
     if (decision.kind === 'unbind') {
       await client.persistentVolumes.patch({ name }, of(volume, unboundVolume(volume)), {}, { signal });
       return;
@@ -102,6 +120,16 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
       const { type, reason, message } = decision.note;
       events.event(referenceTo('PersistentVolume', volume), type, reason, message);
     }
+  }
+
+  /** Deletes the volume; whoever made it removes the data, and lets it go when that is done. */
+  async function reclaim(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    // Released first: as long as it looks bound it is protected.
+    if (await writePhase(volume, { phase: 'Released' }, signal)) return;
+    const { name = '', uid, resourceVersion, deletionTimestamp } = volume.metadata ?? {};
+    if (deletionTimestamp !== undefined) return;
+    await client.persistentVolumes.delete({ name }, { preconditions: { uid, resourceVersion } }, { signal });
+    logger.info({ volume: name }, 'deleted a volume whose claim is gone');
   }
 
   /** The claim that a volume belongs to. That it is gone is not believed of a copy that may be late. */
@@ -128,6 +156,11 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
     const name = volume.metadata?.name ?? '';
     await client.persistentVolumes.patch({ name, subresource: 'status' }, of(volume, { status: next }), {}, { signal });
     return true;
+  }
+
+  async function writeClaim(claim: PersistentVolumeClaim, change: object, signal: AbortSignal): Promise<void> {
+    const { namespace, name = '' } = claim.metadata ?? {};
+    await client.persistentVolumeClaims.patch({ namespace, name }, of(claim, change), {}, { signal });
   }
 
   async function writeClaimStatus(claim: PersistentVolumeClaim, status: object, signal: AbortSignal): Promise<void> {
@@ -159,7 +192,16 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
       ...open.flatMap((name) => claims.lister.byIndex('openClass', name)).map((claim) => keyOfClaim(objectKey(claim))),
     ];
   };
-  return { name: 'volume-binding', sources: [changesOf(volumes, ofVolume), changesOf(claims, ofClaim)], reconcile };
+  /** Claims that name it, and those that name none, which may get it. */
+  const ofClass = ({ metadata }: StorageClass): string[] =>
+    [metadata?.name ?? '', '']
+      .flatMap((name) => claims.lister.byIndex('openClass', name))
+      .map((claim) => keyOfClaim(objectKey(claim)));
+  return {
+    name: 'volume-binding',
+    sources: [changesOf(volumes, ofVolume), changesOf(claims, ofClaim), changesOf(classes, ofClass)],
+    reconcile,
+  };
 }
 
 /** A change of that very version: whoever decided on an older one meets a conflict. */

@@ -1,18 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
-import { claim, volume } from '../../test/builders/index.ts';
-import { boundClaim, boundVolume, decideClaim, decideVolume, unboundVolume } from './decide.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { boundVolume } from '../../api/kinds/volume-matching.ts';
+import { claim, storageClass, volume } from '../../test/builders/index.ts';
+import { boundClaim, decideClaim, decideVolume, unboundVolume } from './decide.ts';
 
-const decide = (wanted: PersistentVolumeClaim, ...volumes: PersistentVolume[]) =>
+const decideWith = (classes: StorageClass[], wanted: PersistentVolumeClaim, volumes: PersistentVolume[]) =>
   decideClaim(wanted, {
     named: (name) => volumes.find(({ metadata }) => metadata?.name === name),
     candidates: () => volumes,
+    classNamed: (name) => classes.find(({ metadata }) => metadata?.name === name),
+    defaultClass: () => classes.find(({ metadata }) => metadata?.annotations !== undefined),
   });
+const decide = (wanted: PersistentVolumeClaim, ...volumes: PersistentVolume[]) => decideWith([], wanted, volumes);
 
 /** The volume that is bound, or what is told, or only that it waits. */
-function outcome(...args: Parameters<typeof decide>): string {
-  const decision = decide(...args);
+const outcome = (...args: Parameters<typeof decide>): string => worded(decide(...args));
+
+function worded(decision: ReturnType<typeof decide>): string {
   if (decision.kind === 'bind') return decision.volume.metadata?.name ?? '';
+  if (decision.kind === 'class') return `class ${decision.name}`;
   return decision.note ? `${decision.kind}: ${decision.note.reason}: ${decision.note.message}` : decision.kind;
 }
 
@@ -83,6 +89,36 @@ describe('a claim without a volume', () => {
     ['gets nothing when it is to go', claim('c').leaving(), [volume('v')], 'wait'],
   ] as const)('%s', (_title, wanted, volumes, expected) => {
     expect(outcome(wanted.build(), ...volumes.map((each) => each.build()))).toBe(expected);
+  });
+});
+
+describe('a claim of a class', () => {
+  const fast = claim('c').storageClass('fast');
+  const free = volume('v').storageClass('fast');
+  const noPod = 'wait: WaitForFirstConsumer: waits for a pod that uses it: its volume will be where that pod goes';
+  const sc = storageClass('fast');
+  it.each([
+    ['gets a free volume at once when its class says so', sc, fast, [free], 'v'],
+    ['leaves free volumes to the pod that comes when its class says so', sc.waiting(), fast, [free], noPod],
+    [
+      'leaves them also while its pod is being placed',
+      sc.waiting(),
+      fast.selected('n1'),
+      [free],
+      /^wait: ProvisioningFailed: no volume of/,
+    ],
+    ['gets the volume that was chosen for it', sc.waiting(), fast, [free.keptFor('default/c', 'uid-c')], 'v'],
+    ['waits for a volume where none is made', sc, fast, [], /^wait: ProvisioningFailed: no volume of class "fast" fits/],
+    ['asks a provisioner', sc.provisioner('a.b/c'), fast, [], /^provision: ExternalProvisioning: waits for provisioner "a.b\/c"/],
+    ['asks nobody before its pod has a node', sc.provisioner('a.b/c').waiting(), fast, [], noPod],
+    ['asks when it has one', sc.provisioner('a.b/c').waiting(), fast.selected('n1'), [], /^provision: /],
+    ["leaves folders to Berth's own", sc.provisioner('berth.io/local-path').waiting(), fast.selected('n1'), [], 'wait'],
+    ['gets the default class when it names none', sc.byDefault(), claim('c'), [free], 'class fast'],
+    ['gets no class when a volume without one is there', sc.byDefault(), claim('c'), [volume('v')], 'v'],
+    ['gets no class when it wants none', sc.byDefault(), claim('c').storageClass(''), [], none],
+  ] as const)('%s', (_title, itsClass, wanted, volumes, expected) => {
+    const made = volumes.map((each) => each.build());
+    expect(worded(decideWith([itsClass.build()], wanted.build(), made))).toMatch(expected);
   });
 });
 
@@ -169,10 +205,24 @@ describe('a volume', () => {
     expect(of(given, claim('c'))).toEqual({ kind: 'phase', status: { phase: 'Released' } });
   });
 
+  it('is deleted after its claim when it was made for it, unless it is to stay', () => {
+    const made = volume('v').madeOn('n1').keptFor('default/c', 'uid-old').reclaim('Delete');
+    expect(of(made)).toEqual({ kind: 'reclaim' });
+    expect(of(made.reclaim('Retain'))).toEqual({ kind: 'phase', status: { phase: 'Released' } });
+    const elsewhere = { 'pv.kubernetes.io/provisioned-by': 'example.com/disks' };
+    const theirs = made.with(({ metadata }) => void Object.assign(metadata!, { annotations: elsewhere }));
+    expect(of(theirs)).toEqual({ kind: 'phase', status: { phase: 'Released' } });
+  });
+
+  it('is deleted when it was made for a claim that took another', () => {
+    const made = volume('v').madeOn('n1').keptFor('default/c', 'uid-c').reclaim('Delete');
+    expect(of(made, claim('c').on('other'))).toEqual({ kind: 'reclaim' });
+  });
+
   it.each([
     ['Delete', 'VolumeFailedDelete'],
     ['Recycle', 'VolumeFailedRecycle'],
-  ])('with the policy %s fails in the end, because nothing here deletes data', (policy, reason) => {
+  ])('with the policy %s fails in the end where a person made it, because nothing here deletes their data', (policy, reason) => {
     const decision = of(volume('v').keptFor('default/c', 'uid-old').reclaim(policy));
     expect(decision).toMatchObject({ status: { phase: 'Failed', reason }, note: { type: 'Warning', reason } });
   });

@@ -1,7 +1,17 @@
-import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeStatus } from '../../api/generated/types.ts';
+import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeStatus, StorageClass } from '../../api/generated/types.ts';
 import { isKeptFor, storageClassOf } from '../../api/kinds/storage.ts';
-import { compileLabelSelector } from '../../api/meta/labels.ts';
-import { compareQuantity } from '../../api/meta/quantity.ts';
+import { namesNoClass } from '../../api/kinds/storage-class/default-class.ts';
+import { isLocalPath, noProvisioner } from '../../api/kinds/storage-class/local-path.ts';
+import {
+  compareVolumes,
+  compileChoice,
+  hasModes,
+  isBound,
+  isLargeEnough,
+  isLeaving,
+  satisfies,
+  waitsForConsumer,
+} from '../../api/kinds/volume-matching.ts';
 import { annotations, finalizers } from '../../api/meta/well-known.ts';
 
 /** What people are told of a claim that waits or has lost its volume; Kubernetes' reasons. */
@@ -19,12 +29,18 @@ export interface Note {
 export type ClaimDecision =
   | { readonly kind: 'wait'; readonly note?: Note }
   | { readonly kind: 'bind'; readonly volume: PersistentVolume }
+  /** It names no class, and there is one for such claims. */
+  | { readonly kind: 'class'; readonly name: string }
+  /** A program of somebody else's is to make its volume, and learns of it by an annotation. */
+  | { readonly kind: 'provision'; readonly provisioner: string; readonly note: Note }
   | { readonly kind: 'lost'; readonly note: Note };
 
 export interface Volumes {
   named(name: string): PersistentVolume | undefined;
   /** Those that may be chosen for the claim: of its class and free, or kept for it. */
   candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[];
+  classNamed(name: string): StorageClass | undefined;
+  defaultClass(): StorageClass | undefined;
 }
 
 /** Decides about a claim. Pure. */
@@ -35,8 +51,14 @@ export function decideClaim(claim: PersistentVolumeClaim, volumes: Volumes): Cla
   if (claim.metadata?.deletionTimestamp || !claim.metadata?.finalizers?.includes(finalizers.claimProtection))
     return { kind: 'wait' };
   if (volumeName) return decideNamed(claim, volumes.named(volumeName));
-  const volume = bestOf(claim, volumes.candidates(claim));
-  return volume ? { kind: 'bind', volume } : { kind: 'wait', note: noVolume(storageClassOf(claim)) };
+  const storageClass = volumes.classNamed(storageClassOf(claim));
+  const delayed = waitsForConsumer(storageClass);
+  const volume = bestOf(claim, volumes.candidates(claim), delayed);
+  if (volume) return { kind: 'bind', volume };
+  const byDefault = namesNoClass(claim) ? volumes.defaultClass()?.metadata?.name : undefined;
+  if (byDefault) return { kind: 'class', name: byDefault };
+  const isConsumed = claim.metadata?.annotations?.[annotations.selectedNode] !== undefined;
+  return delayed && !isConsumed ? { kind: 'wait', note: noConsumer } : decideMaking(claim, storageClass);
 }
 
 function decideBound(claim: PersistentVolumeClaim, volumes: Volumes): ClaimDecision {
@@ -78,59 +100,53 @@ function mismatchOf(claim: PersistentVolumeClaim, volume: PersistentVolume): str
   return hasModes(claim, volume) ? undefined : 'incompatible accessMode';
 }
 
-/**
- * Kubernetes' choice: the volume that is kept for the claim; else of the free ones with its class, its labels, its access modes and its size
- * those with the fewest access modes, of them the smallest. Equal ones by name, so that the choice can be repeated.
- */
-function bestOf(claim: PersistentVolumeClaim, candidates: readonly PersistentVolume[]): PersistentVolume | undefined {
-  const selector = claim.spec?.selector && compileLabelSelector(claim.spec.selector);
+/** The volume that is kept for the claim; else, unless a pod has to say where, the best of those that it may choose from. */
+function bestOf(
+  claim: PersistentVolumeClaim,
+  candidates: readonly PersistentVolume[],
+  onlyKept: boolean,
+): PersistentVolume | undefined {
+  const isKept = ({ spec = {} }: PersistentVolume) => spec.claimRef !== undefined && isKeptFor(spec, claim);
+  const kept = candidates.find((volume) => isKept(volume) && satisfies(volume, claim));
+  if (kept || onlyKept) return kept;
+  const mayChoose = compileChoice(claim);
   let best: PersistentVolume | undefined;
-  for (const volume of candidates) {
-    const spec = volume.spec ?? {};
-    const kept = spec.claimRef !== undefined;
-    if (kept && !isKeptFor(spec, claim)) continue;
-    if (!isLargeEnough(claim, volume) || !hasModes(claim, volume)) continue;
-    if (spec.volumeMode !== claim.spec?.volumeMode || isLeaving(volume, claim)) continue;
-    if (kept) return volume;
-    if (volume.status?.phase !== 'Available' || storageClassOf(volume) !== storageClassOf(claim)) continue;
-    if (selector && !selector.matches(volume.metadata?.labels)) continue;
-    if (best === undefined || comparesLess(volume, best)) best = volume;
-  }
+  for (const volume of candidates)
+    if (mayChoose(volume) && (best === undefined || compareVolumes(volume, best) < 0)) best = volume;
   return best;
 }
 
-function comparesLess(a: PersistentVolume, b: PersistentVolume): boolean {
-  const modes = (a.spec?.accessModes?.length ?? 0) - (b.spec?.accessModes?.length ?? 0);
-  const size = compareQuantity(a.spec?.capacity?.storage, b.spec?.capacity?.storage);
-  return (modes || size || (nameOf(a) < nameOf(b) ? -1 : 1)) < 0;
+/** Of a claim for which there is no volume: who makes one. */
+function decideMaking(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): ClaimDecision {
+  const failed = (message: string): ClaimDecision => ({
+    kind: 'wait',
+    note: { type: 'Warning', reason: 'ProvisioningFailed', message },
+  });
+  const name = storageClassOf(claim);
+  if (name === '') return { kind: 'wait', note: noVolume };
+  if (!storageClass) return failed(`storageclass.storage.k8s.io "${name}" not found`);
+  const { provisioner = '' } = storageClass;
+  if (provisioner === noProvisioner)
+    return failed(`no volume of class "${name}" fits, and its class has none made; make one that fits, or wait for one`);
+  // Somebody else of this program makes it, and tells what there is to tell.
+  if (isLocalPath(provisioner)) return { kind: 'wait' };
+  const message = `waits for provisioner "${provisioner}" to make a volume; if none comes, look whether that program runs`;
+  return { kind: 'provision', provisioner, note: { type: 'Normal', reason: 'ExternalProvisioning', message } };
 }
 
-const nameOf = ({ metadata }: PersistentVolume): string => metadata?.name ?? '';
+const noVolume: Note = {
+  type: 'Normal',
+  reason: 'FailedBinding',
+  message: 'no persistent volumes available for this claim and no storage class is set',
+};
 
-function isLargeEnough(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
-  return compareQuantity(volume.spec?.capacity?.storage, claim.spec?.resources?.requests?.storage) >= 0;
-}
+const noConsumer: Note = {
+  type: 'Normal',
+  reason: 'WaitForFirstConsumer',
+  message: 'waits for a pod that uses it: its volume will be where that pod goes',
+};
 
-function hasModes(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
-  return (claim.spec?.accessModes ?? []).every((mode) => volume.spec?.accessModes?.includes(mode));
-}
-
-/** A volume that goes, or is not protected yet, is nobody's new one; a binding that has begun is finished. */
-function isLeaving({ metadata, spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean {
-  if (spec?.claimRef?.uid && spec.claimRef.uid === claim.metadata?.uid) return false;
-  return metadata?.deletionTimestamp !== undefined || !metadata?.finalizers?.includes(finalizers.volumeProtection);
-}
-
-function noVolume(storageClass: string): Note {
-  if (storageClass === '') {
-    const message = 'no persistent volumes available for this claim and no storage class is set';
-    return { type: 'Normal', reason: 'FailedBinding', message };
-  }
-  const message = `storageclass.storage.k8s.io "${storageClass}" not found`;
-  return { type: 'Warning', reason: 'ProvisioningFailed', message };
-}
-
-/** What a volume needs: a phase, or to be let go because its claim took another one. */
+/** What a volume needs: a phase, to be let go because its claim took another one, or to be deleted because its claim is gone. */
 export type VolumeDecision =
   | { readonly kind: 'none' }
   | {
@@ -138,7 +154,8 @@ export type VolumeDecision =
       readonly status: Pick<PersistentVolumeStatus, 'phase' | 'reason' | 'message'>;
       readonly note?: Note;
     }
-  | { readonly kind: 'unbind' };
+  | { readonly kind: 'unbind' }
+  | { readonly kind: 'reclaim' };
 
 const free: VolumeDecision = { kind: 'phase', status: { phase: 'Available' } };
 
@@ -150,34 +167,35 @@ export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeCl
   const { volumeName } = claim.spec ?? {};
   // The binding is on its way: the claim's turn.
   if (!volumeName) return { kind: 'none' };
-  return volumeName === volume.metadata?.name ? { kind: 'phase', status: { phase: 'Bound' } } : { kind: 'unbind' };
+  if (volumeName === volume.metadata?.name) return { kind: 'phase', status: { phase: 'Bound' } };
+  // What was made for it and is not needed is nobody else's.
+  return isMadeForClaim(volume) ? decideReleased(volume) : { kind: 'unbind' };
 }
 
-/** The claim is gone. The data stay where they are, whatever the policy: nothing here deletes what an administrator put on a node. */
-function decideReleased({ metadata, spec }: PersistentVolume): VolumeDecision {
+const isMadeForClaim = ({ metadata, spec }: PersistentVolume): boolean =>
+  metadata?.annotations?.[annotations.provisionedBy] !== undefined && spec?.persistentVolumeReclaimPolicy === 'Delete';
+
+/**
+ * The claim is gone. What was made for it goes with it, if its class said so; what an administrator put on a node stays where it is, whatever the
+ * policy says.
+ */
+function decideReleased(volume: PersistentVolume): VolumeDecision {
+  const { metadata, spec } = volume;
   const policy = spec?.persistentVolumeReclaimPolicy;
-  if (policy !== 'Delete' && policy !== 'Recycle') return { kind: 'phase', status: { phase: 'Released' } };
+  const released: VolumeDecision = { kind: 'phase', status: { phase: 'Released' } };
+  // Whoever else made it deletes it too.
+  if (isMadeForClaim(volume))
+    return isLocalPath(metadata?.annotations?.[annotations.provisionedBy]) ? { kind: 'reclaim' } : released;
+  if (policy !== 'Delete' && policy !== 'Recycle') return released;
   const [verb, reason] = policy === 'Delete' ? ['deletable', 'VolumeFailedDelete'] : ['recyclable', 'VolumeFailedRecycle'];
   const message = `no ${verb} volume plugin matched volume "${metadata?.name}": its data stay where they are; remove them by hand`;
   return { kind: 'phase', status: { phase: 'Failed', reason, message }, note: { type: 'Warning', reason, message } };
 }
 
-/** What a volume looks like that belongs to the claim; undefined when it does already. */
-export function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): object | undefined {
-  const { namespace, name, uid, resourceVersion } = claim.metadata ?? {};
-  const { claimRef } = volume.spec ?? {};
-  if (claimRef?.uid === uid) return undefined;
-  return {
-    // A person who keeps a volume for a claim keeps it also when the claim is made anew.
-    ...(!claimRef && { metadata: { annotations: { [annotations.boundByController]: 'yes' } } }),
-    spec: { claimRef: { kind: 'PersistentVolumeClaim', apiVersion: 'v1', namespace, name, uid, resourceVersion } },
-  };
-}
-
 /** What a claim looks like that has the volume; undefined when it does already. */
 export function boundClaim(claim: PersistentVolumeClaim, volume: PersistentVolume): object | undefined {
-  const { metadata, spec } = claim;
-  if (spec?.volumeName && metadata?.annotations?.[annotations.bindCompleted] === 'yes') return undefined;
+  const { spec } = claim;
+  if (isBound(claim)) return undefined;
   const chosen = spec?.volumeName ? {} : { [annotations.boundByController]: 'yes' };
   return {
     metadata: { annotations: { [annotations.bindCompleted]: 'yes', ...chosen } },

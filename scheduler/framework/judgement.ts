@@ -132,6 +132,7 @@ const eventWords: Readonly<Record<ClusterEventKind, string>> = {
   'pod/bound': 'a pod comes to a node',
   'pod/changed': "a pod's labels change",
   'storage/changed': 'its claims or their volumes change',
+  'storage/class': 'a volume of the class of its claims is free, or the class changes',
   'namespace/changed': "a namespace's labels change",
 };
 

@@ -15,7 +15,7 @@ const full = unschedulable('pool is empty', []);
 
 function bind(plugins: readonly AnyPlugin[], { timeoutMs = 1_000, signal = new AbortController().signal } = {}) {
   const profile = { schedulerName: 's', plugins: plugins.map((plugin) => ({ plugin, weight: 0 })) };
-  return bindPlacement(placement, { profile, timeoutMs, signal });
+  return bindPlacement(placement, { profile, participants: participants(plugins), timeoutMs, signal });
 }
 
 describe('reserve', () => {

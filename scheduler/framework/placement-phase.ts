@@ -45,6 +45,8 @@ function undoAll(undos: readonly { plugin: AnyPlugin; undo: Undo }[]): void {
 
 export interface BindOptions {
   readonly profile: Profile;
+  /** The plugins that took part in the attempt. */
+  readonly participants: readonly Pick<Participant, 'plugin'>[];
   /** How long one plugin may take at one point. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -55,9 +57,10 @@ export type BindOutcome =
   | { readonly kind: 'refused'; readonly plugin: string; readonly rejection: Rejection };
 
 /**
- * Permit, pre-bind and bind, each through all plugins of the profile. Throws PluginFault, with the plugin's own error as its cause.
+ * Permit and bind, each through all plugins of the profile, and between them pre-bind through those that took part. Throws PluginFault, with the plugin's own error as its cause.
  */
-export async function bindPlacement(placement: Placement, { profile, timeoutMs, signal }: BindOptions): Promise<BindOutcome> {
+export async function bindPlacement(placement: Placement, options: BindOptions): Promise<BindOutcome> {
+  const { profile, participants, timeoutMs, signal } = options;
   const call = <R>(plugin: AnyPlugin, point: string, run: (signal: AbortSignal) => Promise<R>) =>
     limited({ plugin, point, timeoutMs, signal }, run);
   for (const { plugin } of profile.plugins) {
@@ -65,8 +68,11 @@ export async function bindPlacement(placement: Placement, { profile, timeoutMs, 
     const rejection = await call(plugin, 'permit', (limit) => plugin.permit!(placement, limit));
     if (rejection) return { kind: 'refused', plugin: plugin.name, rejection };
   }
-  for (const { plugin } of profile.plugins)
-    if (plugin.preBind) await call(plugin, 'preBind', (limit) => plugin.preBind!(placement, limit));
+  for (const { plugin } of participants) {
+    if (!plugin.preBind) continue;
+    const rejection = await call(plugin, 'preBind', (limit) => plugin.preBind!(placement, limit));
+    if (rejection) return { kind: 'refused', plugin: plugin.name, rejection };
+  }
   for (const { plugin } of profile.plugins) {
     if (!plugin.bind) continue;
     if ((await call(plugin, 'bind', (limit) => plugin.bind!(placement, limit))) === 'bound') return { kind: 'bound' };

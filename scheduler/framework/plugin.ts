@@ -24,7 +24,7 @@ import type { PodInfo } from './pod-info.ts';
  */
 export type Plugin<S = undefined> = PluginIdentity &
   (undefined extends S ? Partial<Preparing<S>> : Preparing<S>) &
-  Partial<QueueOrdering & Filtering<S> & PostFiltering & Scoring<S> & Reserving<S> & Permitting & Binding>;
+  Partial<QueueOrdering & Filtering<S> & PostFiltering & Scoring<S> & Reserving<S> & Permitting & PreBinding & Binding>;
 
 /** A plugin whose state is its own business: what profiles list and the runner walks. */
 export type AnyPlugin = Plugin<unknown>;
@@ -84,7 +84,7 @@ export interface Proceed<S> {
   readonly shape?: string | undefined;
 }
 
-/** The plugin has nothing to say about this pod: none of its node-by-node methods is called in this attempt. */
+/** The plugin has nothing to say about this pod: none of its node-by-node methods is called in this attempt, nor `preBind`. */
 export interface Skip {
   readonly kind: 'skip';
 }
@@ -158,6 +158,8 @@ export type ClusterEvent =
   | { readonly kind: 'pod/shrunk'; readonly pod: PodInfo }
   /** A claim, or the volume that it has, is there or has changed; the claim as namespace/name. */
   | { readonly kind: 'storage/changed'; readonly claim: string }
+  /** A volume of the class is free, or the class itself is there or has changed. */
+  | { readonly kind: 'storage/class'; readonly storageClass: string }
   /** A pod is bound that was not before. */
   | { readonly kind: 'pod/bound'; readonly pod: PodInfo }
   /** Other pods' selectors see something else of a bound pod: its labels, its controller, or that it is being deleted. */
@@ -246,9 +248,15 @@ export interface Placement {
   readonly nodeName: string;
 }
 
+export interface PreBinding {
+  /**
+   * Prepares the node for the pod (has a volume made, say); not called when `prepare` skipped the attempt. A rejection undoes the placement, and the pod waits
+   * for one of its events; throwing does too, and the pod is tried again.
+   */
+  preBind(placement: Placement, signal: AbortSignal): Promise<Rejection | undefined>;
+}
+
 export interface Binding {
-  /** Prepares the node for the pod (attaches a volume, say). Throwing undoes the placement; the pod is tried again. */
-  preBind?(placement: Placement, signal: AbortSignal): Promise<void>;
   /** Writes the placement to the API. The first plugin of the profile that answers "bound" ends the phase; "pass" asks the next one. */
   bind(placement: Placement, signal: AbortSignal): Promise<'bound' | 'pass'>;
 }

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Node, Pod } from '../../api/generated/types.ts';
-import { claim, volume } from '../../test/builders/index.ts';
+import type { Node, PersistentVolume, Pod } from '../../api/generated/types.ts';
+import { claim, storageClass, volume } from '../../test/builders/index.ts';
+import { storageOf } from '../../test/builders/storage-view.ts';
 import * as nodes from '../../test/reference/nodes.ts';
 import { affinityFilter, affinityScores } from '../../test/reference/pods-near-pods.ts';
 import { clusterHistory, nodeFrom, podFrom, type Step } from '../../test/reference/random-cluster.ts';
 import { spreadFilter, spreadScores } from '../../test/reference/spreading.ts';
+import { claimsProblem, volumeFilter } from '../../test/reference/volumes.ts';
 import { createWorld, nameOf, nodesOf, type World } from '../../test/reference/world.ts';
 import { type Cache, createCache } from '../cache/cache.ts';
 import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
@@ -29,7 +31,7 @@ const references: Readonly<Record<string, Reference>> = {
   TaintToleration: { filter: nodes.taintFilter, scores: nodes.taintScores },
   NodeAffinity: { filter: nodes.nodeAffinityFilter, scores: nodes.nodeAffinityScores },
   NodePorts: { filter: nodes.portsFilter },
-  VolumeBinding: { filter: nodes.volumeFilter },
+  VolumeBinding: { filter: volumeFilter },
   NodeResourcesFit: { filter: nodes.fitFilter, scores: nodes.strategyScores(nodes.leastAllocated) },
   NodeUsage: { filter: nodes.usageFilter, scores: nodes.usageScores },
   PodTopologySpread: { filter: spreadFilter, scores: spreadScores },
@@ -73,6 +75,7 @@ const strategies = [
 ] as const;
 
 const begin = Date.UTC(2026, 0, 1);
+const zoneKey = 'topology.kubernetes.io/zone';
 
 function setUp() {
   const world = createWorld(begin);
@@ -85,16 +88,34 @@ function setUp() {
     add(claim('single', namespace).on('v-single').bound());
     add(claim('alone', namespace).modes('ReadWriteOncePod').on('v-alone').bound());
     add(claim('waiting', namespace));
+    add(claim('disk', namespace).storageClass('disks').size('2Gi'));
+    add(claim('disk2', namespace).storageClass('disks').modes('ReadWriteMany'));
+    add(claim('folder', namespace).storageClass('folders').modes('ReadWriteMany'));
   }
   for (const each of [volume('v-shared'), volume('v-single'), volume('v-alone').onHost('n1')])
     world.volumes.set(each.build().metadata!.name!, each.build());
-  const cache = createCache({ now: () => world.now });
-  const storage = {
-    claims: { get: (key: string) => world.claims.get(key) },
-    volumes: { get: (name: string) => world.volumes.get(name) },
+  const disk = (name: string) => volume(name).storageClass('disks').modes('ReadWriteOnce', 'ReadWriteMany');
+  const zoned = (made: PersistentVolume) => {
+    const matchExpressions = [{ key: zoneKey, operator: 'In', values: ['a', 'b'] }];
+    made.spec!.nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
   };
+  for (const each of [disk('d1').onHost('n1'), disk('d2').size('2Gi').onHost('n2'), disk('d3').size('5Gi').with(zoned)])
+    world.volumes.set(each.build().metadata!.name!, each.build());
+  const inZone = [{ matchLabelExpressions: [{ key: zoneKey, values: ['b', 'c'] }] }];
+  const folders = storageClass('folders').provisioner('example.com/f').waiting();
+  for (const each of [
+    storageClass('disks').waiting(),
+    folders.with((made) => void Object.assign(made, { allowedTopologies: inZone })),
+  ])
+    world.classes.set(each.build().metadata!.name!, each.build());
+  const cache = createCache({ now: () => world.now });
+  const storage = storageOf({
+    claims: [...world.claims.values()],
+    volumes: [...world.volumes.values()],
+    classes: [...world.classes.values()],
+  });
   const profile = defaultProfile({ name: 'Bind' }, undefined, { storage });
-  return { world, cache, table: createNodeTable(), profile, runner: createRunner({ profile, random: () => 0 }) };
+  return { world, cache, storage, table: createNodeTable(), profile, runner: createRunner({ profile, random: () => 0 }) };
 }
 
 const versioned = <T extends { metadata?: object }>(object: T, version: number): T => ({
@@ -256,7 +277,7 @@ describe('the plugins of the default profile', () => {
   it('say of every node what a slow reference says, after any history of the cluster, and the runner chooses the best', () => {
     fc.assert(
       fc.property(clusterHistory, (steps) => {
-        const { world, cache, table, profile, runner } = setUp();
+        const { world, cache, storage, table, profile, runner } = setUp();
         for (const [at, step] of steps.entries()) {
           if (step.kind !== 'attempt') {
             happen(step, world, cache, at + 1);
@@ -265,7 +286,7 @@ describe('the plugins of the default profile', () => {
           cache.sync(table);
           const pod = podFrom(`new${at}`, step.look);
           const attempt = attemptAt(pod, world.now, table);
-          const problem = nodes.claimsProblem(world, pod);
+          const problem = claimsProblem(world, pod);
           if (problem !== undefined || world.nodes.size === 0) {
             const decision = runner.decide(attempt);
             expect(decision.kind).toBe('unschedulable');
@@ -273,6 +294,10 @@ describe('the plugins of the default profile', () => {
           }
           const nodeName = decide(attempt, world, runner, judgeAll(profile.plugins, attempt, world));
           if (nodeName === undefined || !step.stays) continue;
+          const { plugin } = profile.plugins.find((entry) => entry.plugin.name === 'VolumeBinding')!;
+          const { state } = asked({ plugin }, attempt);
+          if (state !== undefined) expect(plugin.reserve?.(state, attempt, nodeName)).toBeTypeOf('function');
+          world.promised.push(...storage.promises.toPod(attempt.pod.uid));
           cache.assume(attempt.pod, nodeName);
           world.pods.set(attempt.pod.uid, { pod: { ...pod, spec: { ...pod.spec, nodeName } }, nodeName, placedAt: world.now });
         }

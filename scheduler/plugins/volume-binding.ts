@@ -1,87 +1,152 @@
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
+import type { PersistentVolumeClaim } from '../../api/generated/types.ts';
 import { compileNodeSelector, type NodePredicate } from '../../api/kinds/node/selector.ts';
+import { storageClassOf } from '../../api/kinds/storage.ts';
+import { noProvisioner } from '../../api/kinds/storage-class/local-path.ts';
+import { isBound, waitsForConsumer } from '../../api/kinds/volume-matching.ts';
 import { annotations } from '../../api/meta/well-known.ts';
-import type { Lister } from '../../client/indexer.ts';
 import type { NodeTable } from '../cache/node-table.ts';
-import { definePlugin, type Plugin, proceed, type Rejection, skip, unresolvable, unschedulable } from '../framework/plugin.ts';
+import { type Attempt, definePlugin, type Plugin, proceed, skip, unresolvable, unschedulable } from '../framework/plugin.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { explainOpen, type OpenClaim, openClaims, promisesOn, type StorageView } from '../storage/open-claims.ts';
+import type { VolumePromises } from '../storage/promises.ts';
+import { type VolumeWriter, waitsForVolume } from '../storage/volume-writer.ts';
 
-/** What the plugin reads of claims and volumes: what the informers know in this moment. */
-export interface Storage {
-  readonly claims: Pick<Lister<PersistentVolumeClaim>, 'get'>;
-  readonly volumes: Pick<Lister<PersistentVolume>, 'get'>;
+/** What the plugin reads, remembers between a placement and its binding, and has written. */
+export interface Storage extends StorageView {
+  readonly promises: VolumePromises;
+  readonly writer: Pick<VolumeWriter, 'keep'>;
 }
 
 /** A scheduler that knows no claims: pods that use one wait. */
-export const noStorage: Storage = { claims: { get: () => undefined }, volumes: { get: () => undefined } };
+export const noStorage: Storage = {
+  claims: { get: () => undefined },
+  volumes: { get: () => undefined, byIndex: () => [] },
+  classes: { get: () => undefined },
+  promises: { toClaim: () => undefined, holderOf: () => undefined, toPod: () => [], make: () => {}, end: () => {} },
+  writer: { keep: async () => undefined },
+};
 
 interface State {
   /** Nodes that reach the volumes. */
   readonly reached: readonly NodePredicate[];
+  /** Claims that get their volume where the pod goes. */
+  readonly open: readonly OpenClaim[];
   /** Where others use a volume that is for one node at a time; undefined when none is in use. */
   readonly inUseOn: ReadonlySet<number> | undefined;
 }
 
 const unreached = unresolvable('node(s) had volume node affinity conflict', ['node/added', 'node/labels', 'storage/changed']);
+const nothingThere = unresolvable("node(s) didn't find available persistent volumes to bind", [
+  'node/added',
+  'node/labels',
+  'pod/removed',
+  'storage/changed',
+  'storage/class',
+]);
 const elsewhere = unschedulable('node(s) had a ReadWriteOnce volume in use on another node', ['pod/removed', 'node/added']);
 const podInUse = unschedulable('node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode', [
   'pod/removed',
   'storage/changed',
 ]);
-const waitsForStorage = (reason: string): Rejection => unresolvable(reason, ['storage/changed']);
 
 /**
- * Keeps a pod waiting until its claims are bound, on nodes that reach their volumes; a volume that is for one node at a time brings its pods
- * together, and one for a single pod lets no second one in. Claims are bound by a controller, not here.
+ * Brings a pod to where its volumes are, or can be. Claims that are bound at once are a controller's: the pod waits for them, and goes to nodes that reach their volumes. For
+ * claims that wait for a pod a node needs a free volume that it reaches, or to be one where a volume can be made; that is promised with the placement, and written and
+ * waited for before the pod is bound. A volume that is for one node at a time brings its pods together, and one for a single pod lets no second one in.
  */
-export function volumeBinding({ claims, volumes }: Storage): Plugin<State> {
+export function volumeBinding(storage: Storage): Plugin<State> {
+  const { claims, volumes, promises, writer } = storage;
+  const isOpen = (claim: PersistentVolumeClaim) =>
+    !claim.spec?.volumeName && waitsForConsumer(storage.classes.get(storageClassOf(claim)));
+
   return definePlugin<State>({
     name: 'VolumeBinding',
     prepare({ pod, nodes }) {
       if (pod.claims.length === 0) return skip;
       const reached: NodePredicate[] = [];
+      const open: { key: string; claim: PersistentVolumeClaim }[] = [];
       let inUseOn: Set<number> | undefined;
       for (const key of pod.claims) {
         const claim = claims.get(key);
-        const problem = problemOf(key, claim, volumes);
-        if (problem !== undefined) return waitsForStorage(problem);
-        const volume = volumes.get(claim?.spec?.volumeName ?? '');
-        const { required } = volume?.spec?.nodeAffinity ?? {};
+        const problem = problemOf(key, claim, storage);
+        if (claim === undefined || problem !== undefined) return waitsForVolume(problem ?? '');
+        if (isOpen(claim)) open.push({ key, claim });
+        const { required } = volumes.get(claim.spec?.volumeName ?? '')?.spec?.nodeAffinity ?? {};
         if (required) reached.push(compileNodeSelector(required));
         if (!isForOne(claim)) continue;
         const rows = rowsUsing(key, nodes);
-        if (rows.size > 0 && claim?.spec?.accessModes?.includes('ReadWriteOncePod')) return podInUse;
+        if (rows.size > 0 && claim.spec?.accessModes?.includes('ReadWriteOncePod')) return podInUse;
         if (rows.size > 0) inUseOn = inUseOn === undefined ? rows : intersection(inUseOn, rows);
       }
-      return proceed({ reached, inUseOn }, { filter: reached.length > 0 || inUseOn !== undefined, score: false });
+      const state = { reached, inUseOn, open: openClaims(open, storage) };
+      return proceed(state, { filter: reached.length + open.length > 0 || inUseOn !== undefined, score: false });
     },
-    filter({ reached, inUseOn }, nodes, row) {
+    filter({ reached, inUseOn, open }, nodes, row) {
       for (let i = 0; i < reached.length; i++) if (!reached[i]!(nodes.nodes[row]!)) return unreached;
-      return inUseOn === undefined || inUseOn.has(row) ? undefined : elsewhere;
+      if (inUseOn !== undefined && !inUseOn.has(row)) return elsewhere;
+      return open.length === 0 || Array.isArray(promisesOn(open, nodes.nodes[row]!)) ? undefined : nothingThere;
     },
-    explain({ reached }, nodes, row) {
-      const isReached = reached.every((matches) => matches(nodes.nodes[row]!));
-      if (!isReached)
-        return `labels ${JSON.stringify(nodes.nodes[row]?.metadata?.labels ?? {})} do not match the volume's nodeAffinity`;
-      return 'another pod uses the volume on another node';
+    explain({ reached, inUseOn, open }, nodes, row) {
+      const node = nodes.nodes[row]!;
+      if (!reached.every((matches) => matches(node)))
+        return `labels ${JSON.stringify(node.metadata?.labels ?? {})} do not match the volume's nodeAffinity`;
+      if (inUseOn !== undefined && !inUseOn.has(row)) return 'another pod uses the volume on another node';
+      const lacking = promisesOn(open, node);
+      return 'claim' in lacking ? explainOpen(lacking, node) : '';
+    },
+    reserve({ open }, { pod, nodes }: Attempt, nodeName) {
+      if (open.length === 0) return () => {};
+      const promised = promisesOn(open, nodes.nodes[nodes.rowOf(nodeName) ?? -1] ?? {});
+      if ('claim' in promised) return nothingThere;
+      promises.make(pod.uid, promised);
+      return () => promises.end(pod.uid);
+    },
+    async preBind({ pod }, signal) {
+      const promised = promises.toPod(pod.uid);
+      if (promised.length === 0) return undefined;
+      const rejection = await writer.keep(promised, signal);
+      if (rejection === undefined) promises.end(pod.uid);
+      return rejection;
     },
     helps(pod, event) {
       if (event.kind === 'storage/changed') return pod.claims.includes(event.claim);
-      if (event.kind === 'pod/removed') return event.pod.claims.some((key) => pod.claims.includes(key));
+      if (event.kind === 'storage/class') return classesOf(pod).includes(event.storageClass);
+      if (event.kind === 'pod/removed') return event.pod.claims.length > 0 && freesFor(pod, event.pod);
       return 'node' in event;
     },
   });
+
+  /** Of its claims without a volume. */
+  function classesOf(pod: PodInfo): string[] {
+    return pod.claims.flatMap((key) => {
+      const claim = claims.get(key);
+      return claim === undefined || isBound(claim) ? [] : [storageClassOf(claim)];
+    });
+  }
+
+  /** A pod that goes may have shared a claim; one whose placement is taken back gives back what it was promised. */
+  function freesFor(pod: PodInfo, gone: PodInfo): boolean {
+    if (gone.claims.some((key) => pod.claims.includes(key))) return true;
+    const wanted = classesOf(pod);
+    return wanted.length > 0 && classesOf(gone).some((name) => wanted.includes(name));
+  }
 }
 
-/** Why the pod waits, in Kubernetes' words; undefined when the claim has its volume. */
-function problemOf(key: string, claim: PersistentVolumeClaim | undefined, volumes: Storage['volumes']): string | undefined {
+/** Why the pod waits, in Kubernetes' words; undefined when the claim has its volume, or gets it where the pod goes. */
+function problemOf(key: string, claim: PersistentVolumeClaim | undefined, { volumes, classes }: Storage): string | undefined {
   const name = key.slice(key.indexOf('/') + 1);
   if (claim === undefined) return `persistentvolumeclaim "${name}" not found`;
   if (claim.metadata?.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`;
   const { volumeName } = claim.spec ?? {};
-  const isBound = volumeName && claim.metadata?.annotations?.[annotations.bindCompleted] === 'yes';
-  if (!isBound) return 'pod has unbound immediate PersistentVolumeClaims';
-  const isLost = claim.status?.phase === 'Lost' || volumes.get(volumeName) === undefined;
-  return isLost ? `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${volumeName}"` : undefined;
+  if (isBound(claim)) {
+    const isLost = claim.status?.phase === 'Lost' || volumes.get(volumeName ?? '') === undefined;
+    return isLost ? `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${volumeName}"` : undefined;
+  }
+  const storageClass = classes.get(storageClassOf(claim));
+  if (volumeName || !waitsForConsumer(storageClass)) return 'pod has unbound immediate PersistentVolumeClaims';
+  const nodeName = claim.metadata?.annotations?.[annotations.selectedNode];
+  if (nodeName === undefined || storageClass?.provisioner === noProvisioner) return undefined;
+  return `persistentvolumeclaim "${name}" waits for its volume, which "${storageClass?.provisioner}" is to make on node "${nodeName}"`;
 }
 
 /** Whether the volume may be used on one node only at a time. */

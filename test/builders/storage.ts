@@ -1,4 +1,5 @@
-import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { onlyOnNode } from '../../api/kinds/storage-class/local-path.ts';
 import { metadata, setMetadata } from './metadata.ts';
 
 /** Builds a volume step by step; every step gives a new builder. */
@@ -14,6 +15,8 @@ export interface VolumeBuilder {
   reclaim(policy: string): VolumeBuilder;
   /** A folder of the nodes with this host name, and of no other. */
   onHost(hostname: string): VolumeBuilder;
+  /** A folder that the agent of this node made for a claim. */
+  madeOn(nodeName: string): VolumeBuilder;
   leaving(): VolumeBuilder;
   unprotected(): VolumeBuilder;
   with(change: (volume: PersistentVolume) => void): VolumeBuilder;
@@ -51,6 +54,13 @@ function volumeBuilder(build: () => PersistentVolume): VolumeBuilder {
       const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: [hostname] }];
       return spec({ nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } });
     },
+    madeOn: (nodeName) =>
+      step((made) => {
+        const annotations = { 'pv.kubernetes.io/provisioned-by': 'berth.io/local-path' };
+        setMetadata(made, { annotations, finalizers: ['kubernetes.io/pv-protection', 'berth.io/local-path'] });
+        made.spec!.persistentVolumeSource = { local: { path: `/data/${made.metadata?.name}` } };
+        made.spec!.nodeAffinity = onlyOnNode(nodeName);
+      }),
     leaving: () => meta({ deletionTimestamp: { seconds: 1 } }),
     unprotected: () => meta({ finalizers: [] }),
     with: step,
@@ -88,6 +98,9 @@ export interface ClaimBuilder {
   bound(): ClaimBuilder;
   leaving(): ClaimBuilder;
   unprotected(): ClaimBuilder;
+  /** Its pod goes to this node. */
+  selected(nodeName: string): ClaimBuilder;
+  uid(uid: string): ClaimBuilder;
   build(): PersistentVolumeClaim;
 }
 
@@ -116,6 +129,8 @@ function claimBuilder(build: () => PersistentVolumeClaim): ClaimBuilder {
       }),
     leaving: () => meta({ deletionTimestamp: { seconds: 1 } }),
     unprotected: () => meta({ finalizers: [] }),
+    uid: (uid) => meta({ uid }),
+    selected: (nodeName) => meta({ annotations: { 'volume.kubernetes.io/selected-node': nodeName } }),
     build,
   };
 }
@@ -131,4 +146,44 @@ export function claim(name: string, namespace = 'default'): ClaimBuilder {
     },
     status: { phase: 'Pending' },
   }));
+}
+
+/** Builds a storage class step by step; every step gives a new builder. */
+export interface StorageClassBuilder {
+  provisioner(name: string): StorageClassBuilder;
+  /** Volumes are chosen and made when a pod needs them. */
+  waiting(): StorageClassBuilder;
+  byDefault(): StorageClassBuilder;
+  with(change: (storageClass: StorageClass) => void): StorageClassBuilder;
+  build(): StorageClass;
+}
+
+function storageClassBuilder(build: () => StorageClass): StorageClassBuilder {
+  const step = (change: (storageClass: StorageClass) => void): StorageClassBuilder =>
+    storageClassBuilder(() => {
+      const made = build();
+      change(made);
+      return made;
+    });
+  return {
+    provisioner: (provisioner) => step((made) => void Object.assign(made, { provisioner })),
+    waiting: () => step((made) => void Object.assign(made, { volumeBindingMode: 'WaitForFirstConsumer' })),
+    byDefault: () =>
+      step((made) => setMetadata(made, { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } })),
+    with: step,
+    build,
+  };
+}
+
+/** A class whose volumes people make, bound at once. */
+export function storageClass(name: string): StorageClassBuilder {
+  return storageClassBuilder(() => {
+    const { namespace: _, ...ofCluster } = metadata({ name });
+    return {
+      metadata: ofCluster,
+      provisioner: 'kubernetes.io/no-provisioner',
+      reclaimPolicy: 'Delete',
+      volumeBindingMode: 'Immediate',
+    };
+  });
 }

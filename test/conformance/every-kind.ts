@@ -22,6 +22,7 @@ const required: Readonly<Record<string, JsonObject>> = {
     spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/srv/x' } },
   },
   PersistentVolumeClaim: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+  StorageClass: { provisioner: 'example.com/disks' },
   RuntimeClass: { handler: 'runc' },
   PriorityClass: { value: 5 },
   Toy: { spec: { color: 'red' } },

@@ -184,6 +184,15 @@ const immutable: Readonly<Record<string, { given: JsonObject; changes: Readonly<
       'spec.storageClassName': { spec: { storageClassName: 'other' } },
     },
   },
+  StorageClass: {
+    given: { parameters: { type: 'fast' } },
+    changes: {
+      provisioner: { provisioner: 'example.com/tapes' },
+      parameters: { parameters: { type: 'slow' } },
+      reclaimPolicy: { reclaimPolicy: 'Retain' },
+      volumeBindingMode: { volumeBindingMode: 'WaitForFirstConsumer' },
+    },
+  },
   RuntimeClass: { given: {}, changes: { handler: { handler: 'other' } } },
   PriorityClass: { given: {}, changes: { value: { value: 6 }, preemptionPolicy: { preemptionPolicy: 'Never' } } },
   ConfigMap: {

@@ -13,7 +13,7 @@ interface Model {
   getAttributeTypeMap(): Attribute[];
 }
 
-const groups = ['meta.v1', 'core.v1', 'coordination.v1', 'node.v1', 'policy.v1', 'scheduling.v1'];
+const groups = ['meta.v1', 'core.v1', 'coordination.v1', 'node.v1', 'policy.v1', 'scheduling.v1', 'storage.v1'];
 const byName = models as unknown as Record<string, Model | undefined>;
 const modelOf = (message: string): Model | undefined => byName[`V1${message}`] ?? byName[`CoreV1${message}`];
 

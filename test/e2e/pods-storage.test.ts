@@ -256,7 +256,7 @@ describe('a claim', () => {
     const waitsFor = (reason: string) =>
       house.until('waits', `waits: ${reason}`, (each) => conditionOf(each, 'PodScheduled')?.message?.includes(reason) === true);
     await waitsFor('persistentvolumeclaim "late" not found');
-    await house.apply(claimOn('late', {}));
+    await house.apply(claimOn('late', { storageClassName: '' }));
     await waitsFor('pod has unbound immediate PersistentVolumeClaims');
     await house.apply(persistentVolume('late', { hostPath: { path: join(hostDir, 'late'), type: 'DirectoryOrCreate' } }));
     await house.running('waits');

@@ -6,7 +6,6 @@ import {
   amount,
   assumed,
   containersOf,
-  labelOf,
   nameOf,
   nodesOf,
   placedOn,
@@ -191,45 +190,4 @@ export function imageScores(world: World, pod: Pod, nodes: readonly Node[]): num
     const most = containersOf(pod).length * 1000 * mebibyte;
     return (100 * Math.max(0, Math.min(sum(sizes), most) - 23 * mebibyte)) / (most - 23 * mebibyte);
   });
-}
-
-/** Why no node at all will do. */
-export function claimsProblem(world: World, pod: Pod): string | undefined {
-  for (const name of claimNames(pod)) {
-    const claim = world.claims.get(`${pod.metadata?.namespace}/${name}`);
-    if (!claim) return `persistentvolumeclaim "${name}" not found`;
-    if (claim.status?.phase !== 'Bound') return 'pod has unbound immediate PersistentVolumeClaims';
-    const isAlone = claim.spec?.accessModes?.includes('ReadWriteOncePod');
-    if (isAlone && nodesOf(world).some((node) => isUsedOn(world, node, pod, name)))
-      return 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
-  }
-  return undefined;
-}
-
-export function volumeFilter(world: World, pod: Pod, node: Node): string | undefined {
-  const names = claimNames(pod);
-  const claims = names.map((name) => world.claims.get(`${pod.metadata?.namespace}/${name}`)!);
-  for (const { spec } of claims) {
-    const host = world.volumes.get(spec?.volumeName ?? '')?.spec?.nodeAffinity?.required?.nodeSelectorTerms?.[0];
-    const [value] = host?.matchExpressions?.[0]?.values ?? [];
-    if (value !== undefined && labelOf(node, 'kubernetes.io/hostname') !== value)
-      return 'node(s) had volume node affinity conflict';
-  }
-  for (const [i, { spec }] of claims.entries()) {
-    if (spec?.accessModes?.includes('ReadWriteMany')) continue;
-    const users = nodesOf(world).filter((other) => isUsedOn(world, other, pod, names[i]!));
-    if (users.length > 0 && !users.some((other) => nameOf(other) === nameOf(node)))
-      return 'node(s) had a ReadWriteOnce volume in use on another node';
-  }
-  return undefined;
-}
-
-function claimNames({ spec }: Pod): string[] {
-  return (spec?.volumes ?? []).flatMap((volume) => volume.volumeSource?.persistentVolumeClaim?.claimName ?? []);
-}
-
-function isUsedOn(world: World, node: Node, pod: Pod, name: string): boolean {
-  return podsOn(world, node).some(
-    (other) => other.metadata?.namespace === pod.metadata?.namespace && claimNames(other).includes(name),
-  );
 }

@@ -125,7 +125,7 @@ const podLook = fc.record({
     fc.uniqueArray(constraint, { maxLength: 2, selector: (each) => `${each.topologyKey} ${each.whenUnsatisfiable}` }),
   ),
   owner: seldom(few('rs-1', 'rs-2')),
-  claim: seldom(few('shared', 'single', 'alone', 'waiting', 'nowhere')),
+  claim: seldom(few('shared', 'single', 'alone', 'waiting', 'nowhere', 'disk', 'disk2', 'folder')),
   nodeName: fc.oneof({ weight: 30, arbitrary: few(undefined) }, { weight: 1, arbitrary: few('n1') }),
 });
 export type PodLook = typeof podLook extends fc.Arbitrary<infer T> ? T : never;

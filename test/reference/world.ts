@@ -1,4 +1,4 @@
-import type { Container, Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
+import type { Container, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 
 /** What there is, as the API tells it, and when it came. Nothing is added up: the reference looks at everything each time it is asked. */
@@ -12,6 +12,9 @@ export interface World {
   /** By namespace/name, and by name. */
   readonly claims: Map<string, PersistentVolumeClaim>;
   readonly volumes: Map<string, PersistentVolume>;
+  readonly classes: Map<string, StorageClass>;
+  /** What claims are to get by placements that are not written yet. */
+  readonly promised: { readonly claimUid: string; readonly nodeName: string; readonly volume?: string | undefined }[];
 }
 
 export interface KnownNode {
@@ -27,7 +30,8 @@ export interface PlacedPod {
 }
 
 export function createWorld(now: number): World {
-  return { now, nodes: new Map(), pods: new Map(), namespaces: new Map(), claims: new Map(), volumes: new Map() };
+  const storage = { claims: new Map(), volumes: new Map(), classes: new Map(), promised: [] };
+  return { now, nodes: new Map(), pods: new Map(), namespaces: new Map(), ...storage };
 }
 
 export const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';

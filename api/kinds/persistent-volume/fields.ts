@@ -11,9 +11,10 @@ export const persistentVolumeFields: FieldSupportTable = {
   'spec.accessModes[]': works,
   'spec.claimRef': works,
   'spec.persistentVolumeReclaimPolicy': warned(
-    'Berth deletes no data of volumes: when its claim is gone the volume becomes Failed, with its data where it is',
+    'nothing is recycled: when its claim is gone the volume becomes Failed, with its data where it is',
     '',
     'Retain',
+    'Delete',
   ),
   'spec.storageClassName': works,
   'spec.mountOptions[]': refused('a folder of the node is mounted as it is; mount it with these options on the node'),

@@ -1,6 +1,7 @@
 import type { PersistentVolume } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
+import { nodeOfVolume } from '../storage-class/local-path.ts';
 import { persistentVolumeColumns } from './columns.ts';
 import { defaultPersistentVolume } from './defaults.ts';
 import { persistentVolumeFields } from './fields.ts';
@@ -24,7 +25,10 @@ export const persistentVolume = defineKind<PersistentVolume>()({
   validateUpdate: validatePersistentVolumeUpdate,
   fields: persistentVolumeFields,
   warnings: fieldWarnings('berth.core.v1.PersistentVolume', persistentVolumeFields),
-  selectableFields: {},
+  // For the agents, each of which makes and removes the folders of its own node.
+  selectableFields: {
+    'spec.local.nodeName': (volume) => (volume.spec?.persistentVolumeSource?.local && nodeOfVolume(volume)) || '',
+  },
   columns: persistentVolumeColumns,
   lifecycle: persistentVolumeLifecycle,
 });

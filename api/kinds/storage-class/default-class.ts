@@ -1,0 +1,26 @@
+import type { PersistentVolumeClaim, StorageClass } from '../../generated/types.ts';
+import { compareTimestamps } from '../../meta/time.ts';
+import { annotations } from '../../meta/well-known.ts';
+
+/** Whether claims that name no class get this one. */
+export function isDefaultClass({ metadata }: StorageClass): boolean {
+  const { [annotations.defaultClass]: is, [annotations.betaDefaultClass]: was } = metadata?.annotations ?? {};
+  return is === 'true' || was === 'true';
+}
+
+/** Of several, as in Kubernetes, the one that was made last; of those the first by name. */
+export function defaultClassOf(classes: readonly StorageClass[]): StorageClass | undefined {
+  let found: StorageClass | undefined;
+  for (const each of classes) if (isDefaultClass(each) && (found === undefined || comesBefore(each, found))) found = each;
+  return found;
+}
+
+function comesBefore({ metadata: a = {} }: StorageClass, { metadata: b = {} }: StorageClass): boolean {
+  const order = compareTimestamps(b.creationTimestamp, a.creationTimestamp);
+  return order === 0 ? (a.name ?? '') < (b.name ?? '') : order < 0;
+}
+
+/** Whether a claim says nothing of its class. "" is something: a volume without a class, and none that is made for it. */
+export function namesNoClass({ metadata, spec }: PersistentVolumeClaim): boolean {
+  return spec?.storageClassName === undefined && metadata?.annotations?.[annotations.betaStorageClass] === undefined;
+}
