@@ -1,4 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,6 +29,7 @@ describe('volumes from ConfigMaps and Secrets', () => {
       { name: 'chosen', mountPath: '/chosen' },
       { name: 'hidden', mountPath: '/hidden' },
       { name: 'perhaps', mountPath: '/perhaps' },
+      { name: 'part', mountPath: '/part' },
     ];
     const items = [
       { key: 'one', path: 'deep/first', mode: 0o600 },
@@ -36,6 +40,7 @@ describe('volumes from ConfigMaps and Secrets', () => {
       { name: 'chosen', configMap: { name: 'files', items, defaultMode: 0o440 } },
       { name: 'hidden', secret: { secretName: 'keys', defaultMode: 0o400 } },
       { name: 'perhaps', configMap: { name: 'nowhere', optional: true } },
+      { name: 'part', secret: { secretName: 'keys', items: [{ key: 'token', path: 'deep/token', mode: 0o440 }] } },
     ];
     await house.apply(
       configMap('files', { one: '1\n', two: '2\n', three: '3\n' }),
@@ -56,6 +61,9 @@ describe('volumes from ConfigMaps and Secrets', () => {
       'hush 400\n0\n',
     );
     expect(await house.sh('objects', 'grep " /hidden " /proc/mounts')).toContain('tmpfs');
+    expect(await house.sh('objects', 'ls /part; cat /part/deep/token; stat -L -c " %a" /part/deep/token')).toBe(
+      'deep\nhush 440\n',
+    );
   });
 
   it('cannot be written to', async () => {
@@ -69,6 +77,37 @@ describe('volumes from ConfigMaps and Secrets', () => {
       (await house.sh('objects', 'cat /whole/one')) === 'changed\n' ? true : undefined,
     );
     expect(await house.sh('objects', 'cd /whole && ls && cat /chosen/deep/first')).toBe('four\none\ntwo\nchanged\n');
+    await house.apply(secret('keys', { token: 'loud' }));
+    await eventually('the Secret follows', async () =>
+      (await house.sh('objects', 'cat /hidden/token /part/deep/token')) === 'loudloud' ? true : undefined,
+    );
+    expect(await house.sh('objects', 'stat -L -c %a /hidden/token /part/deep/token')).toBe('400\n440\n');
+  });
+
+  it('change as a whole: who looks sees all of the object as it was, or all of it as it is', async () => {
+    const object = (generation: number) =>
+      configMap('pair', Object.fromEntries(['a', 'b'].map((name) => [name, `${generation}`.repeat(100_000)])));
+    const look = 'cd /pair/..data && for f in a b; do cut -c1 $f; tail -c1 $f; echo; wc -c <$f; done';
+    const notes = `while :; do seen=$(${look}) && echo $seen >>/tmp/seen; done`;
+    await house.apply(
+      object(1),
+      podOf('watches', [script(notes, { volumeMounts: [{ name: 'pair', mountPath: '/pair' }] })], {
+        volumes: [{ name: 'pair', configMap: { name: 'pair' } }],
+      }),
+    );
+    await house.running('watches');
+    const folders = new Set([await house.sh('watches', 'readlink /pair/..data')]);
+    for (const generation of [2, 3, 4]) {
+      await house.apply(object(generation));
+      await eventually('it is seen', async () =>
+        (await house.sh('watches', 'tail -n 1 /tmp/seen')).startsWith(`${generation} `) ? true : undefined,
+      );
+      folders.add(await house.sh('watches', 'readlink /pair/..data'));
+    }
+    const seen = (await house.sh('watches', 'sort -u /tmp/seen')).trim().split('\n');
+    expect(seen).toEqual([1, 2, 3, 4].map((each) => `${each} ${each} 100000 ${each} ${each} 100000`));
+    expect([...folders]).toHaveLength(4);
+    expect(await house.sh('watches', 'readlink /pair/a; ls -A /pair | wc -l')).toBe('..data/a\n4\n');
   });
 });
 
@@ -124,6 +163,63 @@ describe('a hostPath', () => {
     );
     await house.berth.ok('delete', 'pod', 'host');
     expect(readFileSync(join(hostDir, 'made/copy'), 'utf8')).toBe('host');
+  });
+
+  it('is a file that is made, a socket or a device of the machine when its type says so, and a pod waits for each that is another', async () => {
+    const server = createServer().listen(join(hostDir, 'socket'));
+    await once(server, 'listening');
+    execFileSync('mknod', [join(hostDir, 'disk'), 'b', '7', '0']);
+    writeFileSync(join(hostDir, 'plain'), 'as it was');
+    mkdirSync(join(hostDir, 'folder'));
+    const paths = {
+      made: ['FileOrCreate', join(hostDir, 'log')],
+      kept: ['FileOrCreate', join(hostDir, 'plain')],
+      socket: ['Socket', join(hostDir, 'socket')],
+      characters: ['CharDevice', '/dev/zero'],
+      disk: ['BlockDevice', join(hostDir, 'disk')],
+    } as const;
+    const wrong = [
+      ['Directory', 'plain', 'a directory'],
+      ['DirectoryOrCreate', 'plain', 'a directory'],
+      ['File', 'folder', 'a file'],
+      ['FileOrCreate', 'folder', 'a file'],
+      ['Socket', 'plain', 'a socket'],
+      ['CharDevice', 'disk', 'a character device'],
+      ['BlockDevice', 'socket', 'a block device'],
+    ] as const;
+    const mounting = (pod: string, text: string, entries: readonly (readonly [name: string, type: string, path: string])[]) =>
+      podOf(pod, [script(text, { volumeMounts: entries.map(([name]) => ({ name, mountPath: `/${name}` })) })], {
+        volumes: entries.map(([name, type, path]) => ({ name, hostPath: { path, type } })),
+      });
+    await house.apply(
+      mounting(
+        'types',
+        `echo said >>/made; ${stay}`,
+        Object.entries(paths).map(([name, [type, path]]) => [name, type, path]),
+      ),
+      ...wrong.map(([type, path]) => mounting(`wrong-${type.toLowerCase()}`, stay, [['it', type, join(hostDir, path)]])),
+    );
+    try {
+      await house.running('types');
+      const look =
+        'cat /kept; test -S /socket && test -c /characters && test -b /disk && echo " all"; head -c 3 /characters | wc -c';
+      expect(await house.sh('types', look)).toBe('as it was all\n3\n');
+      await eventually('the file says so', async () =>
+        readFileSync(join(hostDir, 'log'), 'utf8') === 'said\n' ? true : undefined,
+      );
+      expect(statSync(join(hostDir, 'log')).mode & 0o777).toBe(0o644);
+      for (const [type, path, what] of wrong)
+        await eventually(`the event of ${type} is there`, async () =>
+          (await house.events(`wrong-${type.toLowerCase()}`)).some(
+            ({ reason, message }) =>
+              reason === 'FailedMount' && message.includes(`host path ${join(hostDir, path)} is not ${what}`),
+          )
+            ? true
+            : undefined,
+        );
+    } finally {
+      server.close();
+    }
   });
 
   it('that is not what its type says keeps the pod waiting, and an event says why', async () => {
