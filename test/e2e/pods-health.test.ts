@@ -63,7 +63,7 @@ beforeAll(async () => {
   const secure = { host: '127.0.0.1', scheme: 'HTTPS', port: await serve(createSecureServer(key, handler) as HttpServer) };
   const grpcPort = await serveGrpc();
   house = await createPodHouse('health');
-  await house.apply(...probed(secure, grpcPort), ...hooked(plain), ...speaking());
+  await house.apply(...probed(secure, grpcPort), ...timed(), ...hooked(plain), ...speaking());
 });
 afterAll(async () => {
   await house?.berth.purge();
@@ -121,6 +121,41 @@ function probed(secure: object, grpcPort: number): object[] {
   ];
 }
 
+/** Each notes when it is looked at. */
+function timed(): object[] {
+  const note = 'date +%s >> /host/timed';
+  const slowly = { ...exec('echo begins >> /host/laps; sleep 2; echo ends >> /host/laps'), ...fast, timeoutSeconds: 30 };
+  const sidecar = {
+    name: 'sidecar',
+    restartPolicy: 'Always',
+    volumeMounts,
+    startupProbe: { ...exec('test -e /host/side-up'), ...fast, failureThreshold: 600 },
+    readinessProbe: { ...exec('test -e /host/side-ready'), ...fast },
+    livenessProbe: { ...exec('test ! -e /tmp/sick'), ...fast },
+  };
+  return [
+    withHost('timed', [
+      script(`${note}; ${stay}`, {
+        volumeMounts,
+        readinessProbe: {
+          ...exec(`${note}; test ! -e /host/ill`),
+          initialDelaySeconds: 4,
+          periodSeconds: 2,
+          timeoutSeconds: 10,
+          successThreshold: 3,
+          failureThreshold: 3,
+        },
+      }),
+    ]),
+    withHost('laps', [script(stay, { volumeMounts, readinessProbe: slowly })]),
+    podOf('closed', [
+      script(stay, { readinessProbe: { tcpSocket: { port: 81 }, ...fast } }),
+      script('exec httpd -f -p 82', { name: 'open', readinessProbe: { tcpSocket: { port: 82 }, ...fast } }),
+    ]),
+    withHost('beside', [script(stay)], { initContainers: [script(stay, sidecar)] }),
+  ];
+}
+
 function hooked(plain: object): object[] {
   const logs = (name: string) => `trap "echo term >> /host/${name}; exit 0" TERM; while :; do sleep 0.1; done`;
   return [
@@ -143,6 +178,16 @@ function hooked(plain: object): object[] {
         lifecycle: { postStart: { sleep: { seconds: 2 } }, preStop: { sleep: { seconds: 2 } } },
       }),
     ]),
+    withHost(
+      'overlong',
+      [
+        script('trap "echo term >> /host/overlong; exit 0" TERM; while :; do sleep 0.1; done', {
+          volumeMounts,
+          lifecycle: { preStop: exec('echo stops >> /host/overlong; sleep 100; echo never >> /host/overlong') },
+        }),
+      ],
+      { terminationGracePeriodSeconds: 4 },
+    ),
     podOf('bad-start', [script(stay, { lifecycle: { postStart: exec('exit 3') } })], { restartPolicy: 'Never' }),
     podOf('bad-stop', [script(stay, { lifecycle: { preStop: exec('exit 4') } })]),
     withHost(
@@ -216,6 +261,37 @@ describe('a readiness probe', () => {
     await house.running('grpc');
   });
 
+  it('asks over TCP whether somebody listens', async () => {
+    await house.until('closed', 'has one container ready', (each) => hasStatus(each) && isReady(true, 'open')(each));
+    expect(await told('closed', 'Readiness probe failed')).toMatch(
+      /^Warning Unhealthy: Readiness probe failed: dial tcp [0-9.]+:81: connect: connection refused$/,
+    );
+  });
+
+  it('waits before the first time, and needs as many answers in a row as it is told, in both directions', async () => {
+    const pod = await house.running('timed');
+    const times = () => read('timed').trim().split('\n').map(Number);
+    // The first line is the container's own; they are whole seconds. How far apart the others are is a matter of the machine's load.
+    const [start = 0, first = 0, , third = 0] = times();
+    expect(first - start).toBeGreaterThanOrEqual(3);
+    const readyAt = Date.parse(conditionOf(pod, 'Ready')?.lastTransitionTime ?? '') / 1000;
+    expect(readyAt).toBeGreaterThanOrEqual(third);
+    writeFileSync(file('ill'), '');
+    const before = times().length;
+    await house.until('timed', 'is not ready', isReady(false));
+    // One of the three may have begun before.
+    expect(times().length - before).toBeGreaterThanOrEqual(2);
+  });
+
+  it('that takes longer than its period is never asked twice at the same time', async () => {
+    const laps = await eventually('it was asked often', async () => {
+      const lines = read('laps').trim().split('\n');
+      return lines.length >= 8 ? lines : undefined;
+    });
+    expect(laps).toEqual(laps.map((_, i) => (i % 2 === 0 ? 'begins' : 'ends')));
+    expect(isReady(true)(await house.pod('laps'))).toBe(true);
+  });
+
   it('that hangs fails in time, and nothing of it is left in the container', async () => {
     expect(await told('hung', 'timed out')).toBe(
       'Warning Unhealthy: Readiness probe failed: command timed out: "sh -c sleep 1234 & sleep 1234; true" timed out after 1s',
@@ -262,6 +338,30 @@ describe('a liveness probe', () => {
   });
 });
 
+describe('the probes of a sidecar', () => {
+  const sidecarOf = (pod: PodJson) => pod.status.initContainerStatuses?.[0];
+
+  it('hold back what comes behind it, decide with the others about the pod, and restart it', async () => {
+    const waits = await house.until('beside', 'has a sidecar that runs', (each) => sidecarOf(each)?.state.running !== undefined);
+    expect(sidecarOf(waits)).toMatchObject({ started: false, ready: false });
+    expect(containerOf(waits).state.waiting?.reason).toBe('PodInitializing');
+    writeFileSync(file('side-up'), '');
+    const unready = await house.until('beside', 'runs', (each) => hasStatus(each) && isReady(true)(each));
+    expect(sidecarOf(unready)).toMatchObject({ started: true, ready: false });
+    expect(conditionOf(unready, 'ContainersReady')?.status).toBe('False');
+    writeFileSync(file('side-ready'), '');
+    await house.running('beside');
+    await house.sh('beside', 'touch /tmp/sick', 'sidecar');
+    const again = await house.until(
+      'beside',
+      'has its sidecar again',
+      (each) => sidecarOf(each)?.restartCount === 1 && sidecarOf(each)?.ready === true,
+    );
+    expect(containerOf(again).restartCount).toBe(0);
+    await told('beside', 'Normal Killing: Container sidecar failed liveness probe, will be restarted');
+  });
+});
+
 describe('hooks', () => {
   it('hold back their container and those behind it until postStart has ended', async () => {
     await written('hooks', 'begins');
@@ -285,6 +385,16 @@ describe('hooks', () => {
     const deletedAt = Date.now();
     await house.berth.ok('delete', 'pod', 'sleeps');
     expect(Number(read('sleeps')) * 1000).toBeGreaterThan(deletedAt + 1_000);
+  });
+
+  it('before the end have no more time than the grace period, and the container is told to end all the same', async () => {
+    await house.running('overlong');
+    const since = Date.now();
+    await house.berth.ok('delete', 'pod', 'overlong');
+    const seconds = (Date.now() - since) / 1000;
+    expect(read('overlong')).toBe('stops\nterm\n');
+    expect(seconds).toBeGreaterThan(3.5);
+    expect(seconds).toBeLessThan(20);
   });
 
   it('that fail say so: after postStart the container ends, before the end nothing is held up', async () => {
