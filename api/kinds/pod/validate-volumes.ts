@@ -1,4 +1,4 @@
-import { duplicate, invalidValue, required } from '../../errors/violations.ts';
+import { duplicate, forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection, VolumeSource } from '../../generated/types.ts';
 import { labelNameError } from '../../meta/names.ts';
 import {
@@ -62,7 +62,9 @@ export function checkHostPath(out: Violations, at: string, { path = '', type }: 
 
 function checkEmptyDir(out: Violations, at: string, { sizeLimit, medium = '' }: NonNullable<VolumeSource['emptyDir']>): void {
   if (sizeLimit) checkRule(out, at, '.sizeLimit', sizeLimit.string, amountError(sizeLimit));
-  if (!medium.startsWith('HugePages')) checkOneOf(out, at, '.medium', medium, ['Memory']);
+  if (medium.startsWith('HugePages'))
+    out.push(forbidden(`${at}.medium`, 'huge pages cannot be mounted; the folder would be on disk; "Memory" is fine'));
+  else checkOneOf(out, at, '.medium', medium, ['Memory']);
 }
 
 function checkNfs(out: Violations, at: string, { server, path }: NonNullable<VolumeSource['nfs']>): void {

@@ -143,6 +143,12 @@ it.each<[string, Json, Json, string]>([
     'spec.volumes[0]: invalid value "emptyDir, hostPath"',
   ],
   [
+    'huge pages as a volume',
+    { volumes: [{ name: 'v', emptyDir: { medium: 'HugePages-2Mi' } }] },
+    {},
+    'spec.volumes[0].emptyDir.medium: forbidden: huge pages cannot be mounted',
+  ],
+  [
     'a part outside of its volume',
     { volumes: [{ name: 'v' }] },
     { volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'a/../..' }] },
