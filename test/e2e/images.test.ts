@@ -126,6 +126,18 @@ describe('a registry that fails', () => {
       expect(await messageOf(`stalls-${name}`, 'ImagePullBackOff')).toMatch(/no progress for \d+s/);
   });
 
+  it('is told how far a slow one is, and the pull goes on as long as something comes', async () => {
+    await house.apply(pod('drips', `${open.address}/drips:1`, 'IfNotPresent'));
+    const told = await eventually(
+      'an event says how far it is',
+      async () => /Pulling: Pulling image "[^"]+": (.*)/.exec(await wordsOf('drips'))?.[1],
+      120_000,
+    );
+    expect(told).toMatch(/^0 of 1 layers, \d+ B of \d+ B/);
+    await eventually('it is pulled', async () => (await wordsOf('drips')).includes('Pulled: Successfully pulled') || undefined);
+    await house.berth.ok('delete', 'pod', 'drips');
+  });
+
   it('is told when it is down', async () => {
     const nowhere = `127.0.0.1:${await freePort()}/app:1`;
     await house.apply(pod('down', nowhere, 'IfNotPresent'));
@@ -152,7 +164,7 @@ describe('a disk that is too full', () => {
       async () => (await wordsOf(node)).includes('FreeDiskSpaceFailed: ') || undefined,
     );
     for (const name of ['used', 'pinned', 'named', 'foreign']) expect([name, await isHere(of(name))]).toEqual([name, true]);
-    expect(isReady(await house.pod('right'))).toBe(true);
+    expect([isReady(await house.pod('right')), await isHere(`${locked.address}/app:1`)]).toEqual([true, true]);
     await run('docker', ['rmi', of('foreign'), 'berth-test/kept:1', of('pinned'), of('named')]);
   });
 });
