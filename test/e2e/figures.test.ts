@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from './installation.ts';
 import { metricsPage } from './metrics-page.ts';
@@ -64,6 +65,10 @@ describe('what a container uses', () => {
         `uid="${uid}",namespace="default",pod="busy",container="main"`,
       )[0],
     ).toBeGreaterThan(0);
+    // The machine's disks, and what waits for processors, memory and disks where the kernel counts that.
+    expect(Math.max(...valuesOf(text, 'container_fs_writes_bytes_total', 'id="/"'))).toBeGreaterThan(8e6);
+    for (const what of existsSync('/proc/pressure') ? ['cpu', 'memory', 'io'] : [])
+      expect(valuesOf(text, `container_pressure_${what}_waiting_seconds_total`, 'id="/"'), what).toEqual([expect.any(Number)]);
     // The pod's network is the sandbox's, which has no container name.
     const received = valuesOf(text, 'container_network_receive_bytes_total', 'pod="busy"');
     expect(received).toHaveLength(1);

@@ -35,6 +35,8 @@ beforeAll(async () => {
     claiming('waits', 'late'),
     claiming('far', 'elsewhere'),
     claiming('sole', 'single'),
+    claiming('writes', 'many'),
+    claiming('reads', 'many', true),
   );
 });
 afterAll(async () => {
@@ -116,15 +118,16 @@ function fat(): object {
 function propagates(): object {
   const mount = (mountPath: string, mountPropagation: string) => ({ name: 'host', mountPath, mountPropagation });
   const volumeMounts = [mount('/in', 'HostToContainer'), mount('/private', 'None')];
-  return podOf('propagates', [script(stay, { volumeMounts })], {
+  const makes = { name: 'makes', securityContext: { privileged: true }, volumeMounts: [mount('/both', 'Bidirectional')] };
+  return podOf('propagates', [script(stay, { volumeMounts }), script(stay, makes)], {
     volumes: [{ name: 'host', hostPath: { path: join(hostDir, 'shared'), type: 'Directory' } }],
   });
 }
 
-function claiming(name: string, claimName: string): object {
-  const keep = `cat /data/file 2>/dev/null; echo ${name} >> /data/file; ${stay}`;
+function claiming(name: string, claimName: string, readOnly = false): object {
+  const keep = readOnly ? stay : `cat /data/file 2>/dev/null; echo ${name} >> /data/file; ${stay}`;
   return podOf(name, [script(keep, { volumeMounts: [{ name: 'data', mountPath: '/data' }] })], {
-    volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }],
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName, readOnly } }],
   });
 }
 
@@ -160,6 +163,12 @@ function storage(): object[] {
       storageClassName: 'single',
       hostPath: { path: join(hostDir, 'single'), type: 'DirectoryOrCreate' },
     }),
+    persistentVolume('many', {
+      accessModes: ['ReadWriteMany', 'ReadOnlyMany'],
+      storageClassName: 'many',
+      hostPath: { path: join(hostDir, 'many'), type: 'DirectoryOrCreate' },
+    }),
+    claimOn('many', { storageClassName: 'many', accessModes: ['ReadWriteMany'] }),
     claimOn('single', { storageClassName: 'single', accessModes: ['ReadWriteOncePod'] }),
   ];
 }
@@ -218,13 +227,16 @@ describe('a pod', () => {
     expect(await house.events('fat')).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'Evicted' }));
   });
 
-  it('sees later mounts of the machine where it asks for that', async () => {
+  it('sees later mounts of the machine where it asks for that, and shows it its own', async () => {
     await house.running('propagates');
     const late = join(hostDir, 'shared/late');
     mkdirSync(late);
     execFileSync('mount', ['-t', 'tmpfs', 'berth-e2e', late]);
     writeFileSync(join(late, 'file'), 'here');
-    expect(await house.sh('propagates', 'cat /in/late/file; ls /private/late')).toBe('here');
+    expect(await house.sh('propagates', 'cat /in/late/file; ls /private/late', 'main')).toBe('here');
+    await house.sh('propagates', 'mkdir /both/made; mount -t tmpfs x /both/made; echo theirs > /both/made/file', 'makes');
+    expect(readFileSync(join(hostDir, 'shared/made/file'), 'utf8')).toBe('theirs\n');
+    expect(await house.sh('propagates', 'cat /in/made/file; ls /private/made', 'main')).toBe('theirs\n');
   });
 
   it('leaves no mount behind, also when the agent dies in between', async () => {
@@ -263,6 +275,18 @@ describe('a claim', () => {
     await eventually('the file is there', async () => (existsSync(join(hostDir, 'late/file')) ? true : undefined));
   });
 
+  it('that is for many is used by several pods at once, by one of them only to read', async () => {
+    await Promise.all(['writes', 'reads'].map(house.running));
+    await eventually('one reads what the other has written', async () =>
+      (await house.sh('reads', 'cat /data/file')) === 'writes\n' ? true : undefined,
+    );
+    expect(await house.sh('reads', 'touch /data/x 2>&1 || true')).toContain('Read-only file system');
+    expect(await house.berth.ok('get', 'pv', 'many', '--no-headers')).toMatch(
+      /^many +1Gi +ROX,RWX +Retain +Bound +default\/many /,
+    );
+    expect(await house.berth.ok('get', 'pvc', 'many', '--no-headers')).toMatch(/^many +Bound +many +1Gi +ROX,RWX /);
+  });
+
   it('that is for one pod keeps others waiting, also one that names its node itself, until that pod is gone', async () => {
     await house.running('sole');
     const here = claiming('forced', 'single') as { spec: object };
@@ -279,11 +303,16 @@ describe('a claim', () => {
     expect(readFileSync(join(hostDir, 'single/file'), 'utf8')).toBe('sole\nforced\n');
   });
 
-  it('does not go while a pod uses it, and its data are there for the next pod and after the last', async () => {
+  it('does not go while a pod uses it, and its data are there for the next pod, the next agent, and after the last', async () => {
     await house.berth.ok('delete', 'pod', 'keeps');
     await house.apply(claiming('again', 'data'));
-    await house.running('again');
+    const { uid } = (await house.running('again')).metadata;
     expect(await house.berth.ok('logs', 'again')).toBe('keeps\n');
+    process.kill(house.berth.pid('agent'), 'SIGKILL');
+    await eventually('the agent serves again', async () =>
+      (await house.sh('again', 'cat /data/file')) === 'keeps\nagain\n' ? true : undefined,
+    );
+    expect((await house.pod('again')).metadata.uid).toBe(uid);
     await house.berth.ok('delete', 'pvc', 'data', '--wait=false');
     expect(await house.berth.ok('get', 'pvc', 'data', '--no-headers')).toMatch(/^data +Terminating /);
     await house.berth.ok('delete', 'pod', 'again');

@@ -67,6 +67,27 @@ describe('a pod that finds a network made in advance', () => {
     await untilOneWaits();
   });
 
+  it('has the host name, the aliases and the name servers that it asks for all the same', async () => {
+    const { id } = await untilOneWaits();
+    await house.apply(
+      podOf('called', [script(`cat /etc/hosts > /hosts; cat /etc/resolv.conf > /resolver; ${stay}`)], {
+        hostname: 'db',
+        subdomain: 'data',
+        hostAliases: [{ ip: '10.1.2.3', hostnames: ['store'] }],
+        dnsPolicy: 'None',
+        dnsConfig: { nameservers: ['10.9.8.7'], searches: ['one.example'] },
+      }),
+    );
+    const pod = await house.running('called');
+    expect(await networkOf('called')).toBe(id);
+    expect(await house.sh('called', 'hostname')).toBe('db\n');
+    expect(await house.sh('called', 'cat /hosts')).toMatch(new RegExp(`^${pod.status.podIP}\\s+db\\.data\\..*\\sdb$`, 'm'));
+    expect(await house.sh('called', 'grep store /hosts')).toBe('10.1.2.3\tstore\n');
+    expect(await house.sh('called', 'cat /resolver')).toBe('search one.example\nnameserver 10.9.8.7\n');
+    await berth.ok('delete', 'pod', 'called', '--timeout=60s');
+    await untilOneWaits();
+  });
+
   it('is recognized by an agent that starts again, and its network goes with it', async () => {
     const before = containerOf(await house.pod('warm-one'));
     process.kill(berth.pid('agent'), 'SIGKILL');
@@ -122,9 +143,14 @@ describe('networks made in advance', () => {
     await house.apply(
       podOf('ported', [script(stay, { ports: [{ containerPort: 80, hostPort: 18_933 }] })]),
       podOf('machines', [script(stay)], { hostNetwork: true }),
+      podOf('tuned', [script(stay)], {
+        securityContext: { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '7' }] },
+      }),
     );
-    await Promise.all(['ported', 'machines'].map(house.running));
-    expect(await Promise.all(['ported', 'machines'].map(networkOf))).toEqual(['', '']);
+    const own = ['ported', 'machines', 'tuned'];
+    await Promise.all(own.map(house.running));
+    expect(await Promise.all(own.map(networkOf))).toEqual(['', '', '']);
+    expect(await house.sh('tuned', 'cat /proc/sys/net/ipv4/ip_unprivileged_port_start')).toBe('7\n');
     expect((await networks()).find(waits)?.id).toBe(id);
   });
 
