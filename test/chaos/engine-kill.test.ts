@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client, Pod } from '../../client/index.ts';
@@ -133,9 +135,28 @@ async function restartEngine(liveRestore: boolean): Promise<void> {
   });
 }
 
+/** With a folder of the machine behind it. */
+async function createClaim(name: string, path: string): Promise<void> {
+  const accessModes = ['ReadWriteOnce'];
+  const storage = { string: '1Gi' };
+  await client.persistentVolumes.create({
+    metadata: { name },
+    spec: {
+      accessModes,
+      capacity: { storage },
+      storageClassName: name,
+      persistentVolumeSource: { hostPath: { path, type: 'DirectoryOrCreate' } },
+    },
+  });
+  await client.persistentVolumeClaims.create({
+    metadata: { namespace, name },
+    spec: { accessModes, resources: { requests: { storage } }, storageClassName: name },
+  });
+}
+
 it('after a reboot pods are there again with their names, what they had on disk, and one restart more', async () => {
-  const volumeMounts = ['disk', 'memory'].map((name) => ({ name, mountPath: `/${name}` }));
-  const write = 'for each in disk memory; do date +%s%N >>/$each/starts; done';
+  const volumeMounts = ['disk', 'memory', 'claim'].map((name) => ({ name, mountPath: `/${name}` }));
+  const write = 'for each in disk memory claim; do date +%s%N >>/$each/starts; done';
   const podOf = (name: string, restartPolicy: string): Pod => ({
     metadata: { namespace, name },
     spec: {
@@ -147,12 +168,15 @@ it('after a reboot pods are there again with their names, what they had on disk,
       volumes: [
         { name: 'disk', volumeSource: { emptyDir: {} } },
         { name: 'memory', volumeSource: { emptyDir: { medium: 'Memory' } } },
+        { name: 'claim', volumeSource: { persistentVolumeClaim: { claimName: name } } },
       ],
     },
   });
+  const kept = (name: string) => join(dataDir, 'kept', name);
   const names = ['stays', 'fails', 'ends'];
   await restartEngine(true);
   const before = await account();
+  for (const name of names) await createClaim(name, kept(name));
   await client.pods.create(podOf('stays', 'Always'));
   await client.pods.create(podOf('fails', 'OnFailure'));
   await client.pods.create(podOf('ends', 'Never'));
@@ -187,7 +211,8 @@ it('after a reboot pods are there again with their names, what they had on disk,
     )!;
     const starts = async (folder: string) =>
       (await engine.docker('exec', id, 'cat', `/${folder}/starts`)).trim().split('\n').length;
-    expect([await starts('disk'), await starts('memory')], `starts of ${name}, on disk and in memory`).toEqual([2, 1]);
+    const counts = [await starts('disk'), await starts('claim'), await starts('memory')];
+    expect(counts, `starts of ${name}, on disk, in its claim and in memory`).toEqual([2, 2, 1]);
   }
   const ended = await until('ends', 'has failed', (pod) => pod.status?.phase === 'Failed');
   expect(ended.status?.containerStatuses?.[0]?.restartCount).toBe(0);
@@ -203,5 +228,13 @@ it('after a reboot pods are there again with their names, what they had on disk,
     expect(await account()).toEqual(before);
     return true;
   });
+  // What is in claims outlives their pods.
+  const lines = names.map(
+    (name) =>
+      readFileSync(join(kept(name), 'starts'), 'utf8')
+        .trim()
+        .split('\n').length,
+  );
+  expect(lines).toEqual([2, 2, 1]);
   printCounts('reboot', { reboots: 1, violations: 0 });
 });
