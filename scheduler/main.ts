@@ -68,8 +68,9 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
   const { pods } = informers;
   const meter = createMeter(metrics);
   const cache = createCache({ now: clock.now });
-  const reporter = createReporter({ pods: writer.resource('Pod'), events: writer.resource('Event'), clock, logger, metrics });
-  const evictor = createEvictor({ schedulerName, pods: writer.resource('Pod'), reporter, clock, logger });
+  const writes = { pods: writer.resource('Pod'), events: writer.resource('Event') };
+  const reporter = createReporter({ ...writes, current: pods.lister.get, clock, logger, metrics });
+  const evictor = createEvictor({ schedulerName, pods: writes.pods, reporter, clock, logger });
   const profile = defaultProfile(defaultBinder(bindings), schedulerName, {
     storage: createStorage(informers, { client, clock }),
     preemption: { budgets: informers.budgets.lister, isLeaving: evictor.isLeaving },

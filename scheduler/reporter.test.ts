@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Event } from '../api/generated/types.ts';
+import type { Event, Pod } from '../api/generated/types.ts';
 import { pod } from '../test/builders/index.ts';
 import { createFakeClock, settle } from '../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../test/fakes/fake-logger.ts';
@@ -16,7 +16,10 @@ const full = { reason: 'Unschedulable', message: '0/1 nodes are available: 1 ins
 function setUp() {
   const pods = createFakePodClient({ objects: [high] });
   const events = createFakeResourceClient<Event>({ kind: 'Event' });
-  const reporter = createReporter({ pods, events, clock: createFakeClock(), logger: createFakeLogger() });
+  const clock = createFakeClock();
+  /** What the scheduler has heard of the pod so far. */
+  let seen: Pod | undefined = pods.stored('default/high');
+  const reporter = createReporter({ pods, current: () => seen, events, clock, logger: createFakeLogger() });
   /** Writes what waits, and says where the pod is nominated then. */
   const written = async () => {
     const stop = new AbortController();
@@ -26,8 +29,43 @@ function setUp() {
     await running;
     return pods.stored('default/high')?.status?.nominatedNodeName;
   };
-  return { reporter, pods, written };
+  const see = () => {
+    seen = pods.stored('default/high');
+  };
+  return { reporter, pods, clock, see, written };
 }
+
+it('says nothing of a pod that was bound before the news of it is here, by whomever', async () => {
+  const { reporter, pods, clock, see } = setUp();
+  const stop = new AbortController();
+  const running = reporter.run(stop.signal);
+  await pods.bind({ namespace: 'default', name: 'high' }, 'n1');
+  reporter.notBound(info, full);
+  await settle();
+  see();
+  await clock.advance(1_000);
+  stop.abort();
+  await running;
+  expect(pods.callLog('patch')).toEqual(['patch default/high']);
+  expect(pods.stored('default/high')?.status?.conditions).toBeUndefined();
+});
+
+it('says it once the news is here, when somebody else wrote the pod before', async () => {
+  const { reporter, pods, clock, see } = setUp();
+  const stop = new AbortController();
+  const running = reporter.run(stop.signal);
+  pods.put({ ...pods.stored('default/high')!, spec: { ...high.spec, priority: 7 } });
+  reporter.notBound(info, full);
+  await settle();
+  see();
+  await clock.advance(1_000);
+  stop.abort();
+  await running;
+  expect(pods.stored('default/high')).toMatchObject({
+    spec: { priority: 7 },
+    status: { conditions: [{ reason: 'Unschedulable' }] },
+  });
+});
 
 it('says where room is being made for a pod, also when something else is said before that is written', async () => {
   const { reporter, written } = setUp();

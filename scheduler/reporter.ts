@@ -1,5 +1,5 @@
-import { isNotFound } from '../api/errors/index.ts';
-import type { PodCondition } from '../api/generated/types.ts';
+import { isConflict, isNotFound } from '../api/errors/index.ts';
+import type { Pod, PodCondition } from '../api/generated/types.ts';
 import { findCondition, setCondition } from '../api/meta/conditions.ts';
 import { timestamp, toRfc3339 } from '../api/meta/time.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
@@ -42,12 +42,16 @@ export interface Report {
 
 export interface ReporterOptions {
   readonly pods: Pick<PodClient, 'patch'>;
+  /** The pod as the API last showed it, by its key. */
+  readonly current: (key: string) => Pod | undefined;
   readonly events: EventRecorderOptions['client'];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: MetricsRegistry;
 }
 
+/** After another writer came first: by then the watch has told what is there now. */
+const retryMs = 200;
 /** Enough to keep up with a burst of unschedulable pods without starving the bindings. */
 const workers = 8;
 
@@ -57,8 +61,11 @@ interface Wanted {
   readonly nominatedNodeName: string | undefined;
 }
 
-/** Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already says is not written. */
-export function createReporter({ pods, events, clock, logger, metrics }: ReporterOptions): Reporter {
+/**
+ * Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already says is not written. A write is
+ * based on the version last seen: where the pod was bound meanwhile, by another scheduler or with an answer that was lost, it must not say otherwise.
+ */
+export function createReporter({ pods, current, events, clock, logger, metrics }: ReporterOptions): Reporter {
   const recorder = createEventRecorder({ client: events, component: 'scheduler', clock, logger });
   const queue = createWorkQueue({ name: 'scheduler conditions', clock, logger, metrics });
   const wanted = new Map<string, Wanted>();
@@ -67,16 +74,26 @@ export function createReporter({ pods, events, clock, logger, metrics }: Reporte
   async function write(key: string, signal: AbortSignal): Promise<void> {
     const next = wanted.get(key);
     if (!next) return;
-    const { namespace, name = '' } = next.pod.pod.metadata ?? {};
+    const found = current(next.pod.key);
+    if (found?.metadata?.uid !== next.pod.uid || found.spec?.nodeName) {
+      wanted.delete(key);
+      return;
+    }
+    const { namespace, name = '', uid, resourceVersion } = found.metadata;
+    const metadata = { uid, resourceVersion };
     const status = { ...(next.condition && { conditions: [conditionJson(next.condition)] }), ...nominated(next) };
     try {
-      const call = pods.patch({ namespace, name, subresource: 'status' }, { status }, {}, { signal });
+      const call = pods.patch({ namespace, name, subresource: 'status' }, { metadata, status }, {}, { signal });
       writing.set(
         key,
         call.catch(() => {}),
       );
       await call;
     } catch (error) {
+      if (isConflict(error)) {
+        queue.addAfter(key, retryMs);
+        return;
+      }
       if (!isNotFound(error)) throw error;
     } finally {
       writing.delete(key);

@@ -17,6 +17,8 @@ export interface PlacementHistory {
   /** How things are with every pod that is there, by uid, and with every node, by name. */
   readonly pods: ReadonlyMap<string, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
+  /** How many bindings there were. */
+  readonly bindings: number;
   /** Resolves when `isDone`, which is asked after everything that is heard; throws when nothing comes of it in so many milliseconds. */
   until(isDone: () => boolean, withinMs: number, describe?: () => string): Promise<void>;
   close(): Promise<void>;
@@ -30,6 +32,7 @@ export async function followPlacements(client: Client): Promise<PlacementHistory
   const nodes = new Map<string, Node>();
   const wakes = new Set<() => void>();
   let failure: unknown;
+  let bindings = 0;
   const { metadata } = await client.pods.list({ limit: 1 });
   const from = { resourceVersion: metadata.resourceVersion ?? '' };
 
@@ -53,6 +56,7 @@ export async function followPlacements(client: Client): Promise<PlacementHistory
   const following = [
     follow<Pod>(client.pods.watch(from, { signal: stop.signal }), (pod, isDeleted) => {
       changes.push({ version: versionOf(pod), isDeleted, pod });
+      if (pod.spec?.nodeName && !pods.get(pod.metadata?.uid ?? '')?.spec?.nodeName && !isDeleted) bindings++;
       if (isDeleted) pods.delete(pod.metadata?.uid ?? '');
       else pods.set(pod.metadata?.uid ?? '', pod);
     }),
@@ -67,6 +71,9 @@ export async function followPlacements(client: Client): Promise<PlacementHistory
     changes,
     pods,
     nodes,
+    get bindings() {
+      return bindings;
+    },
     async until(isDone, withinMs, describe = () => '') {
       const endsAt = performance.now() + withinMs;
       while (!isDone()) {
