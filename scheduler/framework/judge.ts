@@ -1,6 +1,6 @@
 import type { NodeTable } from '../cache/node-table.ts';
 import { type AnyPlugin, maxScore } from './plugin.ts';
-import { guard, PluginFault } from './plugin-fault.ts';
+import { asRejection, guard, PluginFault } from './plugin-fault.ts';
 
 /** A plugin's part in one attempt: what it prepared, and what of it is asked. */
 export interface Participant {
@@ -34,7 +34,9 @@ function filterRows(plugin: AnyPlugin, state: unknown, nodes: NodeTable, rows: I
   let kept = 0;
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
-    if (filter.call(plugin, state, nodes, row) === undefined) rows[kept++] = row;
+    const answer = filter.call(plugin, state, nodes, row);
+    if (answer === undefined) rows[kept++] = row;
+    else if (answer?.kind !== 'reject') asRejection(plugin, 'filter', answer);
   }
   return kept;
 }

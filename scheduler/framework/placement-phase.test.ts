@@ -55,6 +55,14 @@ describe('reserve', () => {
     expect(log).toEqual(['reserve A', 'undo A']);
   });
 
+  it.each([undefined, true, {}])('takes back what others reserved when a plugin answers %j, and names it', (answer) => {
+    const bad = { name: 'Bad', reserve: () => answer } as unknown as AnyPlugin;
+    const log: string[] = [];
+    const reserve = () => reserveAll(participants([reserving(log, 'A'), bad]), attempt, 'n1');
+    expect(reserve).toThrow('plugin "Bad" failed in reserve: ');
+    expect(log).toEqual(['reserve A', 'undo A']);
+  });
+
   it('goes on undoing when one undo throws, and then tells', () => {
     const log: string[] = [];
     const failing = definePlugin({ name: 'Bad', reserve: () => () => fail('boom') });
@@ -86,6 +94,16 @@ describe('permit and bind', () => {
     const refusing = definePlugin({ name: 'No', permit: async () => full });
     expect(await bind([binding, refusing])).toEqual({ kind: 'refused', plugin: 'No', rejection: full });
     expect(binding.bind).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, unknown]>([
+    ['permit', true],
+    ['permit', null],
+    ['bind', undefined],
+    ['bind', 'done'],
+  ])('fails with the name of a plugin whose %s answers nonsense: %s', async (point, answer) => {
+    const bad = { name: 'Bad', [point]: async () => answer } as unknown as AnyPlugin;
+    await expect(bind([bad, binder])).rejects.toThrow(`plugin "Bad" failed in ${point}: `);
   });
 
   it.each(['permit', 'preBind', 'bind'] as const)('gives up on a plugin that hangs in %s, and ends its signal', async (point) => {

@@ -1,7 +1,7 @@
 import type { Profile } from '../profile.ts';
 import type { Participant } from './judge.ts';
 import type { AnyPlugin, Attempt, Placement, Rejection, Undo } from './plugin.ts';
-import { PluginFault } from './plugin-fault.ts';
+import { asRejection, PluginFault } from './plugin-fault.ts';
 
 export type Reservation =
   | { readonly kind: 'reserved'; readonly undo: Undo }
@@ -19,8 +19,9 @@ export function reserveAll(participants: readonly Participant[], attempt: Attemp
     try {
       const answer = plugin.reserve(state, attempt, nodeName);
       if (typeof answer !== 'function') {
+        const rejection = asRejection(plugin, 'reserve', answer);
         undo();
-        return { kind: 'refused', plugin: plugin.name, rejection: answer };
+        return { kind: 'refused', plugin: plugin.name, rejection };
       }
       undos.push({ plugin, undo: answer });
     } catch (error) {
@@ -66,7 +67,8 @@ export async function bindPlacement(placement: Placement, options: BindOptions):
   for (const { plugin } of profile.plugins) {
     if (!plugin.permit) continue;
     const rejection = await call(plugin, 'permit', (limit) => plugin.permit!(placement, limit));
-    if (rejection) return { kind: 'refused', plugin: plugin.name, rejection };
+    if (rejection !== undefined)
+      return { kind: 'refused', plugin: plugin.name, rejection: asRejection(plugin, 'permit', rejection) };
   }
   for (const { plugin } of participants) {
     if (!plugin.preBind) continue;
@@ -75,7 +77,9 @@ export async function bindPlacement(placement: Placement, options: BindOptions):
   }
   for (const { plugin } of profile.plugins) {
     if (!plugin.bind) continue;
-    if ((await call(plugin, 'bind', (limit) => plugin.bind!(placement, limit))) === 'bound') return { kind: 'bound' };
+    const answer = await call(plugin, 'bind', (limit) => plugin.bind!(placement, limit));
+    if (answer === 'bound') return { kind: 'bound' };
+    if (answer !== 'pass') throw new PluginFault(plugin.name, 'bind', `${String(answer)} is neither "bound" nor "pass"`);
   }
   throw new PluginFault('', 'bind', 'no plugin of the profile bound the pod');
 }

@@ -1,4 +1,5 @@
-import type { AnyPlugin } from './plugin.ts';
+import { inspect } from 'node:util';
+import type { AnyPlugin, Rejection } from './plugin.ts';
 
 /** A plugin did what no plugin may: it threw, answered nonsense or never answered. Fails the attempt, never the scheduler. */
 export class PluginFault extends Error {
@@ -21,4 +22,11 @@ export function guard<R>(plugin: Pick<AnyPlugin, 'name'>, point: string, call: (
     if (error instanceof PluginFault) throw error;
     throw new PluginFault(plugin.name, point, error);
   }
+}
+
+/** What a filter, a reservation or a permission answered, if it is a rejection; plugins of users need not be written in TypeScript. */
+export function asRejection({ name }: Pick<AnyPlugin, 'name'>, point: string, answer: Rejection): Rejection {
+  const { kind, reason, wakeOn } = answer ?? {};
+  if (kind === 'reject' && typeof reason === 'string' && Array.isArray(wakeOn)) return answer;
+  throw new PluginFault(name, point, `${inspect(answer, { depth: 0, breakLength: Number.POSITIVE_INFINITY })} is no answer`);
 }

@@ -164,6 +164,22 @@ describe('runner', () => {
     expect(() => decide([plugin])).toThrow(`plugin "Bad" failed in ${point}: boom`);
   });
 
+  it.each<[string, unknown]>([
+    ['prepare', 'yes'],
+    ['prepare', Promise.resolve()],
+    ['filter', true],
+    ['filter', null],
+    ['filter', Promise.resolve()],
+    ['filter', { kind: 'reject', reason: 7 }],
+    ['postFilter', { nominatedNodeName: 'nowhere', victims: [] }],
+    ['postFilter', { nominatedNodeName: 'n1' }],
+  ])('fails the attempt with the name of a plugin whose %s answers nonsense: %j', (point, answer) => {
+    const bad = { name: 'Bad', [point]: () => answer } as unknown as AnyPlugin;
+    const others = point === 'postFilter' ? [rejecting('Fit', names)] : [];
+    expect(() => decide([bad, ...others])).toThrow(PluginFault);
+    expect(() => decide([bad, ...others])).toThrow(`plugin "Bad" failed in ${point}: `);
+  });
+
   it('puts a pod on the node that it is nominated to, if it fits there, and else looks at all', () => {
     const best = scoring('Best', (name) => (name === 'n5' ? 100 : 0));
     const nominated = (plugins: readonly AnyPlugin[], nominatedNodeName: string) => {

@@ -3,7 +3,7 @@ import type { Profile } from '../profile.ts';
 import { type Diagnosis, diagnoseNodes, diagnoseNoNodes, diagnosePod } from './diagnosis.ts';
 import { addScores, filterAll, type Participant } from './judge.ts';
 import type { Attempt, MakeRoom, Proceed, Rejection } from './plugin.ts';
-import { guard } from './plugin-fault.ts';
+import { asRejection, guard, PluginFault } from './plugin-fault.ts';
 import { createStandings, rejected } from './standings.ts';
 import { createTrial } from './trial.ts';
 
@@ -98,8 +98,9 @@ export function prepareAll(profile: Profile, attempt: Attempt): Participant[] | 
   const participants: Participant[] = [];
   for (const { plugin, weight } of profile.plugins) {
     const prepared = guard(plugin, 'prepare', () => plugin.prepare?.(attempt) ?? withoutPrepare);
-    if (prepared.kind === 'reject') return diagnosePod(attempt.nodes, { plugin: plugin.name, rejection: prepared });
     if (prepared.kind === 'skip') continue;
+    if (prepared.kind !== 'proceed')
+      return diagnosePod(attempt.nodes, { plugin: plugin.name, rejection: asRejection(plugin, 'prepare', prepared) });
     participants.push({
       plugin,
       weight,
@@ -123,8 +124,10 @@ function explainAll(participants: readonly Participant[], nodes: NodeTable): Dia
     guard(plugin, 'filter', () => {
       for (let row = 0; row < nodes.count; row++) {
         if (rejections[row] !== undefined) continue;
-        rejections[row] = plugin.filter!(state, nodes, row);
-        if (rejections[row] !== undefined) plugins[row] = plugin.name;
+        const answer = plugin.filter!(state, nodes, row);
+        if (answer === undefined) continue;
+        rejections[row] = asRejection(plugin, 'filter', answer);
+        plugins[row] = plugin.name;
       }
     });
   }
@@ -168,6 +171,8 @@ function decidedAgainst(profile: Profile, attempt: Attempt, participants: readon
   );
   for (const { plugin } of profile.plugins) {
     const room = guard(plugin, 'postFilter', () => plugin.postFilter?.(attempt, diagnosis, trial));
+    if (room && (attempt.nodes.rowOf(room.nominatedNodeName) === undefined || !Array.isArray(room.victims)))
+      throw new PluginFault(plugin.name, 'postFilter', 'the answer names no node of the cluster, or no victims');
     if (room) return { kind: 'unschedulable', diagnosis, room };
   }
   return { kind: 'unschedulable', diagnosis, room: undefined };
