@@ -1,11 +1,11 @@
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** What a process measures of itself, and what it does about it. */
 export interface Collector {
   /** Processor time so far, in milliseconds. */
   cpuMs(): number;
-  /** Bytes of the heap that are in use, by what lives and by garbage. */
+  /** Bytes of the heap that are in use, by what lives and by garbage; without what is young, which V8 itself collects all the time and cheaply. */
   heapBytes(): number;
   /** Collects the whole heap and gives unused memory back. Blocks for some 50 ms. */
   collect(): void;
@@ -17,11 +17,6 @@ export const checkMs = 20_000;
 const quietMs = checkMs / 10;
 /** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
 const worthBytes = 8 * 1024 * 1024;
-/**
- * Between collections of a heap that grows though nothing much happens, as an agent's whose probes run: each costs the processor what a
- * hundred probes cost, and V8 bounds the heap itself.
- */
-const restChecks = 9;
 
 /**
  * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that has done its work
@@ -33,16 +28,13 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   let cpuMs = collector.cpuMs();
   let heapBytes = collector.heapBytes();
   let hasWorked = false;
-  let checks = restChecks;
   const timer = setInterval(() => {
     const isQuiet = collector.cpuMs() - cpuMs <= quietMs;
-    const hasGrown = ++checks > restChecks && collector.heapBytes() - heapBytes > worthBytes;
-    hasWorked ||= !isQuiet;
-    if (isQuiet && (hasWorked || hasGrown)) {
+    hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > worthBytes;
+    if (isQuiet && hasWorked) {
       collector.collect();
       heapBytes = collector.heapBytes();
       hasWorked = false;
-      checks = 0;
     }
     // V8 collects by itself too.
     heapBytes = Math.min(heapBytes, collector.heapBytes());
@@ -60,7 +52,10 @@ function v8Collector(): Collector {
       return (user + system) / 1000;
     },
     // Not what it takes from the system: that falls only some time after a collection.
-    heapBytes: () => getHeapStatistics().used_heap_size,
+    heapBytes: () =>
+      getHeapSpaceStatistics()
+        .filter(({ space_name: name }) => !name.startsWith('new_'))
+        .reduce((sum, { space_used_size: used }) => sum + used, 0),
     collect() {
       gc ??= exposedGc();
       gc();

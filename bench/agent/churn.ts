@@ -6,7 +6,7 @@ import { berthRound } from './rounds.ts';
 import { withBerth } from './with-berth.ts';
 
 const defaultMinutes = 30;
-const podsAtOnce = 20;
+const podsAtOnce = 100;
 /** What garbage that is not collected yet may differ by between two of a heap's moments, seen over hours of a level heap. */
 const noiseMegabytes = 8;
 
