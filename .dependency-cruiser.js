@@ -77,9 +77,9 @@ export default {
     {
       name: 'no-dev-dependencies-in-the-library',
       comment:
-        "What `import 'berth'` finds must not need a devDependency. The program may: hack/bundle.js puts what it imports into it.",
+        "What `import 'berth'` and `import 'berth/scheduler'` find must not need a devDependency. The program may: hack/bundle.js puts what it imports into it.",
       severity: 'error',
-      from: { path: '^(api|client)/', pathNot: [test] },
+      from: { path: '^(api|client|scheduler)/', pathNot: [test] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {

@@ -10,6 +10,7 @@ export interface InstallationRecord {
   readonly maxContainerRestartPeriod?: string | undefined;
   readonly warmSandboxes?: string | undefined;
   readonly podManifestPath?: string | undefined;
+  readonly schedulerConfig?: string | undefined;
   readonly metricsAddress?: string | undefined;
   readonly agentMetricsAddress?: string | undefined;
   readonly history?: string | undefined;

@@ -16,6 +16,7 @@ export interface GivenSettings {
   readonly maxContainerRestartPeriod?: string | undefined;
   readonly warmSandboxes?: string | undefined;
   readonly podManifestPath?: string | undefined;
+  readonly schedulerConfig?: string | undefined;
   readonly metricsAddress?: string | undefined;
   readonly agentMetricsAddress?: string | undefined;
   readonly history?: string | undefined;
@@ -32,6 +33,7 @@ const flagNames = {
   maxContainerRestartPeriod: '--max-container-restart-period',
   warmSandboxes: '--warm-sandboxes',
   podManifestPath: '--pod-manifest-path',
+  schedulerConfig: '--scheduler-config',
   metricsAddress: '--metrics-address',
   agentMetricsAddress: '--agent-metrics-address',
   history: '--history',
@@ -49,6 +51,7 @@ export function computeSettings(given: GivenSettings, before: Settings | undefin
     maxContainerRestartPeriod: given.maxContainerRestartPeriod ?? before?.maxContainerRestartPeriod,
     warmSandboxes: given.warmSandboxes ?? before?.warmSandboxes,
     podManifestPath: (given.podManifestPath ?? before?.podManifestPath) || undefined,
+    schedulerConfig: (given.schedulerConfig ?? before?.schedulerConfig) || undefined,
     metricsAddress: given.metricsAddress ?? before?.metricsAddress,
     agentMetricsAddress: given.agentMetricsAddress ?? before?.agentMetricsAddress,
     history: given.history ?? before?.history,

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { conflict, unavailable } from '../api/errors/index.ts';
 import type {
   Event,
@@ -10,6 +10,7 @@ import type {
   PodDisruptionBudget,
   StorageClass,
 } from '../api/generated/types.ts';
+import { formatMetrics, MetricsRegistry } from '../api/metrics/index.ts';
 import type { Client } from '../client/index.ts';
 import { node, pod } from '../test/builders/index.ts';
 import { createFakeClock, settle } from '../test/fakes/fake-clock.ts';
@@ -18,7 +19,10 @@ import { createFakeLogger } from '../test/fakes/fake-logger.ts';
 import '../test/fakes/fake-patch.ts';
 import { createFakePodClient } from '../test/fakes/fake-pod-client.ts';
 import { createFakeResourceClient } from '../test/fakes/fake-resource-client.ts';
-import { runScheduler } from './main.ts';
+import { checkedPlugin } from './framework/checked-plugin.ts';
+import { type AnyPlugin, unschedulable } from './framework/plugin.ts';
+import { type RunSchedulerOptions, runScheduler } from './main.ts';
+import { defaultPlan, type ProfilePlan } from './profile.ts';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -29,7 +33,7 @@ async function start(
   nodes: readonly Node[],
   objects: readonly Pod[] = [],
   budgets: readonly PodDisruptionBudget[] = [],
-  random: () => number = () => 0,
+  options: Partial<RunSchedulerOptions> = {},
 ) {
   const clock = createFakeClock();
   const logger = createFakeLogger();
@@ -45,7 +49,7 @@ async function start(
   const storage = { persistentVolumes, persistentVolumeClaims, storageClasses, podDisruptionBudgets };
   const client = { pods, nodes: nodeClient, events, bulkWriter, namespaces, ...storage } as unknown as Client;
   const controller = new AbortController();
-  const running = runScheduler({ client, random, clock, logger }, controller.signal);
+  const running = runScheduler({ client, random: () => 0, clock, logger, ...options }, controller.signal);
   stops.push(async () => {
     controller.abort();
     await running;
@@ -200,7 +204,7 @@ describe('runScheduler', () => {
       const machines = Array.from({ length: 8 }, (_, i) => node(`n${i}`));
       const waiting = Array.from({ length: 20 }, (_, i) => podOf(i));
       const built = machines.map((machine) => machine.build());
-      const { pods, nodes, pass, bindings } = await start(built, waiting, [], createSeries(seed));
+      const { pods, nodes, pass, bindings } = await start(built, waiting, [], { random: createSeries(seed) });
       // How many events come between two attempts hangs on the machine: here all that belong together have come before the next.
       const allTried = async () => {
         do await pass(200);
@@ -282,5 +286,95 @@ describe('runScheduler', () => {
     const { pods, pass } = await start([node('n1').unschedulable().build()], [waiting]);
     await pass();
     expect(pods.stored('default/waiting')?.status?.nominatedNodeName).toBeUndefined();
+  });
+});
+
+describe('a scheduler of several profiles', () => {
+  /** The usual plugins, and one more. */
+  const plan = (schedulerName: string, ...plugins: AnyPlugin[]): ProfilePlan => ({
+    schedulerName,
+    plugins: [...defaultPlan().plugins, ...plugins.map((plugin) => ({ factory: { name: plugin.name, create: () => plugin } }))],
+  });
+  const elsewhere = unschedulable('node(s) had another name', ['node/added']);
+  const only = (nodeName: string): AnyPlugin => ({
+    name: 'Only',
+    filter: (_, nodes, row) => (nodes.names[row] === nodeName ? undefined : elsewhere),
+  });
+  const of = (schedulerName: string, name: string, cpu = '1') => pod(name).spec({ schedulerName }).requests({ cpu }).build();
+  const startAll = (nodes: readonly Node[], objects: readonly Pod[], ...profiles: ProfilePlan[]) =>
+    start(nodes, objects, [], { profiles, metrics });
+  let metrics = new MetricsRegistry();
+  beforeEach(() => {
+    metrics = new MetricsRegistry();
+  });
+
+  it('places each pod by the profile that it asks for, and leaves those of others alone', async () => {
+    const { bindings } = await startAll(
+      [node('n1').build(), node('n2').build()],
+      [of('first', 'a'), of('second', 'b'), of('third', 'c'), of('default-scheduler', 'd')],
+      plan('first', only('n1')),
+      plan('second', only('n2')),
+    );
+    expect(bindings().sort()).toEqual(['default/a -> n1', 'default/b -> n2']);
+  });
+
+  it('puts no more on a node than it holds, whosever pods they are', async () => {
+    const pods = Array.from({ length: 6 }, (_, i) => of(i % 2 === 0 ? 'first' : 'second', `p${i}`));
+    const { bindings, told } = await startAll([node('n1').build()], pods, plan('first'), plan('second'));
+    expect(bindings()).toHaveLength(4);
+    expect(told().filter((text) => text.startsWith('FailedScheduling'))).toHaveLength(2);
+  });
+
+  it('lets a pod wait for what its own profile says could help, and not for what another says', async () => {
+    const helping = (helps: boolean): AnyPlugin => ({ ...only('n9'), helps: () => helps });
+    const { nodes, pass, pods } = await startAll(
+      [node('n1').build()],
+      [of('first', 'a'), of('second', 'b')],
+      plan('first', helping(false)),
+      plan('second', helping(true)),
+    );
+    nodes.put(node('n2').build());
+    await pass(2_000);
+    const messages = ['a', 'b'].map((name) => pods.stored(`default/${name}`)?.status?.conditions?.[0]?.message);
+    expect(messages).toEqual([
+      '0/1 nodes are available: 1 node(s) had another name.',
+      '0/2 nodes are available: 2 node(s) had another name.',
+    ]);
+  });
+
+  it('counts the attempts of each', async () => {
+    await startAll([node('n1').build()], [of('first', 'a'), of('second', 'b', '9')], plan('first'), plan('second'));
+    const text = formatMetrics(metrics, 'prometheus');
+    expect(text).toContain('scheduler_schedule_attempts_total{profile="first",result="scheduled"} 1');
+    expect(text).toContain('scheduler_schedule_attempts_total{profile="second",result="unschedulable"} 1');
+    expect(text).toContain('scheduler_schedule_attempts_total{profile="second",result="scheduled"} 0');
+  });
+
+  it('goes on placing the pods of others when the plugin of one fails, and tells its name', async () => {
+    const bad = checkedPlugin({ name: 'Bad', filter: () => true } as unknown as AnyPlugin);
+    const { bindings, told, pods, pass } = await startAll(
+      [node('n1').build()],
+      [of('first', 'a'), of('second', 'b')],
+      plan('first', bad),
+      plan('second'),
+    );
+    const message = 'plugin "Bad" failed in filter: answered boolean true, which is no rejection; nothing lets it pass';
+    expect(told()).toContain(`FailedScheduling: ${message}`);
+    pods.put(of('second', 'c'));
+    await pass(1_000);
+    expect(bindings()).toEqual(['default/b -> n1', 'default/c -> n1']);
+  });
+
+  it('takes pods in the order of arrival when the plugin that orders them fails, and says so once', async () => {
+    const sorting = checkedPlugin({ name: 'Sorts', queueOrder: () => Number.NaN } as unknown as AnyPlugin);
+    const plugins = defaultPlan().plugins.filter(({ factory }) => factory.name !== 'PrioritySort');
+    const factory = { name: 'Sorts', create: () => sorting };
+    const pods = ['a', 'b', 'c'].map((name) => of('first', name));
+    const { bindings, logger } = await startAll([node('n1').build()], pods, {
+      schedulerName: 'first',
+      plugins: [...plugins, { factory }],
+    });
+    expect(bindings()).toEqual(['default/a -> n1', 'default/b -> n1', 'default/c -> n1']);
+    expect(logger.lines.filter(({ message }) => message.includes('not in the order of its plugin'))).toHaveLength(1);
   });
 });

@@ -1,30 +1,32 @@
 import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { defaultSchedulerName } from '../api/meta/well-known.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { LinkedAbort } from '../client/abort.ts';
 import { type Client, type Clock, type Logger, stderrLogger, systemClock } from '../client/index.ts';
 import { createCache } from './cache/cache.ts';
 import { expire } from './expire.ts';
-import type { PodInfo } from './framework/pod-info.ts';
 import { createInformers, createStorage, observe, waitForAll } from './informers.ts';
 import { leadWhenElected, runInTerms, type SchedulerElection } from './leadership.ts';
 import { createMeter, measureQueue } from './metrics.ts';
 import { createObserver } from './observer.ts';
-import { createExplainer } from './placements/explainer.ts';
-import { createPlacementLog } from './placements/placement-log.ts';
-import { servePlacements } from './placements/serve.ts';
+import { createAnswers } from './placements/answers.ts';
 import { defaultBinder } from './plugins/default-binder.ts';
 import { createEvictor } from './preemption/evictor.ts';
-import { defaultProfile, helpsBy, queueOrderOf } from './profile.ts';
+import { defaultPlan, helpsBy, makeProfile, type ProfilePlan, queueOrderOf } from './profile.ts';
 import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 import { createReporter } from './reporter.ts';
 import { createScheduler, maximumBindings } from './scheduler.ts';
+
+/** See config/read-config.ts; loaded by those alone who have a configuration. */
+export const readSchedulerConfig = async (file: string): Promise<readonly ProfilePlan[]> =>
+  (await import('./config/read-config.ts')).readSchedulerConfig(file);
 
 export interface RunSchedulerOptions {
   readonly client: Client;
   /** Whose pods: those with this `spec.schedulerName`. Default "default-scheduler". */
   readonly schedulerName?: string;
+  /** Instead of the usual profile under that name: those of a configuration, see readSchedulerConfig. At least one. */
+  readonly profiles?: readonly ProfilePlan[] | undefined;
   /** From 0 (included) to 1 (excluded): chooses among equally good nodes. */
   readonly random?: () => number;
   readonly clock?: Clock;
@@ -55,7 +57,7 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
   expectListeners(signal);
   const {
     client,
-    schedulerName = defaultSchedulerName,
+    profiles: plans = [defaultPlan(options.schedulerName)],
     clock = systemClock,
     logger = stderrLogger,
     metrics = new MetricsRegistry(),
@@ -66,50 +68,48 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
   const writer = client.bulkWriter({ answers: 'metadata' });
   const informers = createInformers({ client, clock, logger });
   const { pods } = informers;
-  const meter = createMeter(metrics);
+  const schedulerNames = new Set(plans.map(({ schedulerName }) => schedulerName));
+  const meter = createMeter(metrics, schedulerNames);
   const cache = createCache({ now: clock.now });
   const writes = { pods: writer.resource('Pod'), events: writer.resource('Event') };
   const reporter = createReporter({ ...writes, current: pods.lister.get, clock, logger, metrics });
-  const evictor = createEvictor({ schedulerName, pods: writes.pods, reporter, clock, logger });
-  const profile = defaultProfile(defaultBinder(bindings), schedulerName, {
+  const evictor = createEvictor({ pods: writes.pods, reporter, clock, logger });
+  const sources = {
+    bind: defaultBinder(bindings),
     storage: createStorage(informers, { client, clock }),
     preemption: { budgets: informers.budgets.lister, isLeaving: evictor.isLeaving },
-  });
-  const queue = createSchedulingQueue({ order: queueOrderOf(profile), helps: helpsBy(profile), clock });
-  const placements = createPlacementLog();
-  const observer = createObserver({ schedulerName, cache, queue });
+  };
+  const profiles = plans.map((plan) => makeProfile(plan, sources));
+  const queue = createSchedulingQueue({ order: queueOrderOf(profiles[0]!, logger), helps: helpsBy(profiles), clock });
+  const placements = createAnswers({ profiles, cache, find: pods.lister.get, client, clock, logger });
+  const observer = createObserver({ schedulerNames, cache, queue });
   observe(informers, observer);
   pods.addHandler(evictor.pods);
-  const scheduler = createScheduler({ profile, cache, queue, reporter, evictor, placements, random, clock, logger, meter });
-  const explainer = createExplainer({ profile, cache, placements, find: pods.lister.get, now: clock.now });
+  const scheduler = createScheduler({ profiles, cache, queue, reporter, evictor, placements, random, clock, logger, meter });
   const endMeasuring = measureQueue(metrics, queue.sizes);
-
   let telling = Promise.resolve();
   const work = async (leading: AbortSignal) => {
     expectListeners(leading);
-    logger.info({ schedulerName }, 'scheduler started');
+    logger.info({ schedulerNames: [...schedulerNames] }, 'scheduler started');
     options.started?.();
     // Its last words take their time; what ends with the leadership are decisions and bindings.
     telling = reporter.run(leading);
-    await Promise.all([scheduler.run(leading), servePlacements({ client, schedulerName, explainer, clock, logger }, leading)]);
+    await Promise.all([scheduler.run(leading), placements.serve(leading)]);
   };
   const schedule = async () => {
     await waitForAll(informers, signal);
+    const { schedulerName } = plans[0]!;
     const election = options.leaderElection;
     if (!signal.aborted) await leadWhenElected({ client, schedulerName, election, clock, random, logger, metrics }, work, signal);
     // Another may have decided what is not known here yet: after a lost leadership everything begins anew.
     own.abort();
     await telling;
   };
-  const askAgain = (pod: PodInfo) => {
-    const current = pods.lister.get(pod.key);
-    if (current?.metadata?.uid === pod.uid) observer.setPod(current);
-  };
   try {
     await Promise.all([
       ...Object.values(informers).map((informer) => informer.run(signal)),
       schedule(),
-      expire({ cache, clock, askAgain }, signal),
+      expire({ cache, clock, find: pods.lister.get, setPod: observer.setPod }, signal),
     ]);
   } finally {
     endMeasuring();

@@ -5,8 +5,8 @@ export const schedulerMetrics = {
   attempts: {
     name: 'scheduler_schedule_attempts_total',
     type: 'counter',
-    help: 'Attempts to place a pod, by result: scheduled (and bound), unschedulable, or error.',
-    labels: ['result'],
+    help: 'Attempts to place a pod, by the profile (its `spec.schedulerName`) and by result: scheduled (and bound), unschedulable, or error.',
+    labels: ['profile', 'result'],
   },
   decisions: {
     name: 'scheduler_scheduling_algorithm_duration_seconds',
@@ -42,12 +42,16 @@ export const schedulerMetrics = {
 /** The scheduler's instruments. */
 export type SchedulerMeter = ReturnType<typeof createMeter>;
 
-export function createMeter(metrics: MetricsRegistry) {
+export function createMeter(metrics: MetricsRegistry, schedulerNames: Iterable<string>) {
   const attempts = metrics.counter(schedulerMetrics.attempts);
+  const attemptsOf = (profile: string) => ({
+    scheduled: attempts.with(profile, 'scheduled'),
+    unschedulable: attempts.with(profile, 'unschedulable'),
+    error: attempts.with(profile, 'error'),
+  });
   return {
-    scheduled: attempts.with('scheduled'),
-    unschedulable: attempts.with('unschedulable'),
-    error: attempts.with('error'),
+    /** By schedulerName. */
+    attempts: new Map([...schedulerNames].map((name) => [name, attemptsOf(name)])),
     decisions: metrics.histogram(schedulerMetrics.decisions).with(),
     bindings: metrics.histogram(schedulerMetrics.bindings).with(),
     victims: metrics.counter(schedulerMetrics.victims).with(),

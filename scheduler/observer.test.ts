@@ -13,7 +13,7 @@ function setUp() {
     remove: (uid: string) => void log.push(`remove ${uid}`),
     happened: ({ kind }: { kind: string }) => void log.push(kind),
   };
-  const { pods } = createObserver({ schedulerName: 'default-scheduler', cache, queue });
+  const { pods } = createObserver({ schedulerNames: new Set(['default-scheduler']), cache, queue });
   return { cache, log, pods };
 }
 

@@ -9,7 +9,8 @@ import { type PodInfo, podInfo } from './framework/pod-info.ts';
 import type { QueueInput } from './queue/scheduling-queue.ts';
 
 export interface ObserverOptions {
-  readonly schedulerName: string;
+  /** Whose pods wait here. */
+  readonly schedulerNames: ReadonlySet<string>;
   readonly cache: Cache;
   readonly queue: QueueInput;
 }
@@ -26,14 +27,14 @@ export interface Observer {
   setPod(pod: Pod): void;
 }
 
-export function createObserver({ schedulerName, cache, queue }: ObserverOptions): Observer {
+export function createObserver({ schedulerNames, cache, queue }: ObserverOptions): Observer {
   const tell = (events: readonly ClusterEvent[]) => {
     for (const event of events) queue.happened(event);
   };
 
   function setPod(pod: Pod): void {
     const uid = pod.metadata?.uid ?? '';
-    if (needsNode(pod, schedulerName)) {
+    if (needsNode(pod, schedulerNames)) {
       // Placed by us and not yet shown as bound: an echo from before the binding.
       if (!cache.has(uid)) addWaiting(podInfo(pod));
       return;
@@ -95,10 +96,10 @@ export function createObserver({ schedulerName, cache, queue }: ObserverOptions)
   };
 }
 
-/** A pod of this scheduler that waits for a node: not bound, finished, on its way out, or held back by a gate. */
-export function needsNode(pod: Pod, schedulerName: string): boolean {
+/** A pod of these schedulers that waits for a node: not bound, finished, on its way out, or held back by a gate. */
+export function needsNode(pod: Pod, schedulerNames: ReadonlySet<string>): boolean {
   const { spec = {}, status = {}, metadata = {} } = pod;
-  if (spec.nodeName || spec.schedulerName !== schedulerName) return false;
+  if (spec.nodeName || !schedulerNames.has(spec.schedulerName ?? '')) return false;
   if (status.phase === 'Succeeded' || status.phase === 'Failed' || metadata.deletionTimestamp) return false;
   return !isGated(pod);
 }

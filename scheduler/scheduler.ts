@@ -19,7 +19,8 @@ import type { Reporter } from './reporter.ts';
 import { createSlots } from './slots.ts';
 
 export interface SchedulerOptions {
-  readonly profile: Profile;
+  /** Of all pods that the queue gives. */
+  readonly profiles: readonly Profile[];
   readonly cache: Cache;
   readonly queue: QueueOutput & Pick<SchedulingQueue, 'happened'>;
   readonly reporter: Reporter;
@@ -60,9 +61,12 @@ interface Reserved {
 }
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { profile, cache, queue, reporter, evictor, placements, random, clock, logger, meter } = options;
+  const { cache, queue, reporter, evictor, placements, random, clock, logger, meter } = options;
   const table = createNodeTable();
-  const runner = createRunner({ profile, random });
+  const placers = new Map(
+    options.profiles.map((profile) => [profile.schedulerName, { profile, runner: createRunner({ profile, random }) }]),
+  );
+  const placerOf = ({ schedulerName }: PodInfo) => placers.get(schedulerName)!;
   const slots = createSlots(maximumBindings);
 
   function attempt(item: QueuedPod, signal: AbortSignal): void {
@@ -71,7 +75,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       cache.sync(table, item.pod);
       const nominatedNodeName = cache.nominatedNode(item.pod.uid);
       const attempt: Attempt = { pod: item.pod, nodes: table, now: clock.now(), nominatedNodeName };
-      const decision = runner.decide(attempt);
+      const decision = placerOf(item.pod).runner.decide(attempt);
       meter.decisions.observe((performance.now() - beganAt) / 1000);
       if (decision.kind === 'placed') reserve(item, attempt, decision, signal);
       else park(item, decision.diagnosis, decision.room, signal);
@@ -93,6 +97,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     slots.run(() => bind(item, placement, { undo, participants }, signal));
   }
 
+  const metered = ({ pod }: QueuedPod) => meter.attempts.get(pod.schedulerName)!;
+
   async function bind(
     item: QueuedPod,
     placement: ChosenPlacement,
@@ -103,6 +109,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await reporter.hush(placement.pod);
       const askedAt = clock.now();
       const beganAt = performance.now();
+      const { profile } = placerOf(placement.pod);
       const outcome = await bindPlacement(placement, { profile, participants, timeoutMs: bindTimeoutMs, signal });
       meter.bindings.observe((performance.now() - beganAt) / 1000);
       if (outcome.kind === 'refused') {
@@ -112,7 +119,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
       cache.acknowledge(placement.pod.uid);
       queue.done(item);
-      meter.scheduled.inc();
+      metered(item).scheduled.inc();
       reporter.bound(placement.pod, placement.nodeName, askedAt);
       placements.add(placement.pod, { ...placement, at: askedAt });
     } catch (error) {
@@ -145,7 +152,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function refuse(item: QueuedPod, nodeName: string, { plugin, rejection }: Verdict): void {
-    meter.unschedulable.inc();
+    metered(item).unschedulable.inc();
     reporter.notBound(item.pod, { reason: 'Unschedulable', message: `node "${nodeName}" was refused: ${rejection.reason}` });
     queue.park(item, [{ plugin, rejection }]);
   }
@@ -153,7 +160,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   function park(item: QueuedPod, diagnosis: Diagnosis, room: MakeRoom | undefined, signal: AbortSignal): void {
     const { pod } = item;
     const nominatedNodeName = room?.nominatedNodeName ?? '';
-    meter.unschedulable.inc();
+    metered(item).unschedulable.inc();
     reporter.notBound(pod, { reason: 'Unschedulable', message: diagnosis.message, nominatedNodeName });
     const leaving = room?.victims.map(({ uid }) => uid);
     queue.park(item, diagnosis.verdicts, leaving);
@@ -178,9 +185,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function failed(item: QueuedPod, error: unknown): void {
-    meter.error.inc();
+    metered(item).error.inc();
     const fault = error instanceof PluginFault;
     if (!fault) logger.error({ pod: item.pod.key, err: error }, 'attempt failed');
+    // The event names the plugin; where in its code it was matters to its author.
+    else logger.debug({ pod: item.pod.key, err: error }, 'a plugin failed the attempt');
     if (!isNotFound(error))
       reporter.notBound(item.pod, { reason: 'SchedulerError', message: error instanceof Error ? error.message : String(error) });
     queue.retry(item);

@@ -22,7 +22,7 @@ export class JsonReader {
   }
 
   /** Reads a part, with its place added to the path for as long as that takes. `[name]` is a key of a map. */
-  within<V>(step: string | number, value: V, read: (value: V, at: JsonReader) => unknown): unknown {
+  within<V, R>(step: string | number, value: V, read: (value: V, at: JsonReader) => R): R {
     this.path.push(step);
     const result = read(value, this);
     this.path.pop();
@@ -31,6 +31,14 @@ export class JsonReader {
 
   wrong(expected: string, value: unknown): undefined {
     this.violations.push(wrongType(this.field(), expected, describeJson(value, { showValues: this.showValues })));
+    return undefined;
+  }
+
+  /** The value here, or `steps` further down, breaks a rule; `why` says which, in words. */
+  refuse(why: string, ...steps: (string | number)[]): undefined {
+    this.path.push(...steps);
+    this.violations.push({ field: this.field(), description: why, reason: 'FieldValueInvalid' });
+    this.path.length -= steps.length;
     return undefined;
   }
 

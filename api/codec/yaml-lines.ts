@@ -3,6 +3,12 @@ import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type LineCounte
 /** A step into a document: the name of a field, or the number of an item. */
 export type Step = string | number;
 
+/** Both count from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
 /** Knows on which lines the parts of one document of a file stand. */
 export class DocumentLines {
   private readonly document: Document.Parsed;
@@ -13,12 +19,17 @@ export class DocumentLines {
     this.counter = counter;
   }
 
-  lineAt(offset: number): number {
-    return this.counter.linePos(offset).line;
+  placeAt(offset: number): Place {
+    const { line, col: column } = this.counter.linePos(offset);
+    return { line, column };
   }
 
-  /** The line of the deepest part of the path that is there; of a field, where its name stands. */
   lineOf(path: readonly Step[]): number {
+    return this.placeOf(path).line;
+  }
+
+  /** The place of the deepest part of the path that is there; of a field, where its name stands. */
+  placeOf(path: readonly Step[]): Place {
     let [node, offset]: [Node | null | undefined, number] = [this.document.contents, startOf(this.document.contents)];
     for (const step of path) {
       if (isAlias(node)) node = node.resolve(this.document);
@@ -27,24 +38,24 @@ export class DocumentLines {
       offset = next.offset;
       node = next.node;
     }
-    return this.lineAt(offset);
+    return this.placeAt(offset);
   }
 
-  /** The lines of the keys that stand twice in one map, or that are no plain words, and their paths. */
-  badKeys(): { readonly line: number; readonly path: readonly Step[]; readonly found: 'duplicate' | 'not a word' }[] {
+  /** The places of the keys that stand twice in one map, or that are no plain words, and their paths. */
+  badKeys(): { readonly place: Place; readonly path: readonly Step[]; readonly found: 'duplicate' | 'not a word' }[] {
     const found: ReturnType<DocumentLines['badKeys']> = [];
     const visit = (node: unknown, path: readonly Step[]): void => {
       if (isSeq(node)) for (const [at, item] of node.items.entries()) visit(item, [...path, at]);
       if (!isMap(node)) return;
       const seen = new Set<string>();
       for (const { key, value } of node.items as Pair<Node, unknown>[]) {
-        const line = this.lineAt(startOf(key));
+        const place = this.placeAt(startOf(key));
         if (!isScalar(key)) {
-          found.push({ line, path, found: 'not a word' });
+          found.push({ place, path, found: 'not a word' });
           continue;
         }
         const name = String(key.value);
-        if (seen.has(name)) found.push({ line, path: [...path, name], found: 'duplicate' });
+        if (seen.has(name)) found.push({ place, path: [...path, name], found: 'duplicate' });
         seen.add(name);
         visit(value, [...path, name]);
       }

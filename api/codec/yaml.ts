@@ -1,4 +1,3 @@
-import { type Document, LineCounter, parseAllDocuments, type ScalarTag } from 'yaml';
 import type { FieldViolation } from '../errors/api-error.ts';
 import { required } from '../errors/violations.ts';
 import { kinds } from '../kinds/index.ts';
@@ -7,8 +6,8 @@ import { isJsonObject } from '../meta/merge-patch.ts';
 import { readObject, subjectOf } from './json.ts';
 import { describeJson } from './json-reader.ts';
 import { nearestWord } from './nearest.ts';
-import { DocumentLines, pathText, type Step, stepsOf } from './yaml-lines.ts';
-import { syntaxProblem } from './yaml-syntax.ts';
+import { type ParsedDocument, parseDocuments, readDocument } from './yaml-document.ts';
+import { type DocumentLines, pathText, type Step, stepsOf } from './yaml-lines.ts';
 
 /** Where a field stands: the line (from 1) of its deepest part that is there, and its path from the root of the document. */
 export interface FieldPlace {
@@ -49,65 +48,31 @@ export interface ManifestIdentity {
 
 export type ManifestDocument = ManifestObject | ManifestFailure;
 
-/** What Kubernetes' YAML reader knows beyond YAML 1.2: octal file modes as 0644, and the words yes, no, on, off. */
-const octal: ScalarTag = {
-  tag: 'tag:yaml.org,2002:int',
-  default: true,
-  test: /^[-+]?0[0-7]+$/,
-  resolve: (text) => Number.parseInt(text, 8),
-};
-const words: ScalarTag = {
-  tag: 'tag:yaml.org,2002:bool',
-  default: true,
-  test: /^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$/,
-  resolve: (text) => /^(yes|on)$/i.test(text),
-};
-
 /**
  * Reads a file of manifests, YAML or JSON: several documents, in order, empty ones skipped, lists expanded. Never throws: a document
  * that cannot be read is a failure of its own and does not hide the others.
  */
 export function parseManifests(text: string, file: string): ManifestDocument[] {
-  const lineCounter = new LineCounter();
-  // The library's own search for duplicate keys takes half a minute for a map of 60,000.
-  const options = { lineCounter, merge: true, uniqueKeys: false, customTags: (tags: unknown[]) => [octal, words, ...tags] };
-  const documents = parseAllDocuments(text, options as Parameters<typeof parseAllDocuments>[1]);
-  if ('empty' in documents) return [];
-  return documents.flatMap((document) => new ManifestReader(document, new DocumentLines(document, lineCounter), file).read());
+  return parseDocuments(text).flatMap((document) => new ManifestReader(document, file).read());
 }
 
 /** Reads one document of a file. */
 class ManifestReader {
-  private readonly document: Document.Parsed;
+  private readonly document: ParsedDocument;
   private readonly lines: DocumentLines;
   private readonly file: string;
 
-  constructor(document: Document.Parsed, lines: DocumentLines, file: string) {
+  constructor(document: ParsedDocument, file: string) {
     this.document = document;
-    this.lines = lines;
+    this.lines = document.lines;
     this.file = file;
   }
 
   read(): ManifestDocument[] {
-    const syntax = syntaxProblem(this.document);
-    if (syntax) return [this.failure([{ line: this.lines.lineAt(syntax.offset), path: '', reason: syntax.reason }])];
-    const bad = this.lines.badKeys();
-    if (bad.length > 0) {
-      const reason = { duplicate: 'the field stands here twice', 'not a word': 'a name is expected, found a list or an object' };
-      return [this.failure(bad.map(({ line, path, found }) => ({ line, path: pathText(path), reason: reason[found] })))];
-    }
-    const json = this.toJson();
-    if (json.failure) return [json.failure];
-    return json.value === null || json.value === undefined ? [] : this.readValue(json.value, [], undefined);
-  }
-
-  /** Resolving aliases may fail: too many of them, or one that refers to nothing. */
-  private toJson(): { value?: unknown; failure?: ManifestFailure } {
-    try {
-      return { value: this.document.toJS() };
-    } catch (error) {
-      return { failure: this.failure([{ line: this.lines.lineOf([]), path: '', reason: (error as Error).message }]) };
-    }
+    const read = readDocument(this.document);
+    if (read.kind === 'value')
+      return read.value === null || read.value === undefined ? [] : this.readValue(read.value, [], undefined);
+    return [this.failure(read.problems.map(({ place: { line }, path, reason }) => ({ line, path, reason })))];
   }
 
   /** `itemKind`: what the items of a typed list are, which need not repeat it. */

@@ -85,7 +85,8 @@ export class SchedulerLinks {
     }
     const link = this.newest(schedulerName);
     if (link) return link;
-    throw unavailable(`no scheduler called "${schedulerName}" is connected: is it running?`);
+    const others = [...this.links.keys()].sort().join(', ') || 'none';
+    throw unavailable(`no scheduler called "${schedulerName}" is connected: is it running? Connected: ${others}`);
   }
 
   /** What a scheduler says; nothing happens when nobody waits for it, or another was asked. */

@@ -4,12 +4,15 @@ import { defaultSchedulerName, namespaces } from '../../api/meta/well-known.ts';
 import type { RunSchedulerOptions } from '../../scheduler/main.ts';
 import { type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
 import { parseDuration } from '../duration.ts';
+import { ExitWith } from '../failure.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen } from '../paths.ts';
+import { schedulerConfigHelp } from '../scheduler-config-flag.ts';
 
 interface SchedulerFlags extends DaemonFlags {
   readonly server: string;
-  readonly schedulerName: string;
+  readonly schedulerName?: string;
+  readonly config?: string;
   readonly leaderElect: boolean;
   readonly leaderElectLeaseDuration: number;
   readonly leaderElectRenewDeadline: number;
@@ -24,7 +27,8 @@ export function registerScheduler(program: Command): void {
     .description('Run a scheduler in the foreground, beside or instead of the one in the server')
     .option('--server <address>', 'the address of the API server', defaultListen)
     .option('--data-dir <folder>', "the server's state, where the scheduler's certificate is", defaultDataDir())
-    .option('--scheduler-name <name>', 'whose pods: those with this spec.schedulerName', defaultSchedulerName)
+    .option('--scheduler-name <name>', `whose pods: those with this spec.schedulerName (default: ${defaultSchedulerName})`)
+    .option('--config <file>', `instead of a name: ${schedulerConfigHelp}`)
     .option('--no-leader-elect', 'place pods without asking whether another scheduler of this name does')
     .addOption(spanOption('lease-duration', 'when the others take over from one that is not heard of any more', '15s'))
     .addOption(spanOption('renew-deadline', 'when one that cannot renew its lease stops', '10s'))
@@ -57,14 +61,18 @@ function electionOf(flags: SchedulerFlags): RunSchedulerOptions['leaderElection'
 }
 
 async function scheduler(flags: SchedulerFlags): Promise<void> {
-  const { runScheduler } = await import('../../scheduler/main.ts');
+  const { config, server, dataDir, schedulerName = defaultSchedulerName } = flags;
+  if (config !== undefined && flags.schedulerName !== undefined)
+    throw new ExitWith(1, `--scheduler-name and --config exclude each other: ${config} names its profiles`);
+  const { readSchedulerConfig, runScheduler } = await import('../../scheduler/main.ts');
   const { connect, LeadershipOverrunError } = await import('../../client/index.ts');
-  const { server, dataDir, schedulerName } = flags;
+  const profiles = config === undefined ? undefined : await readSchedulerConfig(config);
+  const instance = profiles?.[0]?.schedulerName ?? schedulerName;
   const client = connect(localConnection(dataDir, server, 'scheduler'));
   try {
-    await runDaemon({ component: 'scheduler', instance: schedulerName, flags }, ({ logger, metrics, alone, signal }) => {
+    await runDaemon({ component: 'scheduler', instance, flags }, ({ logger, metrics, alone, signal }) => {
       const leaderElection = electionOf(flags);
-      return runScheduler({ client, schedulerName, leaderElection, started: alone, logger, metrics }, signal);
+      return runScheduler({ client, schedulerName, profiles, leaderElection, started: alone, logger, metrics }, signal);
     });
   } catch (error) {
     if (!(error instanceof LeadershipOverrunError)) throw error;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
 import type { ClientLimits } from '../../apiserver/main.ts';
+import type { RunSchedulerOptions } from '../../scheduler/main.ts';
 import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
 import { parseDuration } from '../duration.ts';
 import { ExitWith } from '../failure.ts';
@@ -16,12 +17,14 @@ import {
 } from '../history/history-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
+import { schedulerConfigHelp } from '../scheduler-config-flag.ts';
 
 interface ServerFlags extends DaemonFlags, HistoryFlags {
   readonly listen: string;
   readonly advertise?: string;
   readonly backend: 'lmdb' | 'memory';
   readonly scheduler: boolean;
+  readonly schedulerConfig?: string;
   readonly controllers: boolean;
   readonly maxInflight?: number;
   readonly maxStreams?: number;
@@ -43,6 +46,7 @@ export function registerServer(program: Command): void {
     .option('--history <span>', `${historyHelp} (default: ${defaultHistory})`)
     .option('--history-size <quantity>', `${historySizeHelp} (default: ${defaultHistorySize})`)
     .option('--no-scheduler', 'without the scheduler')
+    .option('--scheduler-config <file>', schedulerConfigHelp)
     .option('--no-controllers', 'without the controllers')
     .option(
       '--metrics-address <address>',
@@ -80,7 +84,11 @@ function limitsOf({ maxInflight, maxStreams, clientRate, clientBurst }: ServerFl
 
 async function server(flags: ServerFlags): Promise<void> {
   const errors = historyErrors(flags);
+  const { schedulerConfig } = flags;
+  if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
   if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
+  // Before anything starts: a mistake in it is seen by whoever starts the server.
+  const profiles = schedulerConfig ? await readProfiles(schedulerConfig) : undefined;
   const { runServer } = await import('../../apiserver/main.ts');
   await runDaemon({ component: 'server', flags }, async (daemon) => {
     const { logger: log, logLevel, metrics, signal } = daemon;
@@ -88,7 +96,7 @@ async function server(flags: ServerFlags): Promise<void> {
     const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
     const ready = ({ address }: { readonly address: string }): void => {
       daemon.alone();
-      if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon }));
+      if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon, profiles }));
       if (flags.controllers) running.push(runComponent('controllers', { flags, address, daemon }));
     };
     const stopServer = new AbortController();
@@ -124,6 +132,13 @@ interface ComponentInput {
   readonly flags: ServerFlags;
   readonly address: string;
   readonly daemon: DaemonContext;
+  /** Of the scheduler, when it is configured. */
+  readonly profiles?: RunSchedulerOptions['profiles'];
+}
+
+async function readProfiles(file: string): Promise<RunSchedulerOptions['profiles']> {
+  const { readSchedulerConfig } = await import('../../scheduler/main.ts');
+  return readSchedulerConfig(file);
 }
 
 const components = {
@@ -132,12 +147,13 @@ const components = {
 };
 
 /** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
-async function runComponent(name: keyof typeof components, { flags, address, daemon }: ComponentInput): Promise<void> {
+async function runComponent(name: keyof typeof components, { flags, address, daemon, profiles }: ComponentInput): Promise<void> {
   const run = await components[name]();
   const { connect } = await import('../../client/index.ts');
   const client = connect(localConnection(flags.dataDir, localAddress(address), name));
   try {
-    await run({ client, logger: daemon.logger.child({ component: name }), metrics: daemon.metrics }, daemon.signal);
+    const logger = daemon.logger.child({ component: name });
+    await run({ client, profiles, logger, metrics: daemon.metrics }, daemon.signal);
   } finally {
     client.close();
   }

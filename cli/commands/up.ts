@@ -12,6 +12,7 @@ import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import { findRunning, processNames, rescue, runningVersion, startSupervised, stopSupervised } from '../processes.ts';
 import { restartPeriodHelp } from '../restart-period.ts';
+import { parseSchedulerConfig, schedulerConfigHelp } from '../scheduler-config-flag.ts';
 import { interruptSignal } from '../session.ts';
 import { parseStaticPodPath, staticPodsHelp } from '../static-pods-flag.ts';
 import { createSteps, type Steps } from '../steps.ts';
@@ -53,6 +54,7 @@ export function registerUp(program: Command): void {
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (${asBefore('5m')})`)
     .option('--warm-sandboxes <number>', warmHelp)
     .option('--pod-manifest-path <path>', `${staticPodsHelp} (${asBefore('none')})`, parseStaticPodPath)
+    .option('--scheduler-config <file>', `${schedulerConfigHelp} (${asBefore('none')})`, parseSchedulerConfig)
     .option(
       '--metrics-address <address>',
       `where the server serves its metrics, or "off" (${asBefore(defaultMetricsAddress.server)}, or a free port)`,
@@ -98,6 +100,7 @@ function versionsOf(dataDir: string): string[] {
 }
 
 async function perform(run: Run, plan: UpPlan): Promise<void> {
+  await checkSchedulerConfig(run, plan);
   switch (plan.kind) {
     case 'running':
       return tellRunning(run, plan.versions);
@@ -132,6 +135,15 @@ async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Pr
     throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
 }
 
+/** A server that finds a mistake in it ends at once: here it is seen while nothing has been stopped or started. */
+async function checkSchedulerConfig({ before, settings }: Run, plan: UpPlan): Promise<void> {
+  if (plan.kind === 'running' || (plan.kind === 'mend' && !plan.start.includes('server'))) return;
+  const { schedulerConfig } = plan.kind === 'mend' ? (before ?? settings) : settings;
+  if (schedulerConfig === undefined) return;
+  const { readSchedulerConfig } = await import('../../scheduler/main.ts');
+  await readSchedulerConfig(schedulerConfig);
+}
+
 /** Pods stay bound to the node that they were placed on. */
 function warnOfRename({ before, settings, steps }: Run): void {
   if (before === undefined || before.nodeName === settings.nodeName) return;
@@ -148,6 +160,7 @@ function argumentsOf(name: ProcessName, settings: Settings): string[] {
         '--listen',
         settings.listen,
         ...option('--advertise', settings.advertise),
+        ...option('--scheduler-config', settings.schedulerConfig),
         ...option('--metrics-address', settings.metricsAddress),
         ...option('--history', settings.history),
         ...option('--history-size', settings.historySize),

@@ -30,6 +30,12 @@ describe('the report of why', () => {
     );
   });
 
+  it('names a scheduler that is not the usual one', () => {
+    const explained = { ...pod, schedulerName: 'batch', message: 'm' };
+    expect(whyReport(explained, { nowMs: 0 })).toBe('pod default/web (scheduler batch) has no node: m\n');
+    expect(whyReport({ ...explained, schedulerName: 'default-scheduler' }, { nowMs: 0 })).toMatch(/^pod default\/web has/);
+  });
+
   it('shows the scores with their weights, and marks the node that the pod is on', () => {
     const placement = { time: { seconds: 10 }, fitting: 2, nodeCount: 3 };
     const explained = {

@@ -1,6 +1,7 @@
 import { messageToJson } from '../../api/codec/json.ts';
 import type { Explanation, NodeJudgement, Placement } from '../../api/generated/types.ts';
 import { toMillis } from '../../api/meta/time.ts';
+import { defaultSchedulerName } from '../../api/meta/well-known.ts';
 import { plainTable } from '../printers/plain-table.ts';
 
 export interface ReportOptions {
@@ -25,10 +26,11 @@ export function whyReport(explained: Explanation, options: ReportOptions): strin
 }
 
 function headline(
-  { namespace, name, nodeName, bestNodes = [], nodeCount = 0, fitting = 0, message, placement }: Explanation,
+  { namespace, name, schedulerName, nodeName, bestNodes = [], nodeCount = 0, fitting = 0, message, placement }: Explanation,
   nowMs: number,
 ): string {
-  const pod = `pod ${namespace}/${name}`;
+  const whose = schedulerName && schedulerName !== defaultSchedulerName ? ` (scheduler ${schedulerName})` : '';
+  const pod = `pod ${namespace}/${name}${whose}`;
   if (!nodeName) return `${pod} has no node: ${message || `${fitting} of ${nodeCount} nodes fit, it is about to be placed`}\n`;
   const how = placement
     ? `, put there ${wordAge(placement, nowMs)} ago when ${placement.fitting} of ${placement.nodeCount} nodes fitted`

@@ -136,6 +136,8 @@ const eventWords: Readonly<Record<ClusterEventKind, string>> = {
   'namespace/changed': "a namespace's labels change",
 };
 
+export const clusterEventKinds = Object.keys(eventWords) as readonly ClusterEventKind[];
+
 /** What the queue waits for, each once. */
 export function wakers({ opinions }: Judgement): string[] {
   const kinds = new Set(opinions.flatMap(({ obstacles }) => obstacles.flatMap(({ rejection }) => rejection.wakeOn)));

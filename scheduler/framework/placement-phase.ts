@@ -1,7 +1,7 @@
 import type { Profile } from '../profile.ts';
 import type { Participant } from './judge.ts';
 import type { AnyPlugin, Attempt, Placement, Rejection, Undo } from './plugin.ts';
-import { asRejection, PluginFault } from './plugin-fault.ts';
+import { asRejection, guard, PluginFault } from './plugin-fault.ts';
 
 export type Reservation =
   | { readonly kind: 'reserved'; readonly undo: Undo }
@@ -17,7 +17,7 @@ export function reserveAll(participants: readonly Participant[], attempt: Attemp
   for (const { plugin, state } of participants) {
     if (!plugin.reserve) continue;
     try {
-      const answer = plugin.reserve(state, attempt, nodeName);
+      const answer = guard(plugin, 'reserve', () => plugin.reserve!(state, attempt, nodeName));
       if (typeof answer !== 'function') {
         const rejection = asRejection(plugin, 'reserve', answer);
         undo();
@@ -26,7 +26,7 @@ export function reserveAll(participants: readonly Participant[], attempt: Attemp
       undos.push({ plugin, undo: answer });
     } catch (error) {
       undo();
-      throw error instanceof PluginFault ? error : new PluginFault(plugin.name, 'reserve', error);
+      throw error;
     }
   }
   return { kind: 'reserved', undo };
@@ -36,9 +36,9 @@ function undoAll(undos: readonly { plugin: AnyPlugin; undo: Undo }[]): void {
   const faults: PluginFault[] = [];
   for (const { plugin, undo } of undos) {
     try {
-      undo();
+      guard(plugin, 'undo of reserve', undo);
     } catch (error) {
-      faults.push(new PluginFault(plugin.name, 'undo of reserve', error));
+      faults.push(error as PluginFault);
     }
   }
   if (faults[0]) throw faults[0];
@@ -107,7 +107,7 @@ async function limited<R>({ plugin, point, timeoutMs, signal }: Limit, run: (sig
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     if (signal.aborted) onAbort();
-    return await Promise.race([run(controller.signal), ended]);
+    return await Promise.race([guard(plugin, point, () => run(controller.signal)), ended]);
   } catch (error) {
     throw error instanceof PluginFault ? error : new PluginFault(plugin.name, point, error);
   } finally {

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { withinLimit } from './call-limit.ts';
 import type { AnyPlugin, Rejection } from './plugin.ts';
 
 /** A plugin did what no plugin may: it threw, answered nonsense or never answered. Fails the attempt, never the scheduler. */
@@ -14,10 +15,10 @@ export class PluginFault extends Error {
   }
 }
 
-/** Calls a plugin; whatever it throws comes out as its fault. */
-export function guard<R>(plugin: Pick<AnyPlugin, 'name'>, point: string, call: () => R): R {
+/** Calls a plugin; whatever it throws comes out as its fault, and so does a user's plugin that does not come to an end. */
+export function guard<R>(plugin: Pick<AnyPlugin, 'name' | 'callLimitMs'>, point: string, call: () => R): R {
   try {
-    return call();
+    return plugin.callLimitMs === undefined ? call() : withinLimit(call, plugin.callLimitMs);
   } catch (error) {
     if (error instanceof PluginFault) throw error;
     throw new PluginFault(plugin.name, point, error);

@@ -32,6 +32,8 @@ export type AnyPlugin = Plugin<unknown>;
 export interface PluginIdentity {
   /** Unique within a profile, e.g. "NodeResourcesFit". Appears in events, logs and `why`. */
   readonly name: string;
+  /** How long one call may take, in milliseconds; without it there is no limit. Whoever loads users' plugins sets it. */
+  readonly callLimitMs?: number;
 }
 
 /** One try to place one pod. */

@@ -20,6 +20,8 @@ export interface PodInfo {
   /** namespace/name. */
   readonly key: string;
   readonly uid: string;
+  /** Whose profile places it. */
+  readonly schedulerName: string;
   readonly priority: number;
   readonly requests: Resources;
   /** CPU and memory for comparing nodes: a container that asks for nothing is taken to use a little. */
@@ -46,6 +48,7 @@ export function podInfo(pod: Pod): PodInfo {
     pod,
     key: `${namespace}/${name}`,
     uid,
+    schedulerName: pod.spec?.schedulerName ?? '',
     priority: pod.spec?.priority ?? 0,
     requests: resourcesOf(requests),
     scoringCpuMilli: scoring.cpu,

@@ -1,21 +1,46 @@
 import type { NodeTable } from '../cache/node-table.ts';
+import { list, record, refine, required, text, type ValueOf, whole, word } from '../config/shape.ts';
 import { maxScore } from './plugin.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** How nodes that hold a pod are compared by what would be requested of them, as Kubernetes' configuration says it. */
-export interface ScoringStrategy {
-  /** Free nodes first, full nodes first, or as `requestedToCapacityRatio` says. Default LeastAllocated. */
-  readonly type?: 'LeastAllocated' | 'MostAllocated' | 'RequestedToCapacityRatio';
-  /** What is compared, and how much it weighs: 1 to 100, default 1. Default CPU and memory alike. */
-  readonly resources?: readonly { readonly name: string; readonly weight?: number }[];
-  readonly requestedToCapacityRatio?: { readonly shape: readonly ShapePoint[] };
-}
-
 /** What a node scores (0 to 10) of which so much is requested (0 to 100 %); in between it is a straight line. */
-export interface ShapePoint {
-  readonly utilization: number;
-  readonly score: number;
-}
+const point = record({ utilization: required(whole(0, 100)), score: required(whole(0, 10)) });
+
+const points = refine(list(point), (given) => {
+  if (given.length === 0) return 'must have at least one point';
+  const isOrdered = given.every(({ utilization }, i) => i === 0 || utilization > given[i - 1]!.utilization);
+  return isOrdered ? undefined : 'must be ordered by utilization, each greater than the one before';
+});
+
+/** What is compared, and how much it weighs: 1 to 100, default 1. */
+const resource = record({ name: required(text()), weight: whole(1, 100) });
+
+const resources = refine(list(resource), (given) => {
+  const names = given.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (names.length === 0) return 'must name at least one resource; leave it out for CPU and memory';
+  return twice === undefined ? undefined : `names "${twice}" twice`;
+});
+
+/** How nodes that hold a pod are compared by what would be requested of them, as Kubernetes' configuration says it. */
+export const scoringStrategy = refine(
+  record({
+    /** Free nodes first, full nodes first, or as `requestedToCapacityRatio` says. Default LeastAllocated. */
+    type: word('LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio'),
+    /** Default CPU and memory alike. */
+    resources,
+    requestedToCapacityRatio: record({ shape: required(points) }),
+  }),
+  ({ type = 'LeastAllocated', requestedToCapacityRatio }) => {
+    if ((type === 'RequestedToCapacityRatio') === (requestedToCapacityRatio !== undefined)) return undefined;
+    return requestedToCapacityRatio === undefined
+      ? 'with type RequestedToCapacityRatio needs requestedToCapacityRatio.shape'
+      : `with type ${type} takes no requestedToCapacityRatio`;
+  },
+);
+
+export type ScoringStrategy = ValueOf<typeof scoringStrategy>;
+type ShapePoint = ValueOf<typeof point>;
 
 /** 0 to 100 for the part of a resource that would be requested, 0 to 1. */
 type ShareScore = (share: number) => number;
@@ -35,33 +60,15 @@ export interface ScoredResource {
   readonly used: Float64Array;
 }
 
-/** Throws RangeError that names the argument. */
 export function compileScoring(strategy: ScoringStrategy = {}): ResourceScoring {
   const { type = 'LeastAllocated', resources = [{ name: 'cpu' }, { name: 'memory' }] } = strategy;
-  const names = resources.map(({ name }) => name);
-  if (new Set(names).size < names.length) throw refusal('resources', 'names one resource twice');
-  for (const { name, weight = 1 } of resources)
-    if (!(weight >= 1 && weight <= 100))
-      throw refusal('resources', `gives "${name}" the weight ${weight}, which is not from 1 to 100`);
   const weighted = resources.map(({ name, weight = 1 }) => ({ name, weight }));
   if (type === 'LeastAllocated') return { resources: weighted, score: (share) => maxScore * (1 - share), skipsZero: false };
   if (type === 'MostAllocated') return { resources: weighted, score: (share) => maxScore * share, skipsZero: false };
   return { resources: weighted, score: shapeScore(strategy.requestedToCapacityRatio?.shape ?? []), skipsZero: true };
 }
 
-function refusal(argument: string, why: string): RangeError {
-  return new RangeError(`NodeResourcesFit: scoringStrategy.${argument} ${why}`);
-}
-
 function shapeScore(shape: readonly ShapePoint[]): ShareScore {
-  const at = 'requestedToCapacityRatio.shape';
-  if (shape.length === 0) throw refusal(at, 'has no points');
-  for (const [i, { utilization, score }] of shape.entries()) {
-    if (!(utilization >= 0 && utilization <= 100))
-      throw refusal(at, `has a utilization of ${utilization}, which is not from 0 to 100`);
-    if (!(score >= 0 && score <= 10)) throw refusal(at, `has a score of ${score}, which is not from 0 to 10`);
-    if (i > 0 && utilization <= shape[i - 1]!.utilization) throw refusal(at, 'is not ordered by utilization');
-  }
   const points = shape.map(({ utilization, score }) => ({ share: utilization / 100, score: (maxScore * score) / 10 }));
   return (share) => {
     const next = points.findIndex((point) => point.share >= share);

@@ -169,11 +169,15 @@ function decidedAgainst(profile: Profile, attempt: Attempt, participants: readon
     participants.filter(({ filters }) => filters),
     attempt.nodes,
   );
-  for (const { plugin } of profile.plugins) {
-    const room = guard(plugin, 'postFilter', () => plugin.postFilter?.(attempt, diagnosis, trial));
-    if (room && (attempt.nodes.rowOf(room.nominatedNodeName) === undefined || !Array.isArray(room.victims)))
-      throw new PluginFault(plugin.name, 'postFilter', 'the answer names no node of the cluster, or no victims');
-    if (room) return { kind: 'unschedulable', diagnosis, room };
+  try {
+    for (const { plugin } of profile.plugins) {
+      const room = guard(plugin, 'postFilter', () => plugin.postFilter?.(attempt, diagnosis, trial));
+      if (room && (attempt.nodes.rowOf(room.nominatedNodeName) === undefined || !Array.isArray(room.victims)))
+        throw new PluginFault(plugin.name, 'postFilter', 'the answer names no node of the cluster, or no victims');
+      if (room) return { kind: 'unschedulable', diagnosis, room };
+    }
+  } finally {
+    trial.close();
   }
   return { kind: 'unschedulable', diagnosis, room: undefined };
 }

@@ -22,12 +22,18 @@ export interface TrialFilter {
   readonly shape?: string | undefined;
 }
 
-export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): Trial {
+/** A trial as the runner has it: after a plugin that did not end it, `close` does. */
+export interface OpenTrial extends Trial {
+  close(): void;
+}
+
+export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): OpenTrial {
   const { columns } = nodes;
   const saved = new Float64Array(changed.length);
   const taken = new Set<PodInfo>();
   const followers = filters.filter(({ plugin }) => plugin.withPod !== undefined);
   let at = 0;
+  let isOpen = false;
 
   function move(pod: PodInfo, sign: 1 | -1): void {
     addToRow(nodes, at, pod, sign);
@@ -35,9 +41,17 @@ export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): 
       guard(plugin, 'withPod', () => plugin.withPod!(state, { nodes, row: at, pod, sign }));
   }
 
+  function end(): void {
+    for (const pod of taken) move(pod, 1);
+    taken.clear();
+    for (let i = 0; i < changed.length; i++) columns[changed[i]!][at] = saved[i]!;
+    isOpen = false;
+  }
+
   return {
     shape: shapeOf(filters),
     begin(row) {
+      isOpen = true;
       at = row;
       for (let i = 0; i < changed.length; i++) saved[i] = columns[changed[i]!][row]!;
     },
@@ -56,10 +70,9 @@ export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): 
       }
       return true;
     },
-    end() {
-      for (const pod of taken) move(pod, 1);
-      taken.clear();
-      for (let i = 0; i < changed.length; i++) columns[changed[i]!][at] = saved[i]!;
+    end,
+    close() {
+      if (isOpen) end();
     },
   };
 }

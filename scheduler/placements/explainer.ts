@@ -22,6 +22,7 @@ import type { Profile } from '../profile.ts';
 import { type PlacementLog, type PlacementRecord, rememberedPlacements } from './placement-log.ts';
 
 export interface ExplainerOptions {
+  /** Whose pods it answers for. */
   readonly profile: Profile;
   readonly cache: Pick<Cache, 'fork' | 'nominatedNode'>;
   readonly placements: Pick<PlacementLog, 'of' | 'last'>;
@@ -77,7 +78,8 @@ export function createExplainer({ profile, cache, placements, find, now }: Expla
       const pod = find(`${namespace}/${name}`);
       // The server has found it.
       if (!pod) throw unavailable(`the scheduler has not heard of pod "${name}" yet: try again`);
-      const info = podInfo(pod);
+      // One that has a node asks for it by name; what is to be told is where it would go.
+      const info = podInfo({ ...pod, spec: { ...pod.spec, nodeName: '' } });
       const fork = cache.fork();
       fork.forget(info.uid);
       fork.removePod(pod);

@@ -1,6 +1,7 @@
 import type { NodeTable } from '../cache/node-table.ts';
 import { type Domains, topologyValue } from '../cache/topology/domains.ts';
 import type { Carried, Tally, Topology } from '../cache/topology/topology.ts';
+import { flag, record, type ValueOf, whole } from '../config/shape.ts';
 import {
   type ClusterEvent,
   type ClusterEventKind,
@@ -17,12 +18,13 @@ import type { PodInfo } from '../framework/pod-info.ts';
 import { isSelected, type PodSelection } from '../framework/pod-selection.ts';
 import type { PodTerm } from '../framework/pod-terms.ts';
 
-export interface InterPodAffinityArguments {
-  /** What a required affinity of a pod on a node, to the pod to be placed, counts in the score: 0 to 100. Default 1, as in Kubernetes. */
-  readonly hardPodAffinityWeight?: number;
+export const interPodAffinityArguments = record({
+  /** What a required affinity of a pod on a node, to the pod to be placed, counts in the score. Default 1, as in Kubernetes. */
+  hardPodAffinityWeight: whole(0, 100),
   /** Preferences of pods on nodes say nothing about a pod that has none itself. Default false. */
-  readonly ignorePreferredTermsOfExistingPods?: boolean;
-}
+  ignorePreferredTermsOfExistingPods: flag(),
+});
+export type InterPodAffinityArguments = ValueOf<typeof interPodAffinityArguments>;
 
 /** Numbers by domain, and the domain of each row. */
 interface Part {

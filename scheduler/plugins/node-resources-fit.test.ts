@@ -130,15 +130,4 @@ describe('NodeResourcesFit', () => {
     );
     expect(judged({ ignoredResourceGroups: ['example.com', 'other.com'] })).toBe('passes');
   });
-
-  it.each<[string, ScoringStrategy]>([
-    ['has no points', ratio()],
-    ['is not ordered by utilization', ratio([50, 1], [50, 2])],
-    ['has a utilization of 101, which is not from 0 to 100', ratio([101, 1])],
-    ['has a score of 11, which is not from 0 to 10', ratio([0, 11])],
-    ['gives "cpu" the weight 0, which is not from 1 to 100', { resources: [{ name: 'cpu', weight: 0 }] }],
-    ['names one resource twice', { resources: [{ name: 'cpu' }, { name: 'cpu' }] }],
-  ])('refuses a strategy that %s', (why, scoringStrategy) => {
-    expect(() => nodeResourcesFit({ scoringStrategy })).toThrow(why);
-  });
 });

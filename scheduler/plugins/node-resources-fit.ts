@@ -1,5 +1,7 @@
+import { qualifiedNameError } from '../../api/meta/names.ts';
 import { formatCpu, formatMemory, quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import type { NodeTable } from '../cache/node-table.ts';
+import { list, record, refine, text, type ValueOf } from '../config/shape.ts';
 import {
   type ClusterEvent,
   type ClusterEventKind,
@@ -14,9 +16,9 @@ import type { PodInfo } from '../framework/pod-info.ts';
 import {
   compileScoring,
   type ScoredResource,
-  type ScoringStrategy,
   scoredResources,
   scoreResources,
+  scoringStrategy,
 } from '../framework/resource-scoring.ts';
 
 /** A resource that the pod asks for, beside the table's columns of it. */
@@ -30,12 +32,20 @@ interface Demand {
   readonly tooSmall: Rejection;
 }
 
-export interface NodeResourcesFitArguments {
-  readonly scoringStrategy?: ScoringStrategy;
+const extendedName = refine(text(), (name) =>
+  name.includes('/') ? qualifiedNameError(name) : 'must be the name of an extended resource such as example.com/gpu',
+);
+const groupName = refine(text(), (name) =>
+  name.includes('/') ? 'must be the part before the slash, e.g. example.com' : qualifiedNameError(`${name}/x`),
+);
+
+export const nodeResourcesFitArguments = record({
+  scoringStrategy,
   /** Extended resources that are somebody else's business: by name, and by the part of the name before the slash. */
-  readonly ignoredResources?: readonly string[];
-  readonly ignoredResourceGroups?: readonly string[];
-}
+  ignoredResources: list(extendedName),
+  ignoredResourceGroups: list(groupName),
+});
+export type NodeResourcesFitArguments = ValueOf<typeof nodeResourcesFitArguments>;
 
 interface State {
   readonly demands: readonly Demand[];
@@ -44,8 +54,7 @@ interface State {
 
 /**
  * Keeps a pod off nodes whose allocatable resources, less the requests of the pods there, do not hold its requests; resources it does not ask
- * for are not looked at. Prefers nodes with the largest free share of CPU and memory (least allocated), or as its arguments say. Throws
- * RangeError for arguments that make no sense.
+ * for are not looked at. Prefers nodes with the largest free share of CPU and memory (least allocated), or as its arguments say.
  */
 export function nodeResourcesFit(given: NodeResourcesFitArguments = {}): Plugin<State> {
   const scoring = compileScoring(given.scoringStrategy);

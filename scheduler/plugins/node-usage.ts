@@ -1,15 +1,17 @@
 import { formatMemory } from '../../api/meta/quantity.ts';
 import type { NodeTable } from '../cache/node-table.ts';
+import { record, type ValueOf, whole } from '../config/shape.ts';
 import { definePlugin, maxScore, type Plugin, proceed, unschedulable } from '../framework/plugin.ts';
 import { freeShare } from './node-resources-fit.ts';
 
-export interface NodeUsageArguments {
+export const nodeUsageArguments = record({
   /**
    * A reading older than this says nothing: the node counts by requests alone. Default 150,000: agents report at least every 60 s, so two reports
    * in a row and half of the third were missed.
    */
-  readonly staleAfterMs?: number;
-}
+  staleAfterMs: whole(1_000, 86_400_000),
+});
+export type NodeUsageArguments = ValueOf<typeof nodeUsageArguments>;
 
 interface State {
   /** Readings from before this instant are stale. */

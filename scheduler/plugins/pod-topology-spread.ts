@@ -1,6 +1,8 @@
+import { qualifiedNameError } from '../../api/meta/names.ts';
 import { labels } from '../../api/meta/well-known.ts';
 import { nodeItself, topologyValue } from '../cache/topology/domains.ts';
 import type { Tally, Topology } from '../cache/topology/topology.ts';
+import { list, record, refine, required, text, type ValueOf, whole, word } from '../config/shape.ts';
 import {
   type ClusterEvent,
   type ClusterEventKind,
@@ -14,20 +16,35 @@ import {
 } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { isSelected } from '../framework/pod-selection.ts';
-import {
-  type DefaultConstraint,
-  type Defaulting,
-  type Spreading,
-  type Spreadings,
-  spreadingsOf,
-  systemDefaulting,
-} from '../framework/pod-spreading.ts';
+import { type Defaulting, type Spreading, type Spreadings, spreadingsOf, systemDefaulting } from '../framework/pod-spreading.ts';
 
-export interface PodTopologySpreadArguments {
-  /** `System` (default): Kubernetes' own defaults. `List`: those of `defaultConstraints`, none if there are none. */
-  readonly defaultingType?: 'System' | 'List';
-  readonly defaultConstraints?: readonly DefaultConstraint[];
-}
+const defaultConstraint = record(
+  {
+    maxSkew: required(whole(1, 2 ** 31 - 1)),
+    topologyKey: required(refine(text(), qualifiedNameError)),
+    whenUnsatisfiable: required(word('DoNotSchedule', 'ScheduleAnyway')),
+  },
+  { labelSelector: 'the pods of one controller are counted, whatever their labels' },
+);
+
+const defaultConstraints = refine(list(defaultConstraint), (given) => {
+  const keys = given.map(({ topologyKey, whenUnsatisfiable }) => `${topologyKey} with ${whenUnsatisfiable}`);
+  const twice = keys.find((key, i) => keys.indexOf(key) < i);
+  return twice === undefined ? undefined : `has ${twice} twice`;
+});
+
+export const podTopologySpreadArguments = refine(
+  record({
+    /** `System` (default): Kubernetes' own defaults. `List`: those of `defaultConstraints`, none if there are none. */
+    defaultingType: word('System', 'List'),
+    defaultConstraints,
+  }),
+  ({ defaultingType = 'System', defaultConstraints = [] }) =>
+    defaultingType === 'System' && defaultConstraints.length > 0
+      ? 'has defaultConstraints, which count only with defaultingType List'
+      : undefined,
+);
+export type PodTopologySpreadArguments = ValueOf<typeof podTopologySpreadArguments>;
 
 /** A hard rule: no more than `most` pods may be in a domain beforehand. */
 interface Limit {

@@ -19,7 +19,7 @@ function setUp(...objects: ReturnType<ReturnType<typeof pod>['build']>[]) {
       void told.push(`${victim.key} ${by.uid} ${nodeName}`),
   };
   const logger = createFakeLogger();
-  const evictor = createEvictor({ schedulerName: 'mine', pods, reporter, clock: createFakeClock(), logger });
+  const evictor = createEvictor({ pods, reporter, clock: createFakeClock(), logger });
   const evict = (...victims: typeof objects) =>
     evictor.evict(preemptor, { nominatedNodeName: 'n1', victims: victims.map(podInfo) }, signal);
   return { pods, evictor, evict, told, logger };
@@ -36,7 +36,16 @@ describe('victims', () => {
     expect(pods.calls.map(({ method }) => method)).toEqual(['patch', 'delete']);
     expect(pods.calls[0]!.argument).toMatchObject({
       metadata: { uid: 'uid-low' },
-      status: { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }] },
+      status: {
+        conditions: [
+          {
+            type: 'DisruptionTarget',
+            status: 'True',
+            reason: 'PreemptionByScheduler',
+            message: 'default-scheduler: preempting to accommodate a higher priority pod',
+          },
+        ],
+      },
     });
     expect(told).toEqual(['default/low uid-high n1']);
   });

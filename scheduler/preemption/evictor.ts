@@ -17,7 +17,6 @@ export interface Evictor {
 }
 
 export interface EvictorOptions {
-  readonly schedulerName: string;
   /** Writes of one pod are carried out in the order in which they are asked for. */
   readonly pods: Pick<PodClient, 'patch' | 'delete'>;
   readonly reporter: Pick<Reporter, 'preempted'>;
@@ -25,12 +24,12 @@ export interface EvictorOptions {
   readonly logger: Logger;
 }
 
-export function createEvictor({ schedulerName, pods, reporter, clock, logger }: EvictorOptions): Evictor {
+export function createEvictor({ pods, reporter, clock, logger }: EvictorOptions): Evictor {
   const leaving = new Set<string>();
 
   const forget = ({ metadata }: Pod): void => void leaving.delete(metadata?.uid ?? '');
 
-  async function remove({ pod, key, uid }: PodInfo, signal: AbortSignal): Promise<boolean> {
+  async function remove({ pod, key, uid }: PodInfo, { schedulerName }: PodInfo, signal: AbortSignal): Promise<boolean> {
     const { namespace, name = '' } = pod.metadata ?? {};
     const target = {
       type: 'DisruptionTarget',
@@ -66,7 +65,7 @@ export function createEvictor({ schedulerName, pods, reporter, clock, logger }: 
     async evict(preemptor, { victims, nominatedNodeName }, signal) {
       const staying = victims.filter(({ pod, uid }) => pod.metadata?.deletionTimestamp === undefined && !leaving.has(uid));
       for (const { uid } of staying) leaving.add(uid);
-      const removals = staying.map((victim) => remove(victim, signal));
+      const removals = staying.map((victim) => remove(victim, preemptor, signal));
       for (const victim of staying) reporter.preempted(victim, preemptor, nominatedNodeName);
       return (await Promise.all(removals)).every(Boolean);
     },

@@ -10,7 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { upsertContext } from '../../client/index.ts';
 // @ts-expect-error a plain script without types
 import { bundleProgram } from '../../hack/bundle.js';
+import { node, pod } from '../builders/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { addNode, addPod } from './scheduler-cluster.ts';
 
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../..', import.meta.url));
@@ -29,6 +31,26 @@ export const node: number | undefined = (await client.pods.get({ name: 'web' }))
 const informer = createInformer({ name: 'pods', client: client.pods });
 // @ts-expect-error a pod has no data
 export const data = informer.lister.list()[0]?.data;
+`;
+
+/** The same of the contract of plugins. */
+const pluginMistakes = `
+import { definePlugin, definePlugins, type NodeTable, pluginFactory, proceed, record, required, unschedulable, whole } from 'berth/scheduler';
+// @ts-expect-error a filter answers with a rejection or nothing
+definePlugin({ name: 'Boolean', filter: () => true });
+// @ts-expect-error there is no such column
+definePlugin({ name: 'Column', filter: (_, { columns }, row) => void columns.memoryUsed[row] });
+// @ts-expect-error events have known names
+unschedulable('full', ['node/painted']);
+// @ts-expect-error the table is read
+export const write = (nodes: NodeTable): void => void (nodes.names[0] = 'mine');
+const args = record({ most: required(whole(1, 9)) });
+// @ts-expect-error there is no such argument
+pluginFactory({ name: 'Argument', args, create: ({ least }) => definePlugin({ name: 'Argument', filter: () => undefined }) });
+// @ts-expect-error the state is what prepare makes
+definePlugin<number>({ name: 'State', prepare: () => proceed('text') });
+// @ts-expect-error a factory makes plugins
+definePlugins([{ name: 'Nothing', create: () => undefined }]);
 `;
 
 /** A user's folder as \`npm install\` leaves it: the package has what package.json lists, and nothing of the sources. */
@@ -64,7 +86,7 @@ async function installPackage(): Promise<void> {
       extends: inRepository('tsconfig.build.json'),
       compilerOptions: { ...compilerOptions, incremental: false, tsBuildInfoFile: null },
       include: [],
-      files: [inRepository('client/index.ts')],
+      files: [inRepository('client/index.ts'), inRepository('scheduler/index.ts')],
     }),
   );
   await compile(config);
@@ -94,6 +116,19 @@ afterAll(async () => {
   await server.remove();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** The example as its README says, in a package of its own. */
+async function writePlugin(): Promise<string> {
+  const target = join(folder, 'plugin');
+  await cp(inRepository('examples/scheduler-plugin'), target, {
+    recursive: true,
+    filter: (path) => !/\/(node_modules|dist)$/.test(path),
+  });
+  await mkdir(join(target, 'node_modules'));
+  await symlink(join(folder, 'node_modules', 'berth'), join(target, 'node_modules', 'berth'));
+  await writeFile(join(target, 'mistakes.ts'), pluginMistakes);
+  return target;
+}
 
 async function exitCode(child: ChildProcess): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -147,6 +182,46 @@ describe('the package, in the hands of a user', () => {
     expect(texts.some((text) => text.includes('node_modules/commander/'))).toBe(true);
     expect(loaded.filter((_, index) => texts[index]?.includes('node_modules/@grpc/grpc-js/'))).toEqual([]);
   });
+
+  it('type-checks the example of a plugin, finds mistakes in others, and runs it in a scheduler that is configured with it', async () => {
+    const plugin = await writePlugin();
+    await compile(join(plugin, 'tsconfig.json'));
+    const cluster = { client: server.client };
+    const priced = { dear: '9', fair: '2', cheap: '0.5', free: undefined };
+    for (const [name, price] of Object.entries(priced)) {
+      const built = node(name).capacity({ cpu: '4', memory: '8Gi', pods: '10' });
+      await addNode(cluster, built.labels(price === undefined ? {} : { 'example.com/price': price }).build());
+    }
+    const config = join(folder, 'plugin-config');
+    await upsertContext({ name: 'test', options: server.admin, use: true }, config);
+    const program = join(folder, 'node_modules', 'berth', 'bin', 'berth');
+    const flags = [
+      '--server',
+      server.info.address,
+      '--data-dir',
+      server.dataDir,
+      '--metrics-address',
+      'off',
+      '--no-leader-elect',
+    ];
+    const child = spawn(process.execPath, [program, 'scheduler', '--config', join(plugin, 'scheduler.yaml'), ...flags], {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    try {
+      await addPod(cluster, pod('web').spec({ schedulerName: 'thrifty' }));
+      const placed = async () => (await server.client.pods.get({ namespace: 'default', name: 'web' })).spec?.nodeName;
+      await expect.poll(placed, { timeout: 30_000 }).toBe('cheap');
+      const { stdout } = await run(process.execPath, [program, 'why', 'pod/web'], { env: { BERTH_CONFIG: config } });
+      expect(stdout).toMatch(/^FITS +TOTAL .* CheapNodes x5$/m);
+      expect(stdout).toMatch(/^cheap \* .* 75\.0$/m);
+      expect(stdout).toMatch(/^dear +CheapNodes +costs 9 by its label example.com\/price, at most 2 is paid$/m);
+      expect(stdout).toMatch(/^free +CheapNodes +has no price in its label example.com\/price$/m);
+    } finally {
+      child.kill('SIGTERM');
+    }
+    expect(await exitCode(child)).toBe(0);
+  }, 120_000);
 
   it('needs no package but those that are installed with it', async () => {
     const program = join(folder, 'node_modules', 'berth', 'dist', 'program');

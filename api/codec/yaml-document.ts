@@ -1,0 +1,65 @@
+import { type Document, LineCounter, parseAllDocuments, type ScalarTag } from 'yaml';
+import { DocumentLines, type Place, pathText } from './yaml-lines.ts';
+import { syntaxProblem } from './yaml-syntax.ts';
+
+/** One document of a text, which may hold mistakes. */
+export interface ParsedDocument {
+  readonly document: Document.Parsed;
+  readonly lines: DocumentLines;
+}
+
+/** Something that is wrong, where it stands. The path is empty where the document cannot be read at all. */
+export interface DocumentProblem {
+  readonly place: Place;
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** What a document says, as JSON, or why it cannot be read: at least one problem. */
+export type DocumentValue =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'unreadable'; readonly problems: readonly DocumentProblem[] };
+
+/** What Kubernetes' YAML reader knows beyond YAML 1.2: octal file modes as 0644, and the words yes, no, on, off. */
+const octal: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int',
+  default: true,
+  test: /^[-+]?0[0-7]+$/,
+  resolve: (text) => Number.parseInt(text, 8),
+};
+const words: ScalarTag = {
+  tag: 'tag:yaml.org,2002:bool',
+  default: true,
+  test: /^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$/,
+  resolve: (text) => /^(yes|on)$/i.test(text),
+};
+
+/** Takes a text apart, YAML or JSON, into its documents. Never throws: mistakes stay with their document. */
+export function parseDocuments(text: string): ParsedDocument[] {
+  const lineCounter = new LineCounter();
+  // The library's own search for duplicate keys takes half a minute for a map of 60,000.
+  const options = { lineCounter, merge: true, uniqueKeys: false, customTags: (tags: unknown[]) => [octal, words, ...tags] };
+  const documents = parseAllDocuments(text, options as Parameters<typeof parseAllDocuments>[1]);
+  if ('empty' in documents) return [];
+  return documents.map((document) => ({ document, lines: new DocumentLines(document, lineCounter) }));
+}
+
+export function readDocument({ document, lines }: ParsedDocument): DocumentValue {
+  const syntax = syntaxProblem(document);
+  if (syntax) return unreadable([{ place: lines.placeAt(syntax.offset), path: '', reason: syntax.reason }]);
+  const bad = lines.badKeys();
+  if (bad.length > 0) {
+    const reason = { duplicate: 'the field stands here twice', 'not a word': 'a name is expected, found a list or an object' };
+    return unreadable(bad.map(({ place, path, found }) => ({ place, path: pathText(path), reason: reason[found] })));
+  }
+  try {
+    // Resolving aliases may fail: too many of them, or one that refers to nothing.
+    return { kind: 'value', value: document.toJS() };
+  } catch (error) {
+    return unreadable([{ place: lines.placeOf([]), path: '', reason: (error as Error).message }]);
+  }
+}
+
+function unreadable(problems: readonly DocumentProblem[]): DocumentValue {
+  return { kind: 'unreadable', problems };
+}

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { JsonReader } from '../../api/codec/json-reader.ts';
+import { parseSettings } from '../../api/codec/yaml-settings.ts';
+import { ownPlugins, type ProfilePlan } from '../profile.ts';
+import { compileProfiles, type KnownPlugins } from './compile-profiles.ts';
+import { ConfigurationError } from './config-error.ts';
+import { type ConfigurationForm, configurationForm } from './form.ts';
+import { importBeside } from './load-module.ts';
+import { factoriesOf, type ImportModule } from './plugin-modules.ts';
+
+/**
+ * Reads a file of profiles, and imports the modules that it names. Everything that is wrong with it is told together, as far as it can be judged: what
+ * plugins there are is known only when the form is right and all modules are there. Throws ConfigurationError, and an Error when there is no file.
+ */
+export async function readSchedulerConfig(
+  file: string,
+  importModule: ImportModule = importBeside,
+): Promise<readonly ProfilePlan[]> {
+  const settings = parseSettings(await readText(file));
+  if (settings.kind === 'unreadable') throw new ConfigurationError(file, settings.problems);
+  const at = new JsonReader();
+  const form = configurationForm.read(settings.value, at);
+  const known = form && (await importAll(form, { at, from: resolve(file), importModule }));
+  const plans = form && known ? compileProfiles(form.profiles, known, at) : [];
+  if (at.violations.length === 0) return plans;
+  const problems = at.violations.map(({ field, description }) => ({
+    place: settings.place(field),
+    path: field,
+    reason: description,
+  }));
+  throw new ConfigurationError(file, problems);
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
+    throw new Error(`cannot read the scheduler's configuration ${file}: ${why}`);
+  }
+}
+
+interface Importing {
+  readonly at: JsonReader;
+  /** The configuration, from whose folder modules are found. */
+  readonly from: string;
+  readonly importModule: ImportModule;
+}
+
+/** Undefined when one of the modules cannot be used: what profiles name would seem unknown. */
+async function importAll(
+  { pluginModules = [] }: ConfigurationForm,
+  { at, from, importModule }: Importing,
+): Promise<KnownPlugins | undefined> {
+  const factories = new Map(ownPlugins.map((factory) => [factory.name, factory]));
+  const modules = new Map<string, string>();
+  let isWhole = true;
+  for (const [index, specifier] of pluginModules.entries()) {
+    try {
+      for (const factory of factoriesOf(await importModule(specifier, from))) {
+        const { name } = factory;
+        const owner = modules.get(name);
+        if (owner !== undefined) throw new Error(`its plugin "${name}" has the name of one of module "${owner}"`);
+        if (factories.has(name)) throw new Error(`its plugin "${name}" has the name of one of Berth's own`);
+        factories.set(name, factory);
+        modules.set(name, specifier);
+      }
+    } catch (error) {
+      isWhole = false;
+      at.refuse(`module "${specifier}": ${(error as Error).message}`, 'pluginModules', index);
+    }
+  }
+  return isWhole ? { factories, modules } : undefined;
+}
