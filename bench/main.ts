@@ -4,6 +4,7 @@ import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
 import { benchScheduler } from './scheduler/index.ts';
+import { benchStudy } from './study/index.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Every benchmark by its name; each prints what it does to standard error and returns its figures. Further words choose among its parts. */
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   cli: benchCli,
   idle: benchIdle,
   scheduler: benchScheduler,
+  study: benchStudy,
 };
 
 const [name = '', ...parts] = process.argv.slice(2);

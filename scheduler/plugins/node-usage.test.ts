@@ -18,11 +18,17 @@ describe('NodeUsage', () => {
     expect(scores.idle).toBeGreaterThan(scores.busy! + 20);
   });
 
-  it('counts the larger of requests and use for each resource', () => {
+  it('counts what a fresh reading says, whatever the pods there asked for', () => {
     const using = node('n').usage({ cpu: '1', memory: '4Gi' }, now).build();
-    const pods = [settled('old').requests({ cpu: '2', memory: '1Gi' }).on('n').build()];
-    // CPU: (4 - 2 requested - 1) / 4 = 25 %; memory: (8 - 4 used - 2) / 8 = 25 %.
-    expect(judge(plugin, { pod: asking.build(), nodes: [using], pods, now }).scores.n).toBe(25);
+    const pods = [settled('old').requests({ cpu: '3', memory: '1Gi' }).on('n').build()];
+    // CPU: (4 - 1 used - 1) / 4 = 50 %; memory: (8 - 4 used - 2) / 8 = 25 %.
+    expect(judge(plugin, { pod: asking.build(), nodes: [using], pods, now }).scores.n).toBe(37.5);
+  });
+
+  it('counts a node as unused, and no better, whose system takes less than its share', () => {
+    const reserving = node('n').capacity({ cpu: '6', memory: '12Gi' }).allocatable({ cpu: '4', memory: '8Gi' });
+    const using = reserving.usage({ cpu: '100m', memory: '1Gi' }, now).build();
+    expect(judge(plugin, { pod: asking.build(), nodes: [using], now }).scores.n).toBe(75);
   });
 
   it.each([

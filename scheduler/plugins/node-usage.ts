@@ -35,9 +35,10 @@ const memoryInUse = unschedulable('node(s) had too little memory available', [
 ]);
 
 /**
- * Looks at what the nodes use, not only at what their pods asked for. One model for both: a node's use is the larger of its pods' requests and
- * of its last reading plus the requests of pods that the reading does not show in full yet, so a burst does not pile onto one stale reading. What
- * the system takes beside pods (capacity - allocatable) is not held against pods. A node whose reading is stale or missing counts by requests.
+ * Looks at what the nodes use, as NodeResourcesFit looks at what their pods asked for: a node's use is its last reading plus the requests of pods that
+ * the reading does not show in full yet, so a burst does not pile onto one stale reading. What the system takes beside pods (capacity - allocatable)
+ * is not held against pods. A node whose reading is stale or missing counts by requests. (The larger of reading and requests would be the requests
+ * nearly everywhere, since people ask for more than they use, and balances much less: `npm run bench -- study` measures it.)
  *
  * It prefers nodes with the largest free share. It keeps a pod off a node only when a fresh reading says that the memory available on the
  * machine, less what pods placed after that reading asked for, is less than the pod's own request: memory cannot be taken back from others as
@@ -76,8 +77,8 @@ export function nodeUsage({ staleAfterMs = 150_000 }: NodeUsageArguments = {}): 
         let usedMemory = scoringMemory[row]!;
         if (usageAt[row]! >= freshSince) {
           // The system's own share is capacity - allocatable: what it uses of that is not taken from pods.
-          usedCpu = Math.max(usedCpu, usageCpu[row]! - (capacityCpu[row]! - cpuLimit) + unsettledCpu[row]!);
-          usedMemory = Math.max(usedMemory, usageMemory[row]! - (capacityMemory[row]! - memoryLimit) + unsettledMemory[row]!);
+          usedCpu = Math.max(0, usageCpu[row]! - (capacityCpu[row]! - cpuLimit)) + unsettledCpu[row]!;
+          usedMemory = Math.max(0, usageMemory[row]! - (capacityMemory[row]! - memoryLimit)) + unsettledMemory[row]!;
         }
         scores[i] = ((freeShare(cpuLimit, usedCpu + cpu) + freeShare(memoryLimit, usedMemory + memory)) / 2) * maxScore;
       }

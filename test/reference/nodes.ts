@@ -164,13 +164,11 @@ export function usageScores(world: World, pod: Pod, nodes: readonly Node[]): num
     const reading = freshReading(world, node);
     const free = (resource: 'cpu' | 'memory') => {
       const limit = allocatable(node, resource);
-      const byRequests = wouldBeAssumed(world, pod, node, resource);
-      if (!reading) return freeShare(limit, byRequests);
+      if (!reading) return freeShare(limit, wouldBeAssumed(world, pod, node, resource));
       const unsettled = placedOn(world, node).filter(({ placedAt }) => placedAt + settleMs > reading.arrivedAt);
       const system = amount(resource, node.status?.capacity?.[resource]) - limit;
-      const byReading =
-        reading[resource] - system + sum([...unsettled.map((each) => each.pod), pod].map((each) => assumed(each, resource)));
-      return freeShare(limit, Math.max(byRequests, byReading));
+      const ofPods = Math.max(0, reading[resource] - system);
+      return freeShare(limit, ofPods + sum([...unsettled.map((each) => each.pod), pod].map((each) => assumed(each, resource))));
     };
     return (100 * (free('cpu') + free('memory'))) / 2;
   });
