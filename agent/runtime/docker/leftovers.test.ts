@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { decideLeftovers, type Link, leftBoth, type NetworkLook } from './leftovers.ts';
+import { describe, expect, it } from 'vitest';
+import { decideLeftovers, type Link, leftBoth, type NetworkLook, SweepPatience } from './leftovers.ts';
 
 const cable = (ifindex: number, more: Partial<Link> = {}): Link => ({
   ifindex,
@@ -78,4 +78,27 @@ it('a port proxy goes when its engine has ended', () => {
     { pid: 10, parent: 'rootlesskit-doc' },
   ];
   expect(decideLeftovers(look({ proxies })).proxies).toEqual([8, 9]);
+});
+
+describe('the patience of a sweep', () => {
+  const looks = (patience: SweepPatience, count: number, isClean: boolean) => {
+    for (let i = 0; i < count; i++) patience.looked(isClean);
+    return patience.isOver;
+  };
+
+  it('is over after some clean looks in a row', () => {
+    const patience = new SweepPatience();
+    expect(looks(patience, 3, true)).toBe(false);
+    expect(looks(patience, 1, false)).toBe(false);
+    expect(looks(patience, 3, true)).toBe(false);
+    expect(looks(patience, 1, true)).toBe(true);
+  });
+
+  it('has an end, which moves when the engine was away again', () => {
+    const patience = new SweepPatience();
+    expect(looks(patience, 29, false)).toBe(false);
+    patience.renew();
+    expect(looks(patience, 29, false)).toBe(false);
+    expect(looks(patience, 1, false)).toBe(true);
+  });
 });

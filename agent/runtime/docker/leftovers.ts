@@ -100,7 +100,10 @@ interface NetworkInspection {
  * container of the engine counts, whoever made it.
  */
 export interface LeftoverSweeper {
-  /** Looks for a while and removes what nobody used twice in a row, until nothing is left for some looks. Never throws. */
+  /**
+   * Looks for a while and removes what nobody used twice in a row, until nothing is left for some looks. Called again meanwhile, because the engine
+   * was away again, it goes on for as long as from now. Never throws.
+   */
   sweep(signal: AbortSignal): Promise<void>;
 }
 
@@ -109,9 +112,31 @@ export interface LeftoverOptions {
   readonly warn: (message: string) => void;
 }
 
+/** How long a sweep goes on: until some looks in a row found nothing, and never for more than so many. */
+export class SweepPatience {
+  #looks = 0;
+  #clean = 0;
+
+  /** The engine may have forgotten something new. */
+  renew(): void {
+    this.#looks = 0;
+    this.#clean = 0;
+  }
+
+  looked(isClean: boolean): void {
+    this.#looks += 1;
+    this.#clean = isClean ? this.#clean + 1 : 0;
+  }
+
+  get isOver(): boolean {
+    return this.#looks >= mostLooks || this.#clean >= cleanLooks;
+  }
+}
+
 export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): LeftoverSweeper {
   let folder = usualNamespaces;
   let sweeping: Promise<void> | undefined;
+  const patience = new SweepPatience();
   /** Of namespaces; forgotten at the end of a sweep. */
   const known = new Map<string, readonly number[]>();
 
@@ -194,29 +219,33 @@ export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): Leftov
     }
   }
 
-  async function sweepOnce(signal: AbortSignal): Promise<void> {
+  async function sweepPatiently(signal: AbortSignal): Promise<void> {
     let before: Leftovers | undefined;
-    let clean = 0;
-    for (let looks = 0; looks < mostLooks && clean < cleanLooks && !signal.aborted; looks++) {
+    while (!patience.isOver && !signal.aborted) {
       const now = await tryLook(signal);
-      clean = now !== undefined && isNothing(now) ? clean + 1 : 0;
+      patience.looked(now !== undefined && isNothing(now));
       const both = before === undefined || now === undefined ? undefined : leftBoth(before, now);
       if (both !== undefined && !isNothing(both)) await remove(both);
       before = now;
-      if (clean < cleanLooks) await delay(betweenMs, undefined, { signal }).catch(() => {});
+      if (!patience.isOver) await delay(betweenMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async function sweepOnce(signal: AbortSignal): Promise<void> {
+    try {
+      await sweepPatiently(signal);
+    } catch (error) {
+      warn(`sweep what the engine forgot: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      known.clear();
+      sweeping = undefined;
     }
   }
 
   return {
     sweep(signal) {
-      sweeping ??= sweepOnce(signal)
-        .catch((error: unknown) =>
-          warn(`sweep what the engine forgot: ${error instanceof Error ? error.message : String(error)}`),
-        )
-        .finally(() => {
-          known.clear();
-          sweeping = undefined;
-        });
+      patience.renew();
+      sweeping ??= sweepOnce(signal);
       return sweeping;
     },
   };
