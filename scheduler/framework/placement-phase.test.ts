@@ -99,11 +99,29 @@ describe('permit and bind', () => {
   it.each<[string, unknown]>([
     ['permit', true],
     ['permit', null],
+    ['preBind', true],
+    ['preBind', null],
     ['bind', undefined],
     ['bind', 'done'],
   ])('fails with the name of a plugin whose %s answers nonsense: %s', async (point, answer) => {
     const bad = { name: 'Bad', [point]: async () => answer } as unknown as AnyPlugin;
     await expect(bind([bad, binder])).rejects.toThrow(`plugin "Bad" failed in ${point}: `);
+  });
+
+  it('binds nothing that cannot be prepared, and says why', async () => {
+    const binding = definePlugin({ name: 'Binder', bind: vi.fn(async () => 'bound' as const) });
+    const refusing = definePlugin({ name: 'No', preBind: async () => full });
+    expect(await bind([binding, refusing])).toEqual({ kind: 'refused', plugin: 'No', rejection: full });
+    expect(binding.bind).not.toHaveBeenCalled();
+  });
+
+  it('prepares nothing for plugins that skipped the attempt', async () => {
+    const preparing = definePlugin({ name: 'Prepares', preBind: vi.fn(async () => full) });
+    const profile = { schedulerName: 's', plugins: [preparing, binder].map((plugin) => ({ plugin, weight: 0 })) };
+    const { signal } = new AbortController();
+    const outcome = await bindPlacement(placement, { profile, participants: participants([binder]), timeoutMs: 1_000, signal });
+    expect(outcome).toEqual({ kind: 'bound' });
+    expect(preparing.preBind).not.toHaveBeenCalled();
   });
 
   it.each(['permit', 'preBind', 'bind'] as const)('gives up on a plugin that hangs in %s, and ends its signal', async (point) => {

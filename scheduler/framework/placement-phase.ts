@@ -73,7 +73,8 @@ export async function bindPlacement(placement: Placement, options: BindOptions):
   for (const { plugin } of participants) {
     if (!plugin.preBind) continue;
     const rejection = await call(plugin, 'preBind', (limit) => plugin.preBind!(placement, limit));
-    if (rejection) return { kind: 'refused', plugin: plugin.name, rejection };
+    if (rejection !== undefined)
+      return { kind: 'refused', plugin: plugin.name, rejection: asRejection(plugin, 'preBind', rejection) };
   }
   for (const { plugin } of profile.plugins) {
     if (!plugin.bind) continue;

@@ -1,4 +1,4 @@
-import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import type { Node, NodeSelector, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
 import { compileNodeSelector, type NodePredicate } from '../../api/kinds/node/selector.ts';
 import { accessModesCell, isKeptFor, storageClassOf } from '../../api/kinds/storage.ts';
 import { noProvisioner } from '../../api/kinds/storage-class/local-path.ts';
@@ -32,14 +32,6 @@ export interface OpenClaim {
 
 interface Making {
   readonly allows: NodePredicate | undefined;
-}
-
-interface Candidate {
-  readonly volume: PersistentVolume;
-  readonly name: string;
-  /** In order of preference. */
-  readonly rank: number;
-  readonly reaches: NodePredicate | undefined;
 }
 
 /** The volumes that satisfy a claim. Most are for one host: those are found by its name, so that no look at a node goes through all of them. */
@@ -86,39 +78,52 @@ function keptFor(key: string, claim: PersistentVolumeClaim, { volumes }: Storage
   return volumes.byIndex('claim', key).find((volume) => isKeptFor(volume.spec ?? {}, claim) && satisfies(volume, claim));
 }
 
+interface Candidate {
+  readonly volume: PersistentVolume;
+  readonly name: string;
+  /** Undefined where whoever finds it reaches it. */
+  readonly reaches: NodePredicate | undefined;
+}
+
 function createChoice(volumes: readonly PersistentVolume[]): Choice {
   const anywhere: Candidate[] = [];
   const byHost = new Map<string, Candidate[]>();
-  volumes.toSorted(compareVolumes).forEach((volume, rank) => {
+  for (const volume of volumes) {
     const { required } = volume.spec?.nodeAffinity ?? {};
-    const reaches = required && compileNodeSelector(required);
-    const candidate = { volume, name: volume.metadata?.name ?? '', rank, reaches };
-    const hosts = hostsOf(volume);
+    const { hosts, isAll } = hostsOf(required);
+    const reaches = required === undefined || isAll ? undefined : compileNodeSelector(required);
+    const candidate = { volume, name: volume.metadata?.name ?? '', reaches };
     if (hosts === undefined) anywhere.push(candidate);
     for (const host of hosts ?? []) {
       const known = byHost.get(host);
       if (known) known.push(candidate);
       else byHost.set(host, [candidate]);
     }
-  });
+  }
+  // Every node looks at these, so they are in order; those of a host are few.
+  anywhere.sort((a, b) => compareVolumes(a.volume, b.volume));
   return {
     count: volumes.length,
     bestFor(node, taken) {
       const fits = ({ name, reaches }: Candidate) => !taken.has(name) && (reaches === undefined || reaches(node));
-      const host = byHost.get(node.metadata?.labels?.[labels.hostname] ?? '')?.find(fits);
-      const other = anywhere.find(fits);
-      if (host === undefined || other === undefined) return (host ?? other)?.name;
-      return host.rank < other.rank ? host.name : other.name;
+      let best = anywhere.find(fits);
+      for (const each of byHost.get(node.metadata?.labels?.[labels.hostname] ?? '') ?? [])
+        if (fits(each) && (best === undefined || compareVolumes(each.volume, best.volume) < 0)) best = each;
+      return best?.name;
     },
   };
 }
 
-/** The hosts that alone can reach the volume, where its affinity names them in the usual way. */
-function hostsOf({ spec }: PersistentVolume): readonly string[] | undefined {
-  const { nodeSelectorTerms = [] } = spec?.nodeAffinity?.required ?? {};
-  const [term] = nodeSelectorTerms;
-  const byHost = term?.matchExpressions?.find(({ key, operator }) => key === labels.hostname && operator === 'In');
-  return nodeSelectorTerms.length === 1 ? byHost?.values : undefined;
+/** The hosts that alone can reach a volume, where its affinity names them in the usual way, and whether it asks for nothing else. */
+function hostsOf(required: NodeSelector | undefined): {
+  readonly hosts?: readonly string[] | undefined;
+  readonly isAll?: boolean;
+} {
+  const { nodeSelectorTerms = [] } = required ?? {};
+  const [{ matchExpressions = [], matchFields = [] } = {}] = nodeSelectorTerms;
+  if (nodeSelectorTerms.length !== 1) return {};
+  const hosts = matchExpressions.find(({ key, operator }) => key === labels.hostname && operator === 'In')?.values;
+  return { hosts, isAll: hosts !== undefined && matchExpressions.length + matchFields.length === 1 };
 }
 
 /** What every claim would get on the node, or the first that would get nothing. */
