@@ -49,7 +49,9 @@ describe('a claim of the default class', () => {
       /^local-path \(default\) +berth.io\/local-path +Delete +WaitForFirstConsumer +false /,
     );
     await house.apply(claimOn('data'));
-    expect(await house.berth.ok('get', 'pvc', 'data', '--no-headers')).toMatch(/^data +Pending +<none> +<none> +<none> +local-path /);
+    expect(await house.berth.ok('get', 'pvc', 'data', '--no-headers')).toMatch(
+      /^data +Pending +<none> +<none> +<none> +local-path /,
+    );
     await eventually('it is told that it waits', async () =>
       (await house.berth.ok('describe', 'pvc', 'data')).includes('WaitForFirstConsumer') ? true : undefined,
     );
