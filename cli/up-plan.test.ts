@@ -72,6 +72,9 @@ describe('the settings of an installation', () => {
       nodeName: 'db',
     });
     expect(computeSettings({}, undefined).listen).toBe('127.0.0.1:7443');
+    const configured = { ...before, schedulerConfig: '/etc/berth/scheduler.yaml' };
+    expect(computeSettings({}, configured)).toEqual(configured);
+    expect(computeSettings({ schedulerConfig: '' }, configured).schedulerConfig).toBeUndefined();
   });
 
   it('that a running one does not have are named, and can be typed again', () => {
@@ -85,6 +88,7 @@ describe('the settings of an installation', () => {
       '--metrics-address off (it runs with 127.0.0.1:7444 or, if that was taken, a free port)',
       '--history 24h (it runs with 1h)',
     ]);
+    expect(ignoredFlags({ schedulerConfig: '/b.yaml' }, before)).toEqual(['--scheduler-config /b.yaml (it runs with none)']);
     expect(printFlags(given)).toBe(' --listen 127.0.0.1:1 --node-name web --sandbox-image pause:9');
   });
 

@@ -184,6 +184,8 @@ describe('the command line', () => {
     ['scheduler', ['--config', 'NONE'], "cannot read the scheduler's configuration NONE: there is no such file"],
     ['scheduler', ['--config', 'BAD', '--scheduler-name', 'a'], '--scheduler-name and --config exclude each other'],
     ['server', ['--scheduler-config', 'BAD'], 'BAD:4:18: profiles[0].plugins.nothing: unknown field'],
+    ['up', ['--scheduler-config', 'BAD'], 'BAD:4:18: profiles[0].plugins.nothing: unknown field'],
+    ['up', ['--scheduler-config', 'NONE'], "cannot read the scheduler's configuration NONE: there is no such file"],
     ['server', ['--scheduler-config', 'BAD', '--no-scheduler'], '--scheduler-config and --no-scheduler exclude each other'],
   ])('%s %j is refused before anything starts', async (command, words, message) => {
     const [bad, none] = [join(cli.folder, 'bad.yaml'), join(cli.folder, 'none.yaml')];
