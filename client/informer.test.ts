@@ -47,6 +47,31 @@ describe('informer', () => {
     await running;
   });
 
+  it('never holds more than a page of whole objects, and transforms each once', async () => {
+    const { clock, logger, stop } = setup();
+    const objects = ['a', 'b', 'c', 'd', 'e'].map((name) => pod(name).build());
+    const client = createFakeResourceClient<Pod>({ kind: 'Pod', objects, pageSize: 2 });
+    const transformed: string[] = [];
+    const pages: number[] = [];
+    const list = client.list.bind(client);
+    client.list = (...call) => {
+      pages.push(transformed.length);
+      return list(...call);
+    };
+    const transform = ({ metadata = {} }: Pod): Pod => {
+      transformed.push(metadata.name!);
+      return { metadata };
+    };
+    const informer = createInformer<Pod>({ client, name: 'pods', transform, clock, logger });
+    const running = informer.run(stop.signal);
+    await informer.waitForSync(stop.signal);
+    expect(pages).toEqual([0, 2, 4]);
+    expect(transformed).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(informer.lister.get('default/e')).not.toHaveProperty('spec');
+    stop.abort();
+    await running;
+  });
+
   it('has synced when the first list is in the lister and was told', async () => {
     const { informer, stop, start } = setup();
     const handler = recorder();

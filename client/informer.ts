@@ -49,7 +49,7 @@ export interface InformerOptions<T extends ApiObject> {
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /**
    * What of an object is kept and told, for those who need little of many. Identity stays: name, namespace, uid, resourceVersion. Must not change
-   * its argument.
+   * its argument. Called once for each object that comes; of a list page by page, so that never more than a page of whole ones is held.
    */
   readonly transform?: (object: T) => T;
   /** For logs, e.g. "pods". */
@@ -78,7 +78,7 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
   readonly #name: string;
   readonly #logger: Logger;
   readonly #freeze: boolean;
-  readonly #transform: ((object: T) => T) | undefined;
+  readonly #transform: (object: T) => T;
   readonly #store: Indexer<T>;
   readonly #reflector: Reflector;
   readonly #handlers = new Set<InformerHandler<T>>();
@@ -87,17 +87,18 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
   #synced = false;
 
   constructor(options: InformerOptions<T>) {
-    const { name, client, scope, backoff, silenceMs, clock = systemClock, logger = stderrLogger } = options;
+    const { name, scope, backoff, silenceMs, clock = systemClock, logger = stderrLogger } = options;
     this.#name = name;
     this.#logger = logger;
     this.#freeze = options.freeze ?? process.env.NODE_ENV === 'test';
-    this.#transform = options.transform;
+    this.#transform = options.transform ?? ((object) => object);
     this.#store = createIndexer<T>(options.indexers);
     this.lister = this.#store;
     const sink = {
       replace: (objects: readonly T[]) => this.#replace(objects),
       apply: (events: readonly WatchEvent<T>[]) => this.#apply(events),
     };
+    const client = this.#transforming(options.client);
     this.#reflector = createReflector<T>({ name, client, scope, backoff, silenceMs, clock, logger, sink });
   }
 
@@ -128,6 +129,17 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
     return this.#reflector.run(signal);
   }
 
+  /** Lists what is kept of objects. */
+  #transforming(client: InformerOptions<T>['client']): InformerOptions<T>['client'] {
+    return {
+      list: async (scope, call) => {
+        const page = await client.list(scope, call);
+        return { ...page, items: page.items.map(this.#transform) };
+      },
+      watch: (scope, call) => client.watch(scope, call),
+    };
+  }
+
   #replace(objects: readonly T[]): void {
     const present = new Set(objects.map(objectKey));
     const gone = [...this.#store.keys()].filter((key) => !present.has(key)).map((key) => this.#remove(key));
@@ -139,14 +151,13 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
 
   #apply(events: readonly WatchEvent<T>[]): void {
     for (const { type, object } of events) {
-      const change = type === 'DELETED' ? this.#remove(objectKey(object)) : this.#keep(object);
+      const change = type === 'DELETED' ? this.#remove(objectKey(object)) : this.#keep(this.#transform(object));
       if (change) this.#tellAll(change);
     }
   }
 
   /** Stores the object; undefined when this very version is stored. */
-  #keep(whole: T): Change<T> | undefined {
-    const object = this.#transform?.(whole) ?? whole;
+  #keep(object: T): Change<T> | undefined {
     const old = this.#store.get(objectKey(object));
     if (old && isSameVersion(old, object)) return undefined;
     this.#store.set(this.#freeze ? deepFreeze(object) : object);

@@ -2,6 +2,7 @@ import { volumeIndexers } from '../api/kinds/volume-matching.ts';
 import { type Client, type Clock, createInformer, type Informer, type Logger } from '../client/index.ts';
 import type { Observer } from './observer.ts';
 import type { Storage } from './plugins/volume-binding.ts';
+import { createPodOutline } from './pod-outline.ts';
 import { createVolumePromises } from './storage/promises.ts';
 import { createVolumeWriter } from './storage/volume-writer.ts';
 
@@ -11,13 +12,13 @@ export interface InformersOptions {
   readonly logger: Logger;
 }
 
-/** What the scheduler follows. Nothing runs yet. */
+/** What the scheduler follows: everything whole but pods, of which there are most. Nothing runs yet. */
 export function createInformers({ client, clock, logger }: InformersOptions) {
   const named = (plural: string) => ({ name: `scheduler ${plural}`, clock, logger });
   return {
     nodes: createInformer({ client: client.nodes, ...named('nodes') }),
     namespaces: createInformer({ client: client.namespaces, ...named('namespaces') }),
-    pods: createInformer({ client: client.pods, ...named('pods') }),
+    pods: createInformer({ client: client.pods, transform: createPodOutline(), ...named('pods') }),
     claims: createInformer({ client: client.persistentVolumeClaims, ...named('claims') }),
     volumes: createInformer({ client: client.persistentVolumes, indexers: volumeIndexers, ...named('volumes') }),
     classes: createInformer({ client: client.storageClasses, ...named('storage classes') }),

@@ -54,14 +54,24 @@ export function podInfo(pod: Pod): PodInfo {
     scoringCpuMilli: scoring.cpu,
     scoringMemory: scoring.memory,
     hostPorts: hostPorts(pod),
-    claims: [...new Set(claimsOf(pod))].map((claim) => `${namespace}/${claim}`),
+    claims: claimKeys(pod, namespace),
     face: podFace(pod),
     terms: podTerms(pod),
   };
 }
 
+// Most pods have neither, and there may be many pods: nothing is kept once.
+const noExtended: Resources['extended'] = new Map();
+const noClaims: readonly string[] = [];
+
 function resourcesOf({ cpu, memory, 'ephemeral-storage': ephemeralStorage = 0, ...others }: PodRequests): Resources {
-  return { cpuMilli: cpu, memory, ephemeralStorage, extended: new Map(Object.entries(others)) };
+  const amounts = Object.entries(others);
+  return { cpuMilli: cpu, memory, ephemeralStorage, extended: amounts.length > 0 ? new Map(amounts) : noExtended };
+}
+
+function claimKeys(pod: Pod, namespace: string): readonly string[] {
+  const claims = claimsOf(pod);
+  return claims.length > 0 ? [...new Set(claims)].map((claim) => `${namespace}/${claim}`) : noClaims;
 }
 
 function asksForAll(pod: Pod): boolean {

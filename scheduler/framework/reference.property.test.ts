@@ -9,9 +9,10 @@ import { clusterHistory, nodeFrom, podFrom, type Step } from '../../test/referen
 import { spreadFilter, spreadScores } from '../../test/reference/spreading.ts';
 import { claimsProblem, volumeFilter } from '../../test/reference/volumes.ts';
 import { createWorld, nameOf, nodesOf, type World } from '../../test/reference/world.ts';
-import { type Cache, createCache } from '../cache/cache.ts';
+import { createCache } from '../cache/cache.ts';
 import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
 import { nodeResourcesFit } from '../plugins/node-resources-fit.ts';
+import { createPodOutline } from '../pod-outline.ts';
 import { defaultProfile, type ProfileEntry } from '../profile.ts';
 import type { AnyPlugin, Attempt, MakeRoom, Proceed } from './plugin.ts';
 import { podInfo } from './pod-info.ts';
@@ -115,16 +116,20 @@ function setUp() {
     classes: [...world.classes.values()],
   });
   const profile = defaultProfile({ name: 'Bind' }, undefined, { storage });
-  return { world, cache, storage, table: createNodeTable(), profile, runner: createRunner({ profile, random: () => 0 }) };
+  const outline = createPodOutline({ remembered: 20 });
+  const runner = createRunner({ profile, random: () => 0 });
+  return { world, cache, storage, outline, table: createNodeTable(), profile, runner };
 }
+
+type SetUp = Pick<ReturnType<typeof setUp>, 'world' | 'cache' | 'outline'>;
 
 const versioned = <T extends { metadata?: object }>(object: T, version: number): T => ({
   ...object,
   metadata: { ...object.metadata, resourceVersion: String(version) },
 });
 
-/** Makes it happen in the cache and in the world. */
-function happen(step: Exclude<Step, { kind: 'attempt' }>, world: World, cache: Cache, version: number): void {
+/** Makes it happen in the cache and in the world. The world has whole pods, the cache what is kept of them. */
+function happen(step: Exclude<Step, { kind: 'attempt' }>, { world, cache, outline }: SetUp, version: number): void {
   switch (step.kind) {
     case 'later':
       world.now += step.seconds * 1000;
@@ -157,39 +162,44 @@ function happen(step: Exclude<Step, { kind: 'attempt' }>, world: World, cache: C
       return;
     }
     default:
-      happenToPod(step, world, cache, version);
+      happenToPod(step, { world, cache, outline }, version);
   }
 }
 
 type PodStep = Extract<Step, { kind: 'bound' | 'assumed' | 'changed' | 'gone' }>;
 
-function happenToPod(step: PodStep, world: World, cache: Cache, version: number): void {
+function happenToPod(step: PodStep, { world, cache, outline }: SetUp, version: number): void {
   const [name, uid] = [`p${step.which}`, `uid-p${step.which}`];
   const known = world.pods.get(uid);
   if (step.kind === 'gone') {
     // Finished rather than deleted, so that the same uid may come again.
-    if (known) cache.setPod(versioned({ ...known.pod, status: { phase: 'Succeeded' } }, version));
+    if (known) cache.setPod(outline(versioned({ ...known.pod, status: { phase: 'Succeeded' } }, version)));
     world.pods.delete(uid);
   } else if (step.kind === 'changed') {
     if (!known) return;
     const metadata = { ...known.pod.metadata, labels: step.labels, ...(step.leaving && { deletionTimestamp: { seconds: 1 } }) };
     const pod = { ...known.pod, metadata, spec: { ...known.pod.spec, nodeName: known.nodeName } };
-    cache.setPod(versioned(pod, version));
+    cache.setPod(outline(versioned(pod, version)));
     world.pods.set(uid, { ...known, pod });
   } else {
     if (known && step.kind === 'assumed') return;
     const built = podFrom(name, { ...step.look, nodeName: undefined });
     const nodeName = `n${step.on}`;
     const pod = { ...built, spec: { ...built.spec, nodeName } };
-    if (step.kind === 'assumed') cache.assume(podInfo(built), nodeName);
-    else cache.setPod(versioned(pod, version));
+    if (step.kind === 'assumed') cache.assume(podInfo(outline(built)), nodeName);
+    else cache.setPod(outline(versioned(pod, version)));
     world.pods.set(uid, { pod, nodeName, placedAt: known?.placedAt ?? world.now });
   }
 }
 
+/** The plugins see what is kept of the pod, the references the whole. */
+interface AttemptOf extends Attempt {
+  readonly whole: Pod;
+}
+
 /** What each plugin says, and what the reference says. Answers the names of the nodes that are left, with the reference's totals. */
-function judgeAll(entries: readonly ProfileEntry[], attempt: Attempt, world: World): Map<string, number> {
-  const { pod } = attempt.pod;
+function judgeAll(entries: readonly ProfileEntry[], attempt: AttemptOf, world: World): Map<string, number> {
+  const { whole: pod } = attempt;
   const all = nodesOf(world);
   for (const { plugin } of entries) compareFilters(plugin, attempt, world);
   const left = all.filter((node) => Object.values(references).every(({ filter }) => filter?.(world, pod, node) === undefined));
@@ -209,13 +219,13 @@ const asked = ({ plugin }: Pick<ProfileEntry, 'plugin'>, attempt: Attempt): Proc
   return prepared?.kind === 'proceed' ? prepared : nothing;
 };
 
-function compareFilters(plugin: ProfileEntry['plugin'], attempt: Attempt, world: World): void {
+function compareFilters(plugin: ProfileEntry['plugin'], attempt: AttemptOf, world: World): void {
   const { filter } = references[plugin.name] ?? {};
   const { state, filter: filters } = asked({ plugin }, attempt);
-  const { nodes: table, pod } = attempt;
+  const { nodes: table, whole } = attempt;
   const said = (row: number) => (filters ? plugin.filter?.(state, table, row)?.reason : undefined);
   const rows = [...table.names.keys()];
-  const wanted = rows.map((row) => filter?.(world, pod.pod, table.nodes[row]!));
+  const wanted = rows.map((row) => filter?.(world, whole, table.nodes[row]!));
   expect(rows.map(said), plugin.name).toEqual(wanted);
   if (!filters || !plugin.filterRows) return;
   const passing = Int32Array.from(rows);
@@ -243,9 +253,9 @@ function compareScores(plugin: AnyPlugin, attempt: Attempt, { left, scores }: Sc
   for (const [i, given] of own.entries()) expect(given, `${plugin.name} of ${nameOf(left[i]!)}`).toBeCloseTo(scores[i]!, 6);
 }
 
-function decide(attempt: Attempt, world: World, runner: Runner, totals: ReadonlyMap<string, number>): string | undefined {
+function decide(attempt: AttemptOf, world: World, runner: Runner, totals: ReadonlyMap<string, number>): string | undefined {
   const decision = runner.decide(attempt);
-  const { pod } = attempt.pod;
+  const { whole: pod } = attempt;
   if (decision.kind === 'placed') {
     expect(totals.get(decision.nodeName)).toBeGreaterThanOrEqual(Math.max(...totals.values()) - 1e-6);
     return decision.nodeName;
@@ -269,23 +279,24 @@ function checkRoom({ nominatedNodeName, victims }: MakeRoom, pod: Pod, world: Wo
   expect(Object.values(references).flatMap(({ filter }) => filter?.(emptier, pod, node) ?? [])).toEqual([]);
 }
 
-function attemptAt(pod: Pod, now: number, table: NodeTable): Attempt {
-  return { pod: podInfo(pod), nodes: table, now };
+function attemptAt(whole: Pod, { world, outline, table }: SetUp & { readonly table: NodeTable }): AttemptOf {
+  return { pod: podInfo(outline(whole)), nodes: table, now: world.now, whole };
 }
 
 describe('the plugins of the default profile', () => {
   it('say of every node what a slow reference says, after any history of the cluster, and the runner chooses the best', () => {
     fc.assert(
       fc.property(clusterHistory, (steps) => {
-        const { world, cache, storage, table, profile, runner } = setUp();
+        const all = setUp();
+        const { world, cache, storage, table, profile, runner } = all;
         for (const [at, step] of steps.entries()) {
           if (step.kind !== 'attempt') {
-            happen(step, world, cache, at + 1);
+            happen(step, all, at + 1);
             continue;
           }
           cache.sync(table);
           const pod = podFrom(`new${at}`, step.look);
-          const attempt = attemptAt(pod, world.now, table);
+          const attempt = attemptAt(pod, all);
           const problem = claimsProblem(world, pod);
           if (problem !== undefined || world.nodes.size === 0) {
             const decision = runner.decide(attempt);
