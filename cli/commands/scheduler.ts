@@ -5,6 +5,7 @@ import type { RunSchedulerOptions } from '../../scheduler/main.ts';
 import { type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
 import { parseDuration } from '../duration.ts';
 import { ExitWith } from '../failure.ts';
+import { boundHeapGrowth } from '../heap-growth.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen } from '../paths.ts';
 import { schedulerConfigHelp } from '../scheduler-config-flag.ts';
@@ -68,6 +69,7 @@ async function scheduler(flags: SchedulerFlags): Promise<void> {
   const { connect, LeadershipOverrunError } = await import('../../client/index.ts');
   const profiles = config === undefined ? undefined : await readSchedulerConfig(config);
   const instance = profiles?.[0]?.schedulerName ?? schedulerName;
+  boundHeapGrowth();
   const client = connect(localConnection(dataDir, server, 'scheduler'));
   try {
     await runDaemon({ component: 'scheduler', instance, flags }, ({ logger, metrics, alone, signal }) => {
