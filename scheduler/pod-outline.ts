@@ -1,15 +1,14 @@
 import type { Container, ContainerStatus, ObjectMeta, Pod, PodSpec, PodStatus } from '../api/generated/types.ts';
 import { annotations as wellKnown } from '../api/meta/well-known.ts';
-import { createLru, type Lru } from '../client/lru.ts';
 
 type Names = ReadonlySet<string>;
 
 const namesOf = <T>(...names: (keyof T & string)[]): Names => new Set(names);
 
-/** What placing a pod never asks: how its containers run, and what the agent says of them while they do. */
-const unread = {
-  metadata: namesOf<ObjectMeta>('managedFields'),
-  spec: namesOf<PodSpec>('ephemeralContainers'),
+/** Left out: what placing a pod never asks, which is how its containers run; and what is kept in a form of its own. */
+const without = {
+  metadata: namesOf<ObjectMeta>('managedFields', 'annotations'),
+  spec: namesOf<PodSpec>('ephemeralContainers', 'containers', 'initContainers'),
   container: namesOf<Container>(
     'command',
     'args',
@@ -24,7 +23,17 @@ const unread = {
     'terminationMessagePath',
     'terminationMessagePolicy',
   ),
-  status: namesOf<PodStatus>('hostIP', 'hostIPs', 'podIP', 'podIPs', 'message', 'ephemeralContainerStatuses'),
+  status: namesOf<PodStatus>(
+    'hostIP',
+    'hostIPs',
+    'podIP',
+    'podIPs',
+    'message',
+    'conditions',
+    'containerStatuses',
+    'initContainerStatuses',
+    'ephemeralContainerStatuses',
+  ),
 };
 
 /** Of the conditions those that say where the pod stands; how its containers do changes with every probe. */
@@ -33,58 +42,64 @@ const readConditions: Names = new Set(['PodScheduled', 'DisruptionTarget', 'PodR
 /** Texts that no other pod has. */
 const ownTexts = namesOf<ObjectMeta>('name', 'uid', 'resourceVersion');
 
-/**
- * So many different parts and as many texts are remembered for sharing, those used last: more than nodes have names and workloads have parts. One
- * that is forgotten is kept once more.
- */
-const rememberedParts = 16_384;
+/** So many different parts, and as many texts, are remembered for sharing, and those before them: more than there are nodes and kinds of pods. */
+const rememberedParts = 8_192;
 
 /**
  * Gives of each pod what placing pods asks about, as small as it can be: without what is never read, and with its parts (containers, labels,
  * tolerations, ...) shared with all pods that have equal ones, as copies of one workload have. What it is given, it does not change. The scheduler
  * holds every pod of the cluster, so this decides how much memory it needs.
  */
-export function createPodOutline({ remembered: size = rememberedParts } = {}): (pod: Pod) => Pod {
-  const parts = createLru<object>(size);
-  const texts = createLru<string>(size);
+export function createPodOutline({ remembered = rememberedParts } = {}): (pod: Pod) => Pod {
+  const parts = createSharing<object>(remembered);
+  const texts = createSharing<string>(remembered);
 
   function shared<T>(value: T): T {
-    if (typeof value === 'string') return remembered(texts, value, value);
-    return typeof value === 'object' && value !== null ? remembered(parts, JSON.stringify(value), value) : value;
+    if (typeof value === 'string') return texts(value, value) as T;
+    return typeof value === 'object' && value !== null ? (parts(JSON.stringify(value), value) as T) : value;
   }
 
-  /** The fields that are read, all shared but `own`. */
-  function fields<T extends object>(value: T, unread: Names, own?: Names): T {
+  function fields<T extends object>(value: T, without: Names): T {
     const kept: Partial<T> = {};
-    for (const name in value) if (!unread.has(name)) kept[name] = own?.has(name) ? value[name] : shared(value[name]);
+    for (const name in value) if (!without.has(name)) kept[name] = ownTexts.has(name) ? value[name] : shared(value[name]);
     return kept as T;
   }
 
-  function outlineMetadata({ annotations = {}, ...metadata }: ObjectMeta): ObjectMeta {
-    const kept: ObjectMeta = fields(metadata, unread.metadata, ownTexts);
-    // The whole manifest once more.
-    const { [wellKnown.lastApplied]: _, ...notes } = annotations;
-    if (Object.keys(notes).length > 0) kept.annotations = shared(notes);
+  function outlineMetadata(metadata: ObjectMeta): ObjectMeta {
+    const kept = fields(metadata, without.metadata);
+    if (metadata.annotations) {
+      // The whole manifest once more.
+      const { [wellKnown.lastApplied]: _, ...notes } = metadata.annotations;
+      if (Object.keys(notes).length > 0) kept.annotations = shared(notes);
+    }
     return kept;
   }
 
-  const outlineContainers = (containers: readonly Container[]): Container[] =>
-    shared(containers.map((container) => fields(container, unread.container)));
+  /** Their texts are not shared one by one: their list is, as a whole. */
+  function outlineContainers(containers: readonly Container[]): Container[] {
+    return shared(
+      containers.map((container) => {
+        const kept: Partial<Record<string, unknown>> = {};
+        for (const name in container) if (!without.container.has(name)) kept[name] = container[name as keyof Container];
+        return kept as Container;
+      }),
+    );
+  }
 
-  function outlineSpec({ containers, initContainers, ...spec }: PodSpec): PodSpec {
-    const kept: PodSpec = fields(spec, unread.spec);
-    if (containers) kept.containers = outlineContainers(containers);
-    if (initContainers) kept.initContainers = outlineContainers(initContainers);
+  function outlineSpec(spec: PodSpec): PodSpec {
+    const kept = fields(spec, without.spec);
+    if (spec.containers) kept.containers = outlineContainers(spec.containers);
+    if (spec.initContainers) kept.initContainers = outlineContainers(spec.initContainers);
     return kept;
   }
 
-  function outlineStatus({ conditions, containerStatuses, initContainerStatuses, ...status }: PodStatus): PodStatus {
-    const kept: PodStatus = fields(status, unread.status);
-    const read = conditions?.filter(({ type = '' }) => readConditions.has(type)) ?? [];
+  function outlineStatus(status: PodStatus): PodStatus {
+    const kept = fields(status, without.status);
+    const read = status.conditions?.filter(({ type = '' }) => readConditions.has(type)) ?? [];
     if (read.length > 0) kept.conditions = shared(read);
-    const held = heldResources(containerStatuses);
+    const held = heldResources(status.containerStatuses);
     if (held.length > 0) kept.containerStatuses = shared(held);
-    const heldByInit = heldResources(initContainerStatuses);
+    const heldByInit = heldResources(status.initContainerStatuses);
     if (heldByInit.length > 0) kept.initContainerStatuses = shared(heldByInit);
     return kept;
   }
@@ -106,9 +121,22 @@ function heldResources(statuses: readonly ContainerStatus[] = []): ContainerStat
   );
 }
 
-function remembered<T, V extends T>(known: Lru<T & {}>, key: string, value: V): V {
-  const same = known.get(key);
-  if (same !== undefined) return same as V;
-  known.set(key, value as T & {});
-  return value;
+/**
+ * Gives for equal keys the first of their values. Of those asked for last, at least `size` are remembered and at most twice as many: the older half goes as
+ * a whole, which costs less than an order of use. One that is forgotten is kept once more.
+ */
+function createSharing<V>(size: number): (key: string, value: V) => V {
+  let young = new Map<string, V>();
+  let old = new Map<string, V>();
+  return (key, value) => {
+    const known = young.get(key);
+    if (known !== undefined) return known;
+    const first = old.get(key) ?? value;
+    if (young.size === size) {
+      old = young;
+      young = new Map();
+    }
+    young.set(key, first);
+    return first;
+  };
 }
