@@ -88,14 +88,16 @@ describe('pod outline', () => {
     expect(() => createPodOutline()(deepFreeze(copy('web')))).not.toThrow();
   });
 
-  it('goes on sharing when it has forgotten parts for want of room', () => {
+  it('forgets parts that were not asked for lately, and remembers the others', () => {
     const outline = createPodOutline({ remembered: 2 });
     const labelsOf = (app: string) => outline({ metadata: { labels: { app } } }).metadata?.labels;
-    const first = labelsOf('a');
-    expect(labelsOf('a')).toBe(first);
-    for (const app of ['b', 'c']) labelsOf(app);
-    expect(labelsOf('a')).toEqual(first);
-    expect(labelsOf('a')).not.toBe(first);
+    const [used, idle] = [labelsOf('used'), labelsOf('idle')];
+    for (const app of ['a', 'b', 'c', 'd', 'e']) {
+      labelsOf(app);
+      expect(labelsOf('used')).toBe(used);
+    }
+    expect(labelsOf('idle')).toEqual(idle);
+    expect(labelsOf('idle')).not.toBe(idle);
   });
 
   it('takes a pod that has nothing but a version, as a bookmark does', () => {
