@@ -16,7 +16,7 @@ export interface Resources {
 
 /** A pod with what every attempt would compute again. Made once per version of the pod, never changed. */
 export interface PodInfo {
-  /** Without what no plugin is expected to read: how containers run (../pod-outline.ts). Its parts are shared with other pods. */
+  /** What placing is about; how its containers run is left out. Parts that are equal in many pods are one value: change none. */
   readonly pod: Pod;
   /** namespace/name. */
   readonly key: string;
