@@ -103,6 +103,8 @@ describe("a user's plugin", () => {
       strange({ ...turnAway, postFilter: () => ({ nominatedNodeName, victims: [old] }) });
     expect(decide(making('n1'))).toMatchObject({ room: { nominatedNodeName: 'n1' } });
     expect(() => decide(making('n2'))).toThrow('named victims that are no pods of node "n2"');
+    const nobody = strange({ ...turnAway, postFilter: () => ({ nominatedNodeName: 'n1', victims: [null] }) });
+    expect(() => decide(nobody)).toThrow('named victims that are no pods of node "n1"');
   });
 
   it.each(['prepare', 'filter', 'score', 'normalise', 'postFilter'])(

@@ -139,9 +139,9 @@ function readRoom(answer: unknown, { nodes }: Attempt): MakeRoom | undefined {
   const row = typeof nominatedNodeName === 'string' ? nodes.rowOf(nominatedNodeName) : undefined;
   if (row === undefined) throw new Error(`nominated ${describe(nominatedNodeName)}, which is no node`);
   const there = nodes.pods[row]!;
-  if (!Array.isArray(victims) || victims.some((pod) => there.get(pod?.uid)?.uid !== pod?.uid))
-    throw new Error(`named victims that are no pods of node "${nominatedNodeName}"`);
-  return answer as MakeRoom;
+  const found = Array.isArray(victims) ? victims.map((pod) => there.get(pod?.uid)) : [undefined];
+  if (!found.every((pod) => pod !== undefined)) throw new Error(`named victims that are no pods of node "${nodes.names[row]}"`);
+  return { nominatedNodeName: nodes.names[row]!, victims: found };
 }
 
 function isCount(answer: unknown, most: number): answer is number {
