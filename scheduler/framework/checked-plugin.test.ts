@@ -165,11 +165,14 @@ describe("a user's plugin", () => {
     ['bind', () => new Promise(() => {}), 'no answer after 200 ms'],
   ])('fails the binding in %s: %s', async (point, method, why) => {
     const { profileOf, attempt } = setUp();
-    const profile = profileOf(strange({ [point]: method }, 30), { name: 'Binder', bind: async () => 'bound' });
+    const profile = profileOf(strange({ [point]: method }, method === forever ? 30 : callLimitMs), {
+      name: 'Binder',
+      bind: async () => 'bound',
+    });
     const { signal } = new AbortController();
     const bound = bindPlacement(
       { pod: attempt.pod, nodeName: 'n1' },
-      { profile, participants: profile.plugins, timeoutMs: 200, signal },
+      { profile, participants: profile.plugins, timeoutMs: why.includes('200 ms') ? 200 : 30_000, signal },
     );
     await expect(bound).rejects.toThrow(`plugin "Strange" failed in ${point}: ${why}`);
   });

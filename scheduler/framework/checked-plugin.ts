@@ -81,22 +81,28 @@ export function checkedPlugin(plugin: AnyPlugin): AnyPlugin {
       if (!isRejection(answer)) throw new Error(`answered ${describe(answer)}, which is neither its undo nor a rejection`);
       return rejection(answer);
     },
-    async permit(placement, signal) {
-      const answer: unknown = await plugin.permit!(placement, signal);
-      return answer === undefined ? undefined : rejection(answer);
-    },
-    async preBind(placement, signal) {
-      const answer: unknown = await plugin.preBind!(placement, signal);
-      return answer === undefined ? undefined : rejection(answer);
-    },
-    async bind(placement, signal) {
-      const answer: unknown = await plugin.bind!(placement, signal);
-      if (answer === 'bound' || answer === 'pass') return answer;
-      throw new Error(`answered ${describe(answer)}, neither "bound" nor "pass"`);
-    },
+    permit: (placement, signal) => heard(async () => readPermit(await plugin.permit!(placement, signal), rejection)),
+    preBind: (placement, signal) => heard(async () => readPermit(await plugin.preBind!(placement, signal), rejection)),
+    bind: (placement, signal) => heard(async () => readBound(await plugin.bind!(placement, signal))),
   };
   const own = methodNames.filter((method) => plugin[method] !== undefined);
   return { name: plugin.name, callLimitMs, ...Object.fromEntries(own.map((method) => [method, checked[method]])) };
+}
+
+/** What comes of a call whose time was up is nobody's to hear; an error that nobody hears would end the process. */
+function heard<R>(call: () => Promise<R>): Promise<R> {
+  const answer = call();
+  answer.catch(() => {});
+  return answer;
+}
+
+function readPermit(answer: unknown, rejection: (answer: unknown) => Rejection): Rejection | undefined {
+  return answer === undefined ? undefined : rejection(answer);
+}
+
+function readBound(answer: unknown): 'bound' | 'pass' {
+  if (answer === 'bound' || answer === 'pass') return answer;
+  throw new Error(`answered ${describe(answer)}, neither "bound" nor "pass"`);
 }
 
 const codes: readonly unknown[] = ['unschedulable', 'unresolvable'] satisfies Rejection['code'][];
