@@ -23,7 +23,13 @@ export default defineConfig({
       { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 } },
       {
         ssr: { resolve: { conditions } },
-        test: { name: 'integration', include: ['test/integration/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 },
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          exclude: excluded,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
       },
       {
         test: {

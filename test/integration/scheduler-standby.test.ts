@@ -46,7 +46,7 @@ describe('schedulers that stand by for each other', () => {
   it('take over from one that was killed: no pod is lost, and none is bound twice', async () => {
     for (let i = 0; i < 5; i++) await addNode(cluster, node(`n${i}`).build());
     const children = { a: startProcess('a'), b: startProcess('b') };
-    await expect.poll(holder, { timeout: 20_000 }).not.toBe('');
+    await expect.poll(holder, { timeout: 45_000 }).not.toBe('');
     const first = (await holder()) as keyof typeof children;
     const count = 300;
     const creating = (async () => {
@@ -54,7 +54,7 @@ describe('schedulers that stand by for each other', () => {
     })();
     await history.until(
       () => bound() >= 50,
-      20_000,
+      45_000,
       () => `${bound()} are bound`,
     );
     await killProcess(children[first]);
@@ -71,10 +71,10 @@ describe('schedulers that stand by for each other', () => {
   it('take over at once from one that stops in order', async () => {
     await addNode(cluster, node('n1').build());
     const stopFirst = cluster.startScheduler(undefined, { leaderElection: { identity: 'a' } });
-    await expect.poll(holder, { timeout: 20_000 }).toBe('a');
+    await expect.poll(holder, { timeout: 45_000 }).toBe('a');
     cluster.startScheduler(undefined, { leaderElection: { identity: 'b' } });
     await addPod(cluster, small(1));
-    await history.until(() => bound() === 1, 20_000);
+    await history.until(() => bound() === 1, 45_000);
     await stopFirst();
     await addPod(cluster, small(2));
     // Without the release that takes the 15 s of a lease.
@@ -87,7 +87,7 @@ describe('schedulers that stand by for each other', () => {
     const proxy = await startTcpProxy(cluster.admin.address);
     stop.push(() => proxy.close());
     cluster.startScheduler(undefined, { address: proxy.address, leaderElection: { identity: 'a', ...figures } });
-    await expect.poll(holder, { timeout: 20_000 }).toBe('a');
+    await expect.poll(holder, { timeout: 45_000 }).toBe('a');
     cluster.startScheduler(undefined, { leaderElection: { identity: 'b', ...figures } });
     proxy.freeze();
     await addPod(cluster, small(1));
