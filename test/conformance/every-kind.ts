@@ -21,7 +21,10 @@ const required: Readonly<Record<string, JsonObject>> = {
   PersistentVolume: {
     spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/srv/x' } },
   },
-  PersistentVolumeClaim: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+  // Where nothing is said of a class it is given the default one, which an update may not take away again.
+  PersistentVolumeClaim: {
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: '' },
+  },
   StorageClass: { provisioner: 'example.com/disks' },
   RuntimeClass: { handler: 'runc' },
   PriorityClass: { value: 5 },

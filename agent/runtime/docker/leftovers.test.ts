@@ -5,7 +5,6 @@ const cable = (ifindex: number, more: Partial<Link> = {}): Link => ({
   ifindex,
   ifname: `veth${String(ifindex).padStart(7, '0')}`,
   link_index: ifindex - 1,
-  link_netnsid: 0,
   master: 'docker0',
   ...more,
 });
@@ -37,8 +36,8 @@ it.each<[string, Partial<NetworkLook>, string[]]>([
     'both ends of a cable that never left the machine go',
     {
       cables: [
-        { ifindex: 4, ifname: 'veth0000004', link_index: 5 },
-        { ifindex: 5, ifname: 'veth0000005', link_index: 4 },
+        { ifindex: 4, ifname: 'veth0000004', link: 'veth0000005' },
+        { ifindex: 5, ifname: 'veth0000005', link: 'veth0000004' },
       ],
     },
     ['veth0000004', 'veth0000005'],
@@ -47,8 +46,8 @@ it.each<[string, Partial<NetworkLook>, string[]]>([
     "both ends of somebody else's cable stay",
     {
       cables: [
-        { ifindex: 4, ifname: 'veth0000004', link_index: 5 },
-        { ifindex: 5, ifname: 'mine', link_index: 4 },
+        { ifindex: 4, ifname: 'veth0000004', link: 'mine' },
+        { ifindex: 5, ifname: 'mine', link: 'veth0000004' },
       ],
     },
     [],

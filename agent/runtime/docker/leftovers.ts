@@ -10,10 +10,10 @@ import { listPortProxies, type PortProxy } from './port-proxies.ts';
 export interface Link {
   readonly ifindex: number;
   readonly ifname: string;
-  /** Of a pair: the number of its other end, in whatever namespace that is. */
+  /** Of a pair whose other end is in another namespace: that end's number there. */
   readonly link_index?: number;
-  /** Only when its other end is in another namespace. */
-  readonly link_netnsid?: number;
+  /** Of a pair whose other end is in the same namespace: that end's name. */
+  readonly link?: string;
   /** The bridge that it is plugged into. */
   readonly master?: string;
 }
@@ -48,11 +48,7 @@ const proxyParents = ['dockerd', 'rootlesskit-doc'];
 
 /** Cables and namespaces that belong to no running container, and proxies whose engine has ended. Pure. */
 export function decideLeftovers({ bridge, cables, used, namespaces, usedNamespaces, proxies }: NetworkLook): Leftovers {
-  const byIndex = new Map(cables.map((link) => [link.ifindex, link]));
-  const isUnfinished = (link: Link): boolean => {
-    const other = byIndex.get(link.link_index ?? -1);
-    return other !== undefined && [link, other].every((end) => engineCable.test(end.ifname) && end.link_netnsid === undefined);
-  };
+  const isUnfinished = ({ ifname, link: other = '' }: Link): boolean => engineCable.test(ifname) && engineCable.test(other);
   return {
     cables: cables
       .filter((link) => engineCable.test(link.ifname) && !used.has(link.ifindex))
