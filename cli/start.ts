@@ -10,7 +10,7 @@ const folder = dirname(fileURLToPath(import.meta.url));
 /** What bin/berth runs. Long-running processes start seldom, and source maps need Node's own loader: they do without the code cache. */
 export function start(argv: readonly string[]): Promise<void> {
   const options = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS ?? ''}`;
-  if (['server', 'agent'].includes(argv[2] ?? '') || options.includes('--enable-source-maps')) {
+  if (['server', 'agent', 'scheduler'].includes(argv[2] ?? '') || options.includes('--enable-source-maps')) {
     return (createRequire(join(folder, 'start.js'))('./berth.js') as Program).main(argv);
   }
   const program = loadProgram(folder, 'berth.js');

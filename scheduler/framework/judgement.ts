@@ -124,7 +124,7 @@ const eventWords: Readonly<Record<ClusterEventKind, string>> = {
   'node/removed': 'a node goes',
   'node/resources': "a node's resources change",
   'node/labels': "a node's labels change",
-  'node/taints': "a node's taints change, or it is uncordoned",
+  'node/taints': "a node's taints change, or its unschedulable mark goes",
   'node/ready': 'a node becomes ready',
   'node/usage': 'a node reports other use',
   'pod/removed': 'a pod leaves a node',

@@ -86,8 +86,10 @@ export function createExplainer({ profile, cache, placements, find, now }: Expla
       const table = createNodeTable();
       fork.sync(table, info);
       const record = placements.of(info.uid);
+      const explained = explain(attemptOf(info, table), newRunner(), Math.min(nodeLimit || defaultNodes, mostNodes));
       return {
-        ...explain(attemptOf(info, table), newRunner(), Math.min(nodeLimit || defaultNodes, mostNodes)),
+        ...explained,
+        message: [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; '),
         nodeName: pod.spec?.nodeName ?? '',
         ...(record && { placement: placementOf(record) }),
       };
@@ -120,6 +122,12 @@ interface Simulation {
 function identityOf({ pod }: PodInfo): Explanation {
   const { namespace = '', name = '' } = pod.metadata ?? {};
   return { namespace, name, schedulerName: pod.spec?.schedulerName ?? '' };
+}
+
+/** Why a pod is not even tried. */
+function wordGates({ spec }: Pod): string[] {
+  const names = (spec?.schedulingGates ?? []).map(({ name }) => name);
+  return names.length === 0 ? [] : [`it is not tried before its scheduling gates are removed: ${names.join(', ')}`];
 }
 
 function wordJudgement(judgement: Judgement, room: MakeRoom | undefined): Explanation {

@@ -5,7 +5,7 @@ import { definePlugin, proceed, skip, unresolvable } from '../framework/plugin.t
 const cordoned = unresolvable('node(s) were unschedulable', ['node/added', 'node/taints']);
 const mark = { key: taints.unschedulable, effect: 'NoSchedule' };
 
-/** Keeps pods off nodes with `spec.unschedulable` (`berth cordon`), unless they tolerate the taint that stands for it. */
+/** Keeps pods off nodes with `spec.unschedulable`, unless they tolerate the taint that stands for it. */
 export const nodeUnschedulable = definePlugin({
   name: 'NodeUnschedulable',
   prepare({ pod, nodes }) {
@@ -13,6 +13,6 @@ export const nodeUnschedulable = definePlugin({
     return proceed(undefined, { score: false, shape: '' });
   },
   filter: (_, nodes, row) => (nodes.columns.unschedulable[row] === 0 ? undefined : cordoned),
-  explain: () => 'the node is marked unschedulable; "berth uncordon" clears the mark',
+  explain: () => 'the node is marked unschedulable (spec.unschedulable)',
   helps: (_, event) => 'node' in event && event.node.spec?.unschedulable !== true,
 });

@@ -195,15 +195,7 @@ describe('the package, in the hands of a user', () => {
     const config = join(folder, 'plugin-config');
     await upsertContext({ name: 'test', options: server.admin, use: true }, config);
     const program = join(folder, 'node_modules', 'berth', 'bin', 'berth');
-    const flags = [
-      '--server',
-      server.info.address,
-      '--data-dir',
-      server.dataDir,
-      '--metrics-address',
-      'off',
-      '--no-leader-elect',
-    ];
+    const flags = ['--server', server.info.address, '--data-dir', server.dataDir, '--no-leader-elect'];
     const child = spawn(process.execPath, [program, 'scheduler', '--config', join(plugin, 'scheduler.yaml'), ...flags], {
       env: { PATH: process.env.PATH },
       stdio: ['ignore', 'ignore', 'inherit'],

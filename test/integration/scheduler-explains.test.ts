@@ -69,6 +69,17 @@ describe('a scheduler that is asked', () => {
     expect(explained.triedAgainWhen).toContain('a pod leaves a node');
   });
 
+  it('says that a pod is held back by its gates, whatever fits', async () => {
+    const { metadata, spec } = wanting('gated', '500m');
+    const schedulingGates = [{ name: 'example.com/wait' }, { name: 'example.com/more' }];
+    await cluster.client.pods.create({ metadata, spec: { ...spec, schedulingGates } });
+    const message = async () => (await cluster.client.placements.why({ namespace: 'default', name: 'gated' })).message;
+    await expect
+      .poll(message, { timeout: 30_000 })
+      .toBe('it is not tried before its scheduling gates are removed: example.com/wait, example.com/more');
+    await cluster.client.pods.delete({ namespace: 'default', name: 'gated' });
+  });
+
   it('judges a placed pod as if it were not on its node, with the scores of every plugin, and tells how it came there', async () => {
     const explained = await cluster.client.placements.why({ namespace: 'default', name: 'web' });
     expect(explained).toMatchObject({ nodeName: 'large', bestNodes: ['large'], nodeCount: 3, fitting: 1 });
