@@ -5,8 +5,9 @@ import { isLocalPath } from '../../api/kinds/storage-class/local-path.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { annotations, finalizers } from '../../api/meta/well-known.ts';
 import { type Client, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
-import { createLru } from '../../client/lru.ts';
+import { createClaimTeller, type Note } from '../claim-teller.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import { keyOfClaim, keyOfVolume, readStorageKey } from '../storage-keys.ts';
 import { awaitedNode, decideClaim } from './decide.ts';
 
 export interface LocalPathOptions {
@@ -20,22 +21,18 @@ export interface LocalPathOptions {
   readonly logger: Logger;
 }
 
-const claimPrefix = 'claim/';
-const volumePrefix = 'volume/';
-/** Of more than so many, claims are told the same twice now and then. */
-const rememberedSize = 1_024;
-
 /**
  * Makes volumes that are folders of nodes, for claims whose pod has its node, and lets go of volumes of nodes that are no more. The folders are the
  * agents' work: made when a pod first uses them, removed when the volume is deleted (agent/local-path/).
  */
 export function createLocalPath(options: LocalPathOptions): Controller {
   const { client, volumes, claims, classes, nodes, events, logger } = options;
-  const told = createLru<string>(rememberedSize);
+  const tell = createClaimTeller(events);
 
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
-    if (key.startsWith(claimPrefix)) await syncClaim(claims.lister.get(key.slice(claimPrefix.length)), signal);
-    else await syncVolume(volumes.lister.get(key.slice(volumePrefix.length)), signal);
+    const named = readStorageKey(key);
+    if ('claim' in named) await syncClaim(claims.lister.get(named.claim), signal);
+    else await syncVolume(volumes.lister.get(named.volume), signal);
   }
 
   async function syncClaim(claim: PersistentVolumeClaim | undefined, signal: AbortSignal): Promise<void> {
@@ -50,7 +47,7 @@ export function createLocalPath(options: LocalPathOptions): Controller {
     const decision = decideClaim(claim, { storageClass, node, hasVolume });
     if (decision.kind === 'none') return;
     if (decision.kind === 'make') return make(claim, decision.volume, signal);
-    tell(claim, decision.message);
+    tell(claim, failed(decision.message));
     if (decision.kind === 'elsewhere') await patchAnnotation(claim, signal);
   }
 
@@ -61,7 +58,7 @@ export function createLocalPath(options: LocalPathOptions): Controller {
     } catch (error) {
       // By an earlier look at the same claim: the name has its uid.
       if (isAlreadyExists(error)) return;
-      if (!signal.aborted) tell(claim, error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) tell(claim, failed(error instanceof Error ? error.message : String(error)));
       throw error;
     }
     events.event(referenceTo('PersistentVolumeClaim', claim), 'Normal', 'ProvisioningSucceeded', `made volume ${name}`);
@@ -97,20 +94,12 @@ export function createLocalPath(options: LocalPathOptions): Controller {
     }
   }
 
-  function tell(claim: PersistentVolumeClaim, message: string): void {
-    const uid = claim.metadata?.uid ?? '';
-    if (told.get(uid) === message) return;
-    told.set(uid, message);
-    events.event(referenceTo('PersistentVolumeClaim', claim), 'Warning', 'ProvisioningFailed', message);
-  }
-
-  const keyOfClaim = (claim: PersistentVolumeClaim) => claimPrefix + objectKey(claim);
-  const keyOfVolume = ({ metadata }: PersistentVolume) => volumePrefix + (metadata?.name ?? '');
   const ofVolume = (volume: PersistentVolume) => (awaitedNode(volume) === undefined ? [] : [keyOfVolume(volume)]);
-  const ofClaim = (claim: PersistentVolumeClaim) => (claim.spec?.volumeName ? [] : [keyOfClaim(claim)]);
-  const ofClass = ({ metadata }: StorageClass) => claims.lister.byIndex('openClass', metadata?.name ?? '').map(keyOfClaim);
+  const ofClaim = (claim: PersistentVolumeClaim) => (claim.spec?.volumeName ? [] : [keyOfClaim(objectKey(claim))]);
+  const ofClass = ({ metadata }: StorageClass) =>
+    claims.lister.byIndex('openClass', metadata?.name ?? '').map((claim) => keyOfClaim(objectKey(claim)));
   const ofNode = ({ metadata }: Node) => [
-    ...claims.lister.byIndex('openNode', metadata?.name ?? '').map(keyOfClaim),
+    ...claims.lister.byIndex('openNode', metadata?.name ?? '').map((claim) => keyOfClaim(objectKey(claim))),
     ...volumes.lister.byIndex('awaitedNode', metadata?.name ?? '').map(keyOfVolume),
   ];
   const folderOf = ({ metadata }: Node) => metadata?.annotations?.[annotations.localPathFolder];
@@ -139,3 +128,5 @@ export const awaitedNodeIndexers = {
     return nodeName === undefined ? [] : [nodeName];
   },
 };
+
+const failed = (message: string): Note => ({ type: 'Warning', reason: 'ProvisioningFailed', message });

@@ -15,8 +15,10 @@ import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { createLru } from '../../client/lru.ts';
+import { createClaimTeller } from '../claim-teller.ts';
 import { type Controller, changesOf } from '../controller.ts';
-import { boundClaim, decideClaim, decideVolume, type Note, unboundVolume } from './decide.ts';
+import { keyOfClaim, keyOfVolume, keyOfVolumeNamed, readStorageKey } from '../storage-keys.ts';
+import { boundClaim, decideClaim, decideVolume, unboundVolume } from './decide.ts';
 
 export interface VolumeBindingOptions {
   readonly client: Pick<Client, 'persistentVolumes' | 'persistentVolumeClaims'>;
@@ -29,9 +31,7 @@ export interface VolumeBindingOptions {
   readonly logger: Logger;
 }
 
-const claimPrefix = 'claim/';
-const volumePrefix = 'volume/';
-/** Of more than so many, claims are told the same twice now and then, and two may reach for one volume: one meets a conflict. */
+/** Of more than so many, two claims may reach for one volume: one meets a conflict. */
 const rememberedSize = 4_096;
 
 /** Claims without a volume by their class, and claims by the volume that they name. */
@@ -48,11 +48,12 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
   const { client, volumes, claims, classes, events, clock, logger } = options;
   /** Volumes that were just given away, which the informer does not show yet: not offered to the next claim. */
   const given = createLru<{ readonly to: string | undefined; readonly seen: string | undefined }>(rememberedSize);
-  const told = createLru<string>(rememberedSize);
+  const tell = createClaimTeller(events);
 
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
-    if (key.startsWith(claimPrefix)) await syncClaim(claims.lister.get(key.slice(claimPrefix.length)), signal);
-    else await syncVolume(volumes.lister.get(key.slice(volumePrefix.length)), signal);
+    const named = readStorageKey(key);
+    if ('claim' in named) await syncClaim(claims.lister.get(named.claim), signal);
+    else await syncVolume(volumes.lister.get(named.volume), signal);
   }
 
   async function syncClaim(claim: PersistentVolumeClaim | undefined, signal: AbortSignal): Promise<void> {
@@ -169,18 +170,9 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
     await client.persistentVolumeClaims.patch(target, of(claim, { status }), {}, { signal });
   }
 
-  function tell(claim: PersistentVolumeClaim, { type, reason, message }: Note): void {
-    const uid = claim.metadata?.uid ?? '';
-    if (told.get(uid) === message) return;
-    told.set(uid, message);
-    events.event(referenceTo('PersistentVolumeClaim', claim), type, reason, message);
-  }
-
-  const keyOfClaim = (key: string) => claimPrefix + key;
-  const keyOfVolume = ({ metadata }: PersistentVolume) => volumePrefix + (metadata?.name ?? '');
   const ofClaim = (claim: PersistentVolumeClaim): string[] => [
     keyOfClaim(objectKey(claim)),
-    ...claimIndexers.volume(claim).map((name) => volumePrefix + name),
+    ...claimIndexers.volume(claim).map(keyOfVolumeNamed),
     ...volumes.lister.byIndex('claim', objectKey(claim)).map(keyOfVolume),
   ];
   const ofVolume = (volume: PersistentVolume): string[] => {

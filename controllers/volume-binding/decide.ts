@@ -13,13 +13,7 @@ import {
   waitsForConsumer,
 } from '../../api/kinds/volume-matching.ts';
 import { annotations, finalizers } from '../../api/meta/well-known.ts';
-
-/** What people are told of a claim that waits or has lost its volume; Kubernetes' reasons. */
-export interface Note {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-}
+import type { Note } from '../claim-teller.ts';
 
 /**
  * What a claim needs. `bind` is said also of one that is bound: whatever of the binding is missing on either side is written.

@@ -6,6 +6,7 @@ import { objectKey } from '../../api/meta/key.ts';
 import { finalizers } from '../../api/meta/well-known.ts';
 import { type Client, type Informer, type Logger, listAll, type ResourceClient } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import { keyOfClaim, keyOfVolume, readStorageKey } from '../storage-keys.ts';
 import { decideFinalizers, isVolumeInUse } from './decide.ts';
 
 export interface VolumeProtectionOptions {
@@ -16,9 +17,6 @@ export interface VolumeProtectionOptions {
   readonly pods: Informer<Pod>;
   readonly logger: Logger;
 }
-
-const claimPrefix = 'claim/';
-const volumePrefix = 'volume/';
 
 /** Pods on a node by the claims that they use, also those that have ended: their objects are still there. */
 export const claimUserIndexers = {
@@ -31,8 +29,9 @@ export function createVolumeProtection(options: VolumeProtectionOptions): Contro
   const { client, volumes, claims, pods, logger } = options;
 
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
-    if (key.startsWith(claimPrefix)) return syncClaim(key.slice(claimPrefix.length), signal);
-    const volume = volumes.lister.get(key.slice(volumePrefix.length));
+    const named = readStorageKey(key);
+    if ('claim' in named) return syncClaim(named.claim, signal);
+    const volume = volumes.lister.get(named.volume);
     const wanted = volume && decideFinalizers(volume, finalizers.volumeProtection, () => isVolumeInUse(volume));
     if (wanted) await write(client.persistentVolumes, volume, wanted, signal);
   }
@@ -66,9 +65,9 @@ export function createVolumeProtection(options: VolumeProtectionOptions): Contro
     if (object.metadata?.deletionTimestamp) logger.info({ object: objectKey(object) }, 'nothing uses it any more, it may go');
   }
 
-  const ofClaim = (claim: PersistentVolumeClaim) => [claimPrefix + objectKey(claim)];
-  const ofVolume = ({ metadata }: PersistentVolume) => [volumePrefix + (metadata?.name ?? '')];
-  const ofPod = (pod: Pod) => claimUserIndexers.claim(pod).map((key) => claimPrefix + key);
+  const ofClaim = (claim: PersistentVolumeClaim) => [keyOfClaim(objectKey(claim))];
+  const ofVolume = (volume: PersistentVolume) => [keyOfVolume(volume)];
+  const ofPod = (pod: Pod) => claimUserIndexers.claim(pod).map(keyOfClaim);
   return {
     name: 'volume-protection',
     sources: [changesOf(volumes, ofVolume), changesOf(claims, ofClaim), changesOf(pods, ofPod, { matters: () => false })],
