@@ -173,7 +173,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { nominatedNodeName, victims } = room;
     for (const other of [...cache.nominatedOn(nominatedNodeName)]) {
       if (other.priority >= pod.priority) continue;
-      cache.withdraw(other.uid);
+      for (const event of cache.withdraw(other.uid)) queue.happened(event);
       reporter.notNominated(other);
       queue.stopWaiting(other.uid);
     }

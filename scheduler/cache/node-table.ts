@@ -69,6 +69,8 @@ export interface NodeRow {
   /** How many pods use each claim. */
   readonly claims: ReadonlyMap<string, number>;
   readonly images: Images;
+  /** Pods for which room is being made there, as far as the attempt's pod has to look out for them; their share is in the figures. */
+  readonly nominated?: readonly PodInfo[];
 }
 
 export type Columns = Record<ColumnName, Float64Array>;
@@ -90,6 +92,8 @@ export interface NodeTable {
   readonly hostPorts: readonly PortsInUse[];
   /** The claims that those pods use, and how many pods each. */
   readonly claims: readonly ReadonlyMap<string, number>[];
+  /** By node, the pods for which room is being made there and that the attempt's pod has to look out for; not among `pods`. */
+  readonly nominated: ReadonlyMap<string, readonly PodInfo[]>;
   rowOf(name: string): number | undefined;
   /** Grows with every row that is written. */
   readonly version: number;
@@ -126,6 +130,7 @@ export function createNodeTable(): WritableNodeTable {
   const pods: ReadonlyMap<string, PodInfo>[] = [];
   const hostPorts: PortsInUse[] = [];
   const claims: ReadonlyMap<string, number>[] = [];
+  const nominated = new Map<string, readonly PodInfo[]>();
   const images = createImageColumns();
   const topology = createTopology((name) => rows.get(name));
   /** A ring: the row that was written as number n is at n % rememberedWrites. */
@@ -190,6 +195,7 @@ export function createNodeTable(): WritableNodeTable {
     pods,
     hostPorts,
     claims,
+    nominated,
     rowOf: (name) => rows.get(name),
     get version() {
       return version;
@@ -221,6 +227,8 @@ export function createNodeTable(): WritableNodeTable {
       pods[row] = onNode;
       hostPorts[row] = written.hostPorts;
       claims[row] = written.claims;
+      if (written.nominated) nominated.set(name, written.nominated);
+      else nominated.delete(name);
       images.write(row, written.images);
       topology.write(row, written);
       for (const column of columnNames) columns[column][row] = figures[column];
@@ -233,6 +241,7 @@ export function createNodeTable(): WritableNodeTable {
       const row = rows.get(name);
       if (row === undefined) return;
       takeFromSums(row);
+      nominated.delete(name);
       const last = names.length - 1;
       names[row] = names[last]!;
       nodes[row] = nodes[last]!;

@@ -24,7 +24,7 @@ function setUp() {
     expect(ports).toBe(hostPorts[row]);
     return [requestedCpu[row], podCount[row], ports, table.extended('example.com/gpu')?.requested[row] ?? 0];
   };
-  return { cache, seenBy };
+  return { cache, table, seenBy };
 }
 
 const none = [0, 0, 0, 0];
@@ -32,7 +32,7 @@ const one = [1000, 1, 1, 2];
 
 describe('the room that a nominated pod waits for', () => {
   it('is taken for pods that are as important or less, and free for itself and for more important ones', () => {
-    const { cache, seenBy } = setUp();
+    const { cache, table, seenBy } = setUp();
     const waiting = info('waiting', 5);
     cache.nominate(waiting, 'n1');
     expect(seenBy(info('equal', 5))).toEqual(one);
@@ -40,6 +40,10 @@ describe('the room that a nominated pod waits for', () => {
     expect(seenBy(info('less', 1))).toEqual(one);
     expect(seenBy(info('more', 9))).toEqual(none);
     expect(seenBy(info('equal', 5), 'n2')).toEqual(none);
+    expect([...table.nominated.keys()]).toEqual(['n1']);
+    cache.removeNode(node('n1').build());
+    cache.sync(table, info('equal', 5));
+    expect([...table.nominated.keys()]).toEqual([]);
   });
 
   it('adds up, moves with the nomination and ends with it', () => {

@@ -54,7 +54,7 @@ export function createNominations(): Nominations {
 
 /**
  * The row as if pods that are nominated to it were there. Only what filters compare: they are not among its pods, so that nobody takes them away and
- * scores do not count on them.
+ * scores count on them only where they compare the same sums. What they mean to filters that look at pods and not at sums, framework/beside-nominated.ts asks.
  */
 export function withNominated(row: NodeRow, pods: readonly PodInfo[]): NodeRow {
   if (pods.length === 0) return row;
@@ -73,5 +73,5 @@ export function withNominated(row: NodeRow, pods: readonly PodInfo[]): NodeRow {
       extended.set(name, { allocatable, requested: requested + amount });
     }
   }
-  return { ...row, figures, extended, hostPorts };
+  return { ...row, figures, extended, hostPorts, nominated: pods };
 }

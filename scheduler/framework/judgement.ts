@@ -1,4 +1,6 @@
+import type { NodeTable } from '../cache/node-table.ts';
 import type { Profile } from '../profile.ts';
+import { rejectionBeside } from './beside-nominated.ts';
 import { diagnoseNodes, diagnoseNoNodes } from './diagnosis.ts';
 import { type Participant, scoreOne } from './judge.ts';
 import type { Attempt, ClusterEventKind, Rejection } from './plugin.ts';
@@ -71,12 +73,29 @@ function wordRejections(opinions: readonly NodeOpinion[]): string {
 }
 
 function obstaclesOf(participants: readonly Participant[], { nodes }: Attempt, row: number): NodeObstacle[] {
-  return participants.flatMap(({ plugin, state, filters }) => {
-    const rejection = filters ? guard(plugin, 'filter', () => plugin.filter!(state, nodes, row)) : undefined;
-    if (rejection === undefined) return [];
+  return participants.flatMap((participant) => {
+    const { plugin, state, filters } = participant;
+    if (!filters) return [];
+    const rejection = guard(plugin, 'filter', () => plugin.filter!(state, nodes, row));
+    if (rejection === undefined) return obstacleBeside(participant, nodes, row);
     const detail = guard(plugin, 'explain', () => plugin.explain?.(state, nodes, row)) ?? rejection.reason;
     return [{ plugin: plugin.name, rejection, detail }];
   });
+}
+
+/** What only stands in the way because of pods for which room is being made on the node. */
+function obstacleBeside(participant: Participant, nodes: NodeTable, row: number): NodeObstacle[] {
+  const { plugin } = participant;
+  const rejection = guard(plugin, 'filter', () => rejectionBeside(participant, nodes, row));
+  if (rejection === undefined) return [];
+  const names = (nodes.nominated.get(nodes.names[row]!) ?? []).map(({ key }) => key);
+  return [
+    {
+      plugin: plugin.name,
+      rejection,
+      detail: `${rejection.reason}, once ${wordNames(names)} is there, for which room is being made`,
+    },
+  ];
 }
 
 function scoresOf(participants: readonly Participant[], { nodes }: Attempt, rows: Int32Array): Map<number, NodeScore[]> {

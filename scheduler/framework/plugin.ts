@@ -117,9 +117,9 @@ export interface Filtering<S> {
    */
   explain?(state: S, nodes: NodeTable, row: number): string;
   /**
-   * A pod is taken off the node (-1) or put back (1), for the length of a trial (see Trial), in which only that node is judged: what `prepare` derived
-   * from the pods of nodes follows. Needed only by a plugin whose state holds such things; the node's row has been changed already. Every
-   * change is undone before the trial ends.
+   * A pod is taken off the node (-1) or put back (1), for the length of a trial (see Trial), in which only that node is judged; or one that is nominated
+   * to the node (`NodeTable.nominated`) is put there for one question to `filter`. What `prepare` derived from the pods of nodes follows. Needed only by
+   * a plugin whose state holds such things; the node's row has been changed already. Every change is undone before another node is judged.
    */
   withPod?(state: S, change: TrialChange): void;
   /**

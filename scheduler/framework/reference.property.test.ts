@@ -8,18 +8,23 @@ import { affinityFilter, affinityScores } from '../../test/reference/pods-near-p
 import { clusterHistory, nodeFrom, podFrom, type Step } from '../../test/reference/random-cluster.ts';
 import { spreadFilter, spreadScores } from '../../test/reference/spreading.ts';
 import { claimsProblem, volumeFilter } from '../../test/reference/volumes.ts';
-import { createWorld, nameOf, nodesOf, type World } from '../../test/reference/world.ts';
+import { createWorld, nameOf, nodesOf, type World, withNominated } from '../../test/reference/world.ts';
 import { createCache } from '../cache/cache.ts';
 import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
 import { nodeResourcesFit } from '../plugins/node-resources-fit.ts';
 import { createPodOutline } from '../pod-outline.ts';
 import { defaultProfile, type ProfileEntry } from '../profile.ts';
+import { keepBesideNominated, rejectionOn } from './beside-nominated.ts';
 import type { AnyPlugin, Attempt, MakeRoom, Proceed } from './plugin.ts';
 import { podInfo } from './pod-info.ts';
 import { createRunner, type Runner } from './runner.ts';
 
+type ReferenceFilter = (world: World, pod: Pod, node: Node) => string | undefined;
+
 interface Reference {
-  readonly filter?: (world: World, pod: Pod, node: Node) => string | undefined;
+  readonly filter?: ReferenceFilter;
+  /** What it says with the pods for which room is being made; without it the same. */
+  readonly beside?: 'in sums' | 'second look';
   /** Normalised scores of the nodes that are left. */
   readonly scores?: (world: World, pod: Pod, left: readonly Node[]) => number[];
 }
@@ -31,15 +36,25 @@ const references: Readonly<Record<string, Reference>> = {
   NodeReady: { filter: nodes.readyFilter },
   TaintToleration: { filter: nodes.taintFilter, scores: nodes.taintScores },
   NodeAffinity: { filter: nodes.nodeAffinityFilter, scores: nodes.nodeAffinityScores },
-  NodePorts: { filter: nodes.portsFilter },
+  NodePorts: { filter: nodes.portsFilter, beside: 'in sums' },
   VolumeBinding: { filter: volumeFilter },
-  NodeResourcesFit: { filter: nodes.fitFilter, scores: nodes.strategyScores(nodes.leastAllocated) },
+  NodeResourcesFit: { filter: nodes.fitFilter, beside: 'in sums', scores: nodes.strategyScores(nodes.leastAllocated) },
   NodeUsage: { filter: nodes.usageFilter, scores: nodes.usageScores },
-  PodTopologySpread: { filter: spreadFilter, scores: spreadScores },
-  InterPodAffinity: { filter: affinityFilter, scores: affinityScores },
-  NodeResourcesBalanced: { scores: nodes.balancedScores },
+  PodTopologySpread: { filter: spreadFilter, beside: 'second look', scores: spreadScores },
+  InterPodAffinity: { filter: affinityFilter, beside: 'second look', scores: affinityScores },
+  NodeResourcesBalanced: { scores: (world, pod, left) => nodes.balancedScores(withNominated(world, pod), pod, left) },
   ImageLocality: { scores: nodes.imageScores },
 };
+
+/** Kubernetes' two looks; sums are only looked at with the nominated pods, who never make them smaller. */
+function verdictOf({ filter, beside }: Reference, world: World, pod: Pod, node: Node): string | undefined {
+  const later = withNominated(world, pod, node);
+  if (beside === 'in sums') return filter?.(later, pod, node);
+  return filter?.(world, pod, node) ?? (beside ? filter?.(later, pod, node) : undefined);
+}
+
+const verdicts = (world: World, pod: Pod, node: Node): string[] =>
+  Object.values(references).flatMap((reference) => verdictOf(reference, world, pod, node) ?? []);
 
 /** The other ways to compare nodes by requests. */
 const strategies = [
@@ -161,6 +176,17 @@ function happen(step: Exclude<Step, { kind: 'attempt' }>, { world, cache, outlin
       world.nodes.delete(`n${step.which}`);
       return;
     }
+    case 'nominated': {
+      const nominee = podFrom(`nominee${step.which}`, { ...step.look, nodeName: undefined });
+      const info = podInfo(outline(nominee));
+      cache.nominate(info, `n${step.on}`);
+      world.nominated.set(info.uid, { pod: nominee, nodeName: `n${step.on}`, placedAt: 0 });
+      return;
+    }
+    case 'withdrawn':
+      cache.withdraw(`uid-nominee${step.which}`);
+      world.nominated.delete(`uid-nominee${step.which}`);
+      return;
     default:
       happenToPod(step, { world, cache, outline }, version);
   }
@@ -202,8 +228,10 @@ function judgeAll(entries: readonly ProfileEntry[], attempt: AttemptOf, world: W
   const { whole: pod } = attempt;
   const all = nodesOf(world);
   for (const { plugin } of entries) compareFilters(plugin, attempt, world);
-  const left = all.filter((node) => Object.values(references).every(({ filter }) => filter?.(world, pod, node) === undefined));
-  for (const { plugin, scores } of strategies) compareScores(plugin, attempt, { left, scores: scores(world, pod, left) });
+  const left = all.filter((node) => verdicts(world, pod, node).length === 0);
+  // What nominated pods ask for of extended resources is in their sums, of CPU and memory not.
+  if (world.nominated.size === 0)
+    for (const { plugin, scores } of strategies) compareScores(plugin, attempt, { left, scores: scores(world, pod, left) });
   const totals = new Map(left.map((node) => [nameOf(node), 0]));
   for (const { plugin, weight } of entries) {
     const scores = references[plugin.name]?.scores?.(world, pod, left) ?? [];
@@ -220,18 +248,18 @@ const asked = ({ plugin }: Pick<ProfileEntry, 'plugin'>, attempt: Attempt): Proc
 };
 
 function compareFilters(plugin: ProfileEntry['plugin'], attempt: AttemptOf, world: World): void {
-  const { filter } = references[plugin.name] ?? {};
+  const reference = references[plugin.name] ?? {};
   const { state, filter: filters } = asked({ plugin }, attempt);
   const { nodes: table, whole } = attempt;
-  const said = (row: number) => (filters ? plugin.filter?.(state, table, row)?.reason : undefined);
+  const said = (row: number) => (filters && plugin.filter ? rejectionOn({ plugin, state }, table, row)?.reason : undefined);
   const rows = [...table.names.keys()];
-  const wanted = rows.map((row) => filter?.(world, whole, table.nodes[row]!));
+  const wanted = rows.map((row) => verdictOf(reference, world, whole, table.nodes[row]!));
   expect(rows.map(said), plugin.name).toEqual(wanted);
   if (!filters || !plugin.filterRows) return;
   const passing = Int32Array.from(rows);
-  expect([...passing.subarray(0, plugin.filterRows(state, table, passing))], plugin.name).toEqual(
-    rows.filter((row) => !wanted[row]),
-  );
+  const left = passing.subarray(0, plugin.filterRows(state, table, passing));
+  const kept = left.subarray(0, keepBesideNominated([{ plugin, state, filters }], table, left));
+  expect([...kept], plugin.name).toEqual(rows.filter((row) => !wanted[row]));
 }
 
 interface Scored {
@@ -263,7 +291,7 @@ function decide(attempt: AttemptOf, world: World, runner: Runner, totals: Readon
   expect([...totals.keys()]).toEqual([]);
   for (const [row, name] of attempt.nodes.names.entries()) {
     const { node } = world.nodes.get(name)!;
-    const first = Object.values(references).flatMap(({ filter }) => filter?.(world, pod, node) ?? [])[0];
+    const [first] = verdicts(world, pod, node);
     expect(decision.diagnosis.rejectionOf(row)?.reason).toBe(first);
   }
   if (decision.room) checkRoom(decision.room, pod, world);
@@ -276,7 +304,7 @@ function checkRoom({ nominatedNodeName, victims }: MakeRoom, pod: Pod, world: Wo
   const gone = new Set(victims.map(({ uid }) => uid));
   const emptier = { ...world, pods: new Map([...world.pods].filter(([uid]) => !gone.has(uid))) };
   const { node } = world.nodes.get(nominatedNodeName)!;
-  expect(Object.values(references).flatMap(({ filter }) => filter?.(emptier, pod, node) ?? [])).toEqual([]);
+  expect(verdicts(emptier, pod, node)).toEqual([]);
 }
 
 function attemptAt(whole: Pod, { world, outline, table }: SetUp & { readonly table: NodeTable }): AttemptOf {
@@ -294,9 +322,9 @@ describe('the plugins of the default profile', () => {
             happen(step, all, at + 1);
             continue;
           }
-          cache.sync(table);
           const pod = podFrom(`new${at}`, step.look);
           const attempt = attemptAt(pod, all);
+          cache.sync(table, attempt.pod);
           const problem = claimsProblem(world, pod);
           if (problem !== undefined || world.nodes.size === 0) {
             const decision = runner.decide(attempt);

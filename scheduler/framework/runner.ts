@@ -1,5 +1,6 @@
 import type { NodeTable } from '../cache/node-table.ts';
 import type { Profile } from '../profile.ts';
+import { keepBesideNominated, rejectionOn } from './beside-nominated.ts';
 import { type Diagnosis, diagnoseNodes, diagnoseNoNodes, diagnosePod } from './diagnosis.ts';
 import { addScores, filterAll, type Participant } from './judge.ts';
 import type { Attempt, MakeRoom, Proceed, Rejection } from './plugin.ts';
@@ -51,7 +52,7 @@ export function createRunner({ profile, random }: RunnerOptions): Runner {
     ensureScratch(all);
     let count = 0;
     for (let row = 0; row < all; row++) if (standing[row] !== rejected) rows[count++] = row;
-    const left = filterAll(wide, nodes, rows.subarray(0, count));
+    const left = keepBesideNominated(wide, nodes, rows.subarray(0, filterAll(wide, nodes, rows.subarray(0, count))));
     for (let i = 0; i < left; i++) totals[i] = standing[rows[i]!]!;
     if (left > 1) addScores(wide, nodes, { rows: rows.subarray(0, left), totals, scores });
     return left;
@@ -119,12 +120,13 @@ const withoutPrepare: Proceed<undefined> = { kind: 'proceed', state: undefined, 
 function explainAll(participants: readonly Participant[], nodes: NodeTable): Diagnosis {
   const rejections: (Rejection | undefined)[] = new Array(nodes.count).fill(undefined);
   const plugins: (string | undefined)[] = new Array(nodes.count).fill(undefined);
-  for (const { plugin, state, filters } of participants) {
+  for (const participant of participants) {
+    const { plugin, filters } = participant;
     if (!filters) continue;
     guard(plugin, 'filter', () => {
       for (let row = 0; row < nodes.count; row++) {
         if (rejections[row] !== undefined) continue;
-        const answer = plugin.filter!(state, nodes, row);
+        const answer = rejectionOn(participant, nodes, row);
         if (answer === undefined) continue;
         rejections[row] = asRejection(plugin, 'filter', answer);
         plugins[row] = plugin.name;
@@ -158,7 +160,7 @@ function fittingNomination(participants: readonly Participant[], { nodes, nomina
   const row = nominatedNodeName === undefined ? undefined : nodes.rowOf(nominatedNodeName);
   if (row === undefined) return undefined;
   const fits = participants.every(
-    ({ plugin, state, filters }) => !filters || guard(plugin, 'filter', () => plugin.filter!(state, nodes, row)) === undefined,
+    (each) => !each.filters || guard(each.plugin, 'filter', () => rejectionOn(each, nodes, row)) === undefined,
   );
   return fits ? nominatedNodeName : undefined;
 }

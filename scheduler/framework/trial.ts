@@ -1,5 +1,6 @@
 import { addPorts, type PortsByKey, removePorts } from '../cache/host-ports.ts';
 import type { ColumnName, NodeTable } from '../cache/node-table.ts';
+import { rejectionOn } from './beside-nominated.ts';
 import type { AnyPlugin, Trial } from './plugin.ts';
 import { guard } from './plugin-fault.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -65,8 +66,8 @@ export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): 
     },
     fits() {
       for (let i = 0; i < filters.length; i++) {
-        const { plugin, state } = filters[i]!;
-        if (guard(plugin, 'filter', () => plugin.filter!(state, nodes, at)) !== undefined) return false;
+        const filter = filters[i]!;
+        if (guard(filter.plugin, 'filter', () => rejectionOn(filter, nodes, at)) !== undefined) return false;
       }
       return true;
     },

@@ -65,9 +65,10 @@ const keptAway = unschedulable("node(s) didn't satisfy existing pods anti-affini
 export function interPodAffinity(given: InterPodAffinityArguments = {}): Plugin<State> {
   return definePlugin<State>({
     name: 'InterPodAffinity',
-    prepare({ pod, nodes: { topology } }) {
-      if (pod.terms.key === '' && !topology.hasTerms) return skip;
-      const state = stateOf(pod, topology, given);
+    prepare({ pod, nodes: { topology, nominated } }) {
+      const promised = nominated.size > 0 ? [...nominated.values()].flat() : [];
+      if (pod.terms.key === '' && !topology.hasTerms && !promised.some(({ terms }) => terms.anti.length > 0)) return skip;
+      const state = stateOf({ pod, topology, promised }, given);
       const filter = state.required.length + state.own.length + state.others.length > 0;
       return filter || state.wishes.length > 0 ? proceed(state, { filter, score: state.wishes.length > 0 }) : skip;
     },
@@ -106,7 +107,15 @@ export function interPodAffinity(given: InterPodAffinityArguments = {}): Plugin<
   });
 }
 
-function stateOf(pod: PodInfo, topology: Topology, given: InterPodAffinityArguments): State {
+/** What an attempt looks at. */
+interface Surroundings {
+  readonly pod: PodInfo;
+  readonly topology: Topology;
+  /** Pods that are nominated to some node: `withPod` may bring them. */
+  readonly promised: readonly PodInfo[];
+}
+
+function stateOf({ pod, topology, promised }: Surroundings, given: InterPodAffinityArguments): State {
   const { terms, face } = pod;
   const tallyOf = ({ selection, topologyKey }: PodTerm) => topology.tally(selection, topologyKey);
   const required = [...new Set(terms.required.map(({ topologyKey }) => topology.tally(terms.requiredOf!, topologyKey)))];
@@ -115,8 +124,11 @@ function stateOf(pod: PodInfo, topology: Topology, given: InterPodAffinityArgume
     required: required.map(partOf),
     fulfilled: required.reduce((sum, { total }) => sum + total, 0),
     fulfilsItself: terms.requiredOf !== undefined && topology.selects(terms.requiredOf, face),
-    own: ownParts(pod, topology),
-    others: combined(topology.hasTerms ? topology.termsAbout(face, 'anti').map((term) => sourceOf(term, 1)) : []),
+    own: ownParts({ pod, topology, promised }),
+    others: combined([
+      ...(topology.hasTerms ? topology.termsAbout(face, 'anti').map((term) => sourceOf(term, 1)) : []),
+      ...roomForOthers({ pod, topology, promised }),
+    ]),
     wishes: combined([
       ...terms.preferred.flatMap((term) => inUse(tallyOf(term)).map((tally) => ({ ...partOf(tally), weight: term.weight }))),
       ...wishesOfOthers(pod, topology, given),
@@ -124,13 +136,26 @@ function stateOf(pod: PodInfo, topology: Topology, given: InterPodAffinityArgume
   };
 }
 
-function ownParts({ terms }: PodInfo, topology: Topology): OwnPart[] {
+/** Terms that no pod fulfils keep the pod off nowhere, and are left out. */
+function ownParts({ pod: { terms }, topology, promised }: Surroundings): OwnPart[] {
   const parts = new Map<Tally, OwnPart>();
   for (const { selection, topologyKey } of terms.anti) {
     const tally = topology.tally(selection, topologyKey);
-    if (tally.total > 0) parts.set(tally, { ...partOf(tally), selection });
+    const isMet = tally.total > 0 || promised.some(({ face }) => topology.selects(selection, face));
+    if (isMet) parts.set(tally, { ...partOf(tally), selection });
   }
   return [...parts.values()];
+}
+
+/** Numbers, all 0, for the terms about the pod that nominated pods have and that no pod on a node may have. */
+function roomForOthers({ pod: { face }, topology, promised }: Surroundings): Source[] {
+  return promised
+    .flatMap(({ terms }) => terms.anti)
+    .filter(({ selection }) => topology.selects(selection, face))
+    .map(({ selection, topologyKey }) => {
+      const { domains, counts } = topology.tally(selection, topologyKey);
+      return { domains, weight: 0, numbers: counts };
+    });
 }
 
 function wishesOfOthers({ terms, face }: PodInfo, topology: Topology, given: InterPodAffinityArguments): Source[] {

@@ -9,6 +9,8 @@ export type Step =
   | { readonly kind: 'bound' | 'assumed'; readonly which: number; readonly on: number; readonly look: PodLook }
   | { readonly kind: 'changed'; readonly which: number; readonly labels: Record<string, string>; readonly leaving: boolean }
   | { readonly kind: 'gone'; readonly which: number }
+  | { readonly kind: 'nominated'; readonly which: number; readonly on: number; readonly look: PodLook }
+  | { readonly kind: 'withdrawn'; readonly which: number }
   | { readonly kind: 'namespace'; readonly name: string; readonly team: string | undefined }
   | { readonly kind: 'later'; readonly seconds: number }
   | { readonly kind: 'attempt'; readonly look: PodLook; readonly stays: boolean };
@@ -132,6 +134,7 @@ export type PodLook = typeof podLook extends fc.Arbitrary<infer T> ? T : never;
 
 const whichNode = fc.integer({ min: 0, max: 6 });
 const whichPod = fc.integer({ min: 0, max: 11 });
+const whichNominated = fc.integer({ min: 0, max: 2 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: few('node'), which: whichNode, look: nodeLook }) },
@@ -139,6 +142,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: few('bound', 'assumed'), which: whichPod, on: whichNode, look: podLook }) },
   { weight: 2, arbitrary: fc.record({ kind: few('changed'), which: whichPod, labels: podLabels, leaving: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: few('gone'), which: whichPod }) },
+  { weight: 2, arbitrary: fc.record({ kind: few('nominated'), which: whichNominated, on: whichNode, look: podLook }) },
+  { weight: 1, arbitrary: fc.record({ kind: few('withdrawn'), which: whichNominated }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: few('namespace'), name: few('default', 'other'), team: few(undefined, 'red', 'blue') }),

@@ -7,6 +7,8 @@ export interface World {
   readonly nodes: Map<string, KnownNode>;
   /** Pods on nodes by uid, those among them that are only placed. */
   readonly pods: Map<string, PlacedPod>;
+  /** Pods by uid for which room is being made; none of them is among `pods`. */
+  readonly nominated: Map<string, PlacedPod>;
   /** Labels by name. */
   readonly namespaces: Map<string, Record<string, string>>;
   /** By namespace/name, and by name. */
@@ -31,7 +33,15 @@ export interface PlacedPod {
 
 export function createWorld(now: number): World {
   const storage = { claims: new Map(), volumes: new Map(), classes: new Map(), promised: [] };
-  return { now, nodes: new Map(), pods: new Map(), namespaces: new Map(), ...storage };
+  return { now, nodes: new Map(), pods: new Map(), nominated: new Map(), namespaces: new Map(), ...storage };
+}
+
+/** The world with those pods on the node, or on all nodes, for which room is being made there, as far as the pod looks out for them. */
+export function withNominated(world: World, { spec }: Pod, node?: Node): World {
+  const beside = [...world.nominated].filter(
+    ([, { pod, nodeName }]) => (!node || nodeName === nameOf(node)) && (pod.spec?.priority ?? 0) >= (spec?.priority ?? 0),
+  );
+  return beside.length === 0 ? world : { ...world, pods: new Map([...world.pods, ...beside]) };
 }
 
 export const nameOf = ({ metadata }: Node): string => metadata?.name ?? '';
