@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
-import { kinds as apiKinds } from '../api/kinds/index.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
 import { measureCaches } from './metrics.ts';
@@ -11,6 +10,7 @@ import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
+import { servedKinds } from './served-kinds.ts';
 import { runCompaction } from './storage/run-compaction.ts';
 import type { Storage } from './storage/storage.ts';
 import { compactionFailed, measureStorage } from './storage-metrics.ts';
@@ -44,7 +44,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { log, metrics = new MetricsRegistry() } = options;
   const caches = new Map(
-    (options.kinds ?? apiKinds).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {}, log })]),
+    servedKinds(options).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {}, log })]),
   );
   const registry = createRegistry(caches.values(), { storage, now: () => new Date(), random: Math.random, uid: randomUUID });
   const sums = new NodeSums(registry.store('Pod').cache);

@@ -7,6 +7,7 @@ import type { Keepalive } from './rpc/grpc-server.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { ListLimits } from './rpc/list-gate.ts';
 import type { WatchLimits } from './rpc/watch-pump.ts';
+import type { LostNodeSeconds } from './served-kinds.ts';
 import type { RingBounds } from './watch/event-ring.ts';
 
 export interface ServerOptions {
@@ -32,6 +33,8 @@ export interface ServerOptions {
   readonly limits?: Partial<ClientLimits>;
   /** How long an event stays after it was last written (default 1 h). */
   readonly eventTtlMs?: number | undefined;
+  /** How many seconds pods that say nothing of it stay on a lost node (default 300). */
+  readonly lostNodeSeconds?: LostNodeSeconds | undefined;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
   readonly ring?: Partial<RingBounds>;

@@ -10,14 +10,21 @@ import { createLocalPath } from './local-path/controller.ts';
 import { createNamespaces } from './namespace/controller.ts';
 import { createNodeLeftovers } from './node-leftovers/controller.ts';
 import { createNodeLifecycle } from './node-lifecycle/controller.ts';
+import type { EvictionRates } from './node-lifecycle/zone-state.ts';
+import { createOutage } from './outage.ts';
 import { createPodGarbage } from './pod-garbage/controller.ts';
+import { createTaintEviction } from './taint-eviction/controller.ts';
 import { createVolumeBinding } from './volume-binding/controller.ts';
 import { createVolumeProtection } from './volume-protection/controller.ts';
+
+export type { EvictionRates } from './node-lifecycle/zone-state.ts';
 
 export interface RunControllersOptions {
   readonly client: Client;
   /** How long a node's agent may say nothing (default 30 s). */
   readonly nodeGraceMs?: number;
+  /** How fast nodes that are lost may be given up; what is left out is Kubernetes' figure. */
+  readonly evictionRates?: Partial<EvictionRates> | undefined;
   /** How many pods that have ended are kept (default 12,500). */
   readonly maxFinishedPods?: number;
   readonly clock?: Clock;
@@ -41,20 +48,23 @@ export async function runControllers(options: RunControllersOptions, signal: Abo
 }
 
 async function runLoops(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
-  const { client, clock = systemClock, logger = stderrLogger } = options;
+  const { client, clock = systemClock, logger = stderrLogger, nodeGraceMs: graceMs, evictionRates: rates } = options;
   const base = { clock, logger };
+  const outage = createOutage();
   const informers = createInformers(client, base);
   const { nodes, leases, pods, volumes, claims, classes, budgets, followed, namespaces, contents, keptForNodes } = informers;
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
-  const [nodeEvents, podEvents, volumeEvents, localPathEvents, budgetEvents] = [
+  const [nodeEvents, taintEvents, podEvents, volumeEvents, localPathEvents, budgetEvents] = [
     recorder('node-controller'),
+    recorder('taint-eviction-controller'),
     recorder('pod-garbage-collector'),
     recorder('persistentvolume-controller'),
     recorder('local-path-provisioner'),
     recorder('controllermanager'),
   ];
   const controllers = [
-    createNodeLifecycle({ client, nodes, leases, events: nodeEvents, graceMs: options.nodeGraceMs, ...base }),
+    createNodeLifecycle({ client, nodes, leases, events: nodeEvents, outage, graceMs, rates, ...base }),
+    createTaintEviction({ client, nodes, pods, events: taintEvents, outage, ...base }),
     createPodGarbage({ client, pods, nodes, events: podEvents, maxFinished: options.maxFinishedPods, ...base }),
     createDependents({ kinds: followed, logger }),
     createNamespaces({ client, namespaces, contents, ...base }),
@@ -68,5 +78,7 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     ...informers.all.map((informer) => informer.run(signal)),
     ...controllers.map((controller) => runController(controller, { ...base, metrics: options.metrics }, signal)),
   ]);
-  await Promise.all([nodeEvents, podEvents, volumeEvents, localPathEvents, budgetEvents].map((events) => events.flush()));
+  await Promise.all(
+    [nodeEvents, taintEvents, podEvents, volumeEvents, localPathEvents, budgetEvents].map((events) => events.flush()),
+  );
 }

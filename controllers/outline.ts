@@ -20,17 +20,17 @@ export function outlineOf<T extends ApiObject>({ metadata = {} }: T): ApiObject 
 
 const readiness = { True: [{ type: 'Ready', status: 'True' }], False: [{ type: 'Ready', status: 'False' }] } as const;
 
-/** The same of a pod, with its labels, where it is, which claims it uses, whether it has ended and whether it is ready. */
+/** The same of a pod, with its labels, whether its spec is another, where it is, which claims it uses, whether it has ended and whether it is ready. */
 export function podOutline(pod: Pod): Pod {
   const { nodeName } = pod.spec ?? {};
   const { phase } = pod.status ?? {};
-  const { labels } = pod.metadata ?? {};
+  const { labels, generation } = pod.metadata ?? {};
   const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
   const spec = { ...(nodeName && { nodeName }), ...(volumes.length > 0 && { volumes }) };
   const { metadata } = outlineOf(pod);
   const conditions = isPodReady(pod) ? readiness.True : readiness.False;
   return {
-    metadata: { ...metadata, ...(labels && { labels }) },
+    metadata: { ...metadata, ...(labels && { labels }), ...(generation && { generation }) },
     spec,
     status: { ...(phase && { phase }), conditions: [...conditions] },
   };

@@ -15,11 +15,12 @@ import {
   historyOptions,
   historySizeHelp,
 } from '../history/history-flags.ts';
+import { evictionRatesOf, type LostNodeFlags, lostNodeErrors, lostNodeSecondsOf, withLostNodeFlags } from '../lost-node-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 import { schedulerConfigHelp } from '../scheduler-config-flag.ts';
 
-interface ServerFlags extends DaemonFlags, HistoryFlags {
+interface ServerFlags extends DaemonFlags, HistoryFlags, LostNodeFlags {
   readonly listen: string;
   readonly advertise?: string;
   readonly backend: 'lmdb' | 'memory';
@@ -36,7 +37,7 @@ interface ServerFlags extends DaemonFlags, HistoryFlags {
 const lastWordsMs = 3_000;
 
 export function registerServer(program: Command): void {
-  program
+  const command = program
     .command('server')
     .description('Run the API server, the scheduler and the controllers in the foreground')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
@@ -60,6 +61,7 @@ export function registerServer(program: Command): void {
     .option('--log-file <file>', 'log into this file, which is kept bounded')
     .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
     .action(server);
+  withLostNodeFlags(command);
 }
 
 function limitOption(flags: string, description: string): Option {
@@ -83,7 +85,7 @@ function limitsOf({ maxInflight, maxStreams, clientRate, clientBurst }: ServerFl
 }
 
 async function server(flags: ServerFlags): Promise<void> {
-  const errors = historyErrors(flags);
+  const errors = [...historyErrors(flags), ...lostNodeErrors(flags)];
   const { schedulerConfig } = flags;
   if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
   if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
@@ -108,6 +110,7 @@ async function server(flags: ServerFlags): Promise<void> {
         ...historyOptions(flags),
         limits: limitsOf(flags),
         eventTtlMs: flags.eventTtl,
+        lostNodeSeconds: lostNodeSecondsOf(flags),
         log,
         logLevel,
         metrics,
@@ -153,7 +156,8 @@ async function runComponent(name: keyof typeof components, { flags, address, dae
   const client = connect(localConnection(flags.dataDir, localAddress(address), name));
   try {
     const logger = daemon.logger.child({ component: name });
-    await run({ client, profiles, logger, metrics: daemon.metrics }, daemon.signal);
+    const evictionRates = evictionRatesOf(flags);
+    await run({ client, profiles, evictionRates, logger, metrics: daemon.metrics }, daemon.signal);
   } finally {
     client.close();
   }

@@ -10,6 +10,7 @@ import '../../test/fakes/fake-patch.ts';
 import { createFakePodClient } from '../../test/fakes/fake-pod-client.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
 import { runController } from '../controller.ts';
+import { createOutage } from '../outage.ts';
 import { createNodeLifecycle } from './controller.ts';
 
 const renewMs = 10_000;
@@ -24,10 +25,10 @@ function ready(name: string): Node {
     .build();
 }
 
-function setup() {
+function setup(names = ['n1', 'n2']) {
   const clock = createFakeClock();
   const logger = createFakeLogger();
-  const nodes = createFakeResourceClient<Node>({ kind: 'Node', objects: [ready('n1'), ready('n2')] });
+  const nodes = createFakeResourceClient<Node>({ kind: 'Node', objects: names.map(ready) });
   const leases = createFakeResourceClient<Lease>({ kind: 'Lease' });
   const condition = { type: 'Ready', status: 'True' };
   const pods = createFakePodClient({
@@ -47,13 +48,14 @@ function setup() {
       metadata: { namespace: 'kube-node-lease', name },
       spec: { holderIdentity: name, renewTime: { seconds } },
     });
-  for (const name of ['n1', 'n2']) renew(name);
+  for (const name of names) renew(name);
   const [nodeInformer, leaseInformer] = [
     createInformer<Node>({ client: nodes, name: 'nodes', clock, logger }),
     createInformer<Lease>({ client: leases, name: 'leases', clock, logger }),
   ];
   const client = { nodes, leases, pods: pods as never };
-  const controller = createNodeLifecycle({ client, nodes: nodeInformer, leases: leaseInformer, events, clock, logger });
+  const informers = { nodes: nodeInformer, leases: leaseInformer };
+  const controller = createNodeLifecycle({ client, ...informers, events, outage: createOutage(), clock, logger });
   const stop = new AbortController();
   const running = [
     nodeInformer.run(stop.signal),
@@ -79,6 +81,8 @@ function setup() {
   };
 }
 
+const unreachable = 'node.kubernetes.io/unreachable:NoSchedule';
+const givenUp = 'node.kubernetes.io/unreachable:NoExecute';
 let world: ReturnType<typeof setup>;
 beforeEach(async () => {
   world = setup();
@@ -104,7 +108,7 @@ describe('the node lifecycle', () => {
     const told = ['Node/n1 Warning NodeNotReady', 'Pod/one Warning NodeNotReady'];
     expect(world.told.toSorted()).toEqual(told);
     const writes = world.nodes.callLog('patch');
-    expect(writes).toEqual(['patch n1', 'patch n1']);
+    expect(writes).toEqual(['patch n1', 'patch n1', 'patch n1']);
     await world.live(300_000, 'n2');
     expect([world.told.toSorted(), world.nodes.callLog('patch')]).toEqual([told, writes]);
   });
@@ -118,7 +122,7 @@ describe('the node lifecycle', () => {
   it('takes the taint back when the agent says that the node is ready, and nobody else says so', async () => {
     await world.live(40_000, 'n2');
     await world.live(10_000, 'n1', 'n2');
-    expect([world.status('n1'), world.taints('n1')]).toEqual(['Unknown', ['node.kubernetes.io/unreachable:NoSchedule']]);
+    expect([world.status('n1'), world.taints('n1')]).toEqual(['Unknown', [unreachable, givenUp]]);
     world.nodes.put({ ...world.nodes.stored('n1'), status: ready('n1').status! });
     await world.live(10_000, 'n1', 'n2');
     expect([world.status('n1'), world.taints('n1')]).toEqual(['True', []]);

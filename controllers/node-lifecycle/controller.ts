@@ -15,8 +15,12 @@ import {
 } from '../../client/index.ts';
 import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
-import { decideNode, decidePod, decideTransition, type NodeAction } from './decide.ts';
+import type { Outage } from '../outage.ts';
+import { createWaits } from '../waits.ts';
+import { decideNode, decidePod, decideTransition, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
 import { createSilence } from './silence.ts';
+import { defaultEvictionRates, type EvictionRates } from './zone-state.ts';
+import { createZones } from './zones.ts';
 
 export interface NodeLifecycleOptions {
   readonly client: Pick<Client, 'nodes' | 'pods' | 'leases'>;
@@ -25,6 +29,9 @@ export interface NodeLifecycleOptions {
   readonly events: Pick<EventRecorder, 'event'>;
   /** How long an agent may say nothing: three renewals of its lease. */
   readonly graceMs?: number | undefined;
+  /** How fast lost nodes may be given up; what is left out is Kubernetes' figure. */
+  readonly rates?: Partial<EvictionRates> | undefined;
+  readonly outage: Outage;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -35,41 +42,49 @@ export interface NodeLifecycleOptions {
 const defaultGraceMs = 30_000;
 
 /**
+ * So long it is looked whether others are lost with a node before it is given up. Of nodes that are cut off together, the last is silent 10 s
+ * after the first at most; and of the 40 s after which a dead node must be given up, 10 are left.
+ */
+const settleMs = 7_000;
+
+/**
  * Notices nodes whose agent is silent and says so: in the node's conditions, in its taints, in the Ready condition of its pods. The way
- * back is the agent's own: its status replaces the conditions, and only the taints are left to follow. Evicts nothing.
+ * back is the agent's own: its status replaces the conditions, and only the taints are left to follow. Nodes that are lost are given up, which is
+ * a taint with the effect NoExecute, no faster than the rates allow. Evicts nothing itself.
  *
  * Nothing is judged while the API server is away, nor before a whole grace period was watched after that, or after the start.
  */
 export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
-  const { client, nodes, leases, events, clock, logger, graceMs = defaultGraceMs } = options;
+  const { client, nodes, leases, events, outage, clock, logger, graceMs = defaultGraceMs } = options;
   const silence = createSilence({ clock, graceMs });
-  /** A call failed since the periods were last started. */
-  let wasAway = false;
+  const settling = createWaits({ clock, ms: settleMs });
+  const rates = { ...defaultEvictionRates, ...options.rates };
+  const zones = createZones({ nodes, rates, clock, logger, recovered: restart });
 
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
     const node = nodes.lister.get(name);
-    if (node === undefined) return silence.forget(name);
+    if (node === undefined) {
+      settling.forget(name);
+      return silence.forget(name);
+    }
     try {
       await listen(node, signal);
       await act(node, signal);
     } catch (error) {
-      if (isServerFault(error)) away();
+      // What failed here, the agents may have failed at too: nobody's silence counts.
+      if (isServerFault(error)) outage.began();
       throw error;
     }
   }
 
-  /** What failed here, the agents may have failed at too: nobody's silence counts. */
-  function away(): void {
-    wasAway = true;
-    silence.restart();
+  function isBack(): void {
+    if (outage.ended()) logger.info({ graceMs }, 'the API server answers again: every node has a whole grace period from now on');
   }
 
-  /** The API server answers, or an agent could write: from now on all of them can. */
-  function isBack(): void {
-    if (!wasAway) return;
-    wasAway = false;
+  /** Nobody could be heard: all periods begin afresh. */
+  function restart(): void {
     silence.restart();
-    logger.info({ graceMs }, 'the API server answers again: every node has a whole grace period from now on');
+    for (const name of silence.names()) settling.forget(name);
   }
 
   async function listen(node: Node, signal: AbortSignal): Promise<void> {
@@ -99,9 +114,22 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     const silent = silence.isSilent(name);
     const now = clock.now();
     let current = node;
-    for (const action of decideNode({ node, silent, heardAt: silence.heardAt(name) ?? now, now }))
-      current = await write(current, action, signal);
+    const view = { node, silent, heardAt: silence.heardAt(name) ?? now, giveUp: computeGiveUp(node, silent), now };
+    for (const action of decideNode(view)) current = await write(current, action, signal);
     if (silent) await unreadyPods(current, signal);
+  }
+
+  function computeGiveUp(node: Node, silent: boolean): NodeView['giveUp'] {
+    const { name = '' } = node.metadata ?? {};
+    const loss = lossOf(node, silent);
+    if (loss !== 'lost') {
+      settling.forget(name);
+      return loss === 'none' || zones.isStopped(node) ? 'no' : 'keep';
+    }
+    const already = isGivenUp(node);
+    if (already || settling.isOver(name)) return zones.mayGiveUp(node, already) ? 'yes' : 'no';
+    settling.begin(name);
+    return 'no';
   }
 
   async function write(node: Node, action: NodeAction, signal: AbortSignal): Promise<Node> {
@@ -138,6 +166,9 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     }
   }
 
+  /** Wakes nobody. */
+  const outages: Source = { waitForSync: async () => {}, connect: () => outage.listen(restart) };
+
   /** Wakes nobody: it tells people. */
   const transitions: Source = {
     waitForSync: (signal) => nodes.waitForSync(signal),
@@ -156,7 +187,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
   const ofLease = ({ metadata }: Lease) => (metadata?.namespace === namespaces.nodeLease ? [metadata.name ?? ''] : []);
   return {
     name: 'node-lifecycle',
-    sources: [changesOf(nodes, ofNode), changesOf(leases, ofLease), silence, transitions],
+    sources: [changesOf(nodes, ofNode), changesOf(leases, ofLease), silence, settling, zones, outages, transitions],
     reconcile,
   };
 }

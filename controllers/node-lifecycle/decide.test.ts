@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Node, NodeCondition, Taint } from '../../api/generated/types.ts';
 import { node, pod } from '../../test/builders/index.ts';
-import { decideNode, decidePod, decideTransition, type NodeAction } from './decide.ts';
+import { decideNode, decidePod, decideTransition, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
 
 const now = Date.UTC(2026, 0, 1, 12, 0, 30);
 const heardAt = Date.UTC(2026, 0, 1, 12);
@@ -28,7 +28,8 @@ function nodeWith(conditions: NodeCondition[], taints: Taint[] = [], unschedulab
 
 const withStatus = (type: string, status: string) => well.map((each) => (each.type === type ? { ...each, status } : each));
 const unknown = well.map((each) => ({ ...each, status: 'Unknown' }));
-const decide = (object: Node, silent: boolean) => decideNode({ node: object, silent, heardAt, now });
+const decide = (object: Node, silent: boolean, giveUp: NodeView['giveUp'] = 'no') =>
+  decideNode({ node: object, silent, heardAt, giveUp, now });
 const taint = (key: string, effect = 'NoSchedule'): Taint => ({ key: `node.kubernetes.io/${key}`, effect });
 const conditionsOf = (actions: readonly NodeAction[]) =>
   actions.flatMap((action) => (action.type === 'set-conditions' ? action.conditions : []));
@@ -88,13 +89,55 @@ describe('a node whose agent is heard', () => {
   });
 
   it('loses the taint when it is ready again, and keeps those of others', () => {
-    const others = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }, taint('unreachable', 'NoExecute')];
+    const others = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }, taint('out-of-service', 'NoExecute')];
     const [action] = decide(nodeWith(well, [others[0]!, taint('unreachable'), others[1]!]), false);
     expect(action).toEqual({ type: 'set-taints', taints: others });
   });
 
   it('is left alone when it has exactly the taints that it should have', () => {
     expect(decide(nodeWith(well, [{ key: 'gpu', effect: 'NoExecute' }]), false)).toEqual([]);
+  });
+});
+
+describe('a node that is given up', () => {
+  const driving = taint('unreachable', 'NoExecute');
+
+  it('has the taint that drives pods away beside the one that keeps them away', () => {
+    expect(taintsOf(decide(nodeWith(well), true, 'yes'))).toEqual([taint('unreachable'), driving]);
+    const notReady = nodeWith(withStatus('Ready', 'False'));
+    expect(taintsOf(decide(notReady, false, 'yes'))).toEqual([taint('not-ready'), taint('not-ready', 'NoExecute')]);
+  });
+
+  it('has it of no other condition', () => {
+    const pressed = nodeWith(withStatus('DiskPressure', 'True'));
+    expect(taintsOf(decide(pressed, false, 'yes'))).toEqual([taint('disk-pressure')]);
+  });
+
+  it('loses it when eviction stops, and keeps it while that is in doubt', () => {
+    const given = nodeWith(unknown, [taint('unreachable'), driving]);
+    expect(isGivenUp(given)).toBe(true);
+    expect(decide(given, true, 'no')).toEqual([{ type: 'set-taints', taints: [taint('unreachable')] }]);
+    expect(decide(given, false, 'keep')).toEqual([]);
+    expect(decide(nodeWith(unknown, [taint('unreachable')]), false, 'keep')).toEqual([]);
+  });
+
+  it('changes from unreachable to not-ready when it says so', () => {
+    const back = nodeWith(withStatus('Ready', 'False'), [taint('unreachable'), driving]);
+    expect(taintsOf(decide(back, false, 'yes'))).toEqual([taint('not-ready'), taint('not-ready', 'NoExecute')]);
+  });
+
+  it('loses it when it is ready, whatever is said of giving up', () => {
+    expect(taintsOf(decide(nodeWith(well, [driving]), false, 'yes'))).toEqual([]);
+  });
+
+  it.each([
+    ['True', false, 'none'],
+    ['False', false, 'lost'],
+    ['Unknown', false, 'in-doubt'],
+    ['Unknown', true, 'lost'],
+    ['True', true, 'lost'],
+  ])('is one whose Ready is %s and silence %s: %s', (status, silent, loss) => {
+    expect(lossOf(nodeWith(withStatus('Ready', status)), silent)).toBe(loss);
   });
 });
 

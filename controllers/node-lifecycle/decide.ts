@@ -10,6 +10,8 @@ export interface NodeView {
   readonly silent: boolean;
   /** When it was last heard, in milliseconds since 1970. */
   readonly heardAt: number;
+  /** Whether its pods are to be driven away while it is lost; `keep`: those of our taints that do so stay as they are. */
+  readonly giveUp: 'yes' | 'no' | 'keep';
   readonly now: number;
 }
 
@@ -33,9 +35,29 @@ const taintRules: readonly { readonly key: string; readonly applies: (node: Node
   { key: taints.unschedulable, applies: (node) => node.spec?.unschedulable === true },
 ];
 
+/** Those that also drive pods away, when the node is given up. */
+const lostKeys: readonly string[] = [taints.notReady, taints.unreachable];
+
+/** How a node is after what its agent said, and what its silence says. `in-doubt`: nothing is known, but not for the whole grace period. */
+export function lossOf(node: Node, silent: boolean): 'none' | 'lost' | 'in-doubt' {
+  const ready = readyOf(node);
+  if (ready === 'False' || silent) return 'lost';
+  return ready === 'Unknown' ? 'in-doubt' : 'none';
+}
+
+/** Whether one of our taints drives pods away from the node. */
+export function isGivenUp({ spec }: Node): boolean {
+  return spec?.taints?.some(drivesAway) === true;
+}
+
+function drivesAway({ key, effect }: Taint): boolean {
+  return effect === taintEffects.noExecute && lostKeys.includes(key ?? '');
+}
+
 /**
  * What is to be written to a node: conditions that nobody answers for any more become Unknown, and the NoSchedule taints follow the
- * conditions. Never the way back: that a node is ready only its agent says. Empty when all is as it should be.
+ * conditions; the NoExecute taints too, where the node is given up. Never the way back: that a node is ready only its agent says.
+ * Empty when all is as it should be.
  */
 export function decideNode(view: NodeView): NodeAction[] {
   const conditions = view.silent ? unknownConditions(view) : [];
@@ -45,7 +67,7 @@ export function decideNode(view: NodeView): NodeAction[] {
     ...view.node,
     status: { ...view.node.status, conditions: setConditions(view.node.status?.conditions, conditions, now) },
   };
-  const list = wantedTaints(next, view.now);
+  const list = changedTaints(next, view);
   if (list !== undefined) actions.push({ type: 'set-taints', taints: list });
   return actions;
 }
@@ -70,15 +92,27 @@ function unknownConditions({ node, heardAt, now }: NodeView): NodeCondition[] {
 }
 
 /** The taints that the node should have, those of others as they are; undefined when it has them. */
-function wantedTaints(node: Node, now: number): Taint[] | undefined {
+function changedTaints(node: Node, { giveUp, now }: NodeView): Taint[] | undefined {
   const present = node.spec?.taints ?? [];
-  const wanted = taintRules.filter(({ applies }) => applies(node)).map(({ key }) => key);
-  const isOurs = ({ key, effect }: Taint) => effect === taintEffects.noSchedule && taintRules.some((rule) => rule.key === key);
-  const kept = present.filter((taint) => !isOurs(taint) || wanted.includes(taint.key ?? ''));
-  const missing = wanted.filter((key) => !present.some((taint) => taint.key === key && isOurs(taint)));
+  const wanted = wantedTaints(node, giveUp === 'yes' || (giveUp === 'keep' && isGivenUp(node)));
+  const isOurs = (taint: Taint) =>
+    drivesAway(taint) || (taint.effect === taintEffects.noSchedule && taintRules.some(({ key }) => key === taint.key));
+  const isIn = (list: readonly Taint[], { key, effect }: Taint) =>
+    list.some((other) => other.key === key && other.effect === effect);
+  const kept = present.filter((taint) => !isOurs(taint) || isIn(wanted, taint));
+  const missing = wanted.filter((taint) => !isIn(present, taint));
   if (kept.length === present.length && missing.length === 0) return undefined;
   const timeAdded = secondsTimestamp(new Date(now));
-  return [...kept, ...missing.map((key) => ({ key, effect: taintEffects.noSchedule, timeAdded }))];
+  return [...kept, ...missing.map((taint) => ({ ...taint, timeAdded }))];
+}
+
+function wantedTaints(node: Node, givenUp: boolean): Taint[] {
+  return taintRules
+    .filter(({ applies }) => applies(node))
+    .flatMap(({ key }) => [
+      { key, effect: taintEffects.noSchedule },
+      ...(givenUp && lostKeys.includes(key) ? [{ key, effect: taintEffects.noExecute }] : []),
+    ]);
 }
 
 /** The Ready condition that a pod on a silent node gets; undefined when it does not count as ready anyway. */

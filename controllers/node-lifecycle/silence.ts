@@ -24,6 +24,8 @@ export interface Silence extends Source {
   heardAt(name: string): number | undefined;
   /** Starts the period of every node afresh: the nodes could not have been heard. */
   restart(): void;
+  /** All nodes that are watched. */
+  names(): Iterable<string>;
   /** The node is gone. */
   forget(name: string): void;
 }
@@ -97,6 +99,7 @@ export function createSilence({ clock, graceMs }: SilenceOptions): Silence {
         start(name, sign, heardAt);
       }
     },
+    names: () => nodes.keys(),
     forget(name) {
       nodes.get(name)?.cancel();
       nodes.delete(name);

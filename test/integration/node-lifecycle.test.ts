@@ -73,6 +73,34 @@ async function run(name: string, nodeName: string): Promise<void> {
   await server.client.pods.patch({ namespace: 'default', name, subresource: 'status' }, { status });
 }
 
+/** The agents of these nodes say that they live. */
+async function renew(...names: string[]): Promise<void> {
+  for (const name of names) {
+    const patch = { spec: { renewTime: new Date().toISOString() } };
+    await server.client.leases.patch({ namespace: 'kube-node-lease', name }, patch);
+  }
+}
+
+/** Lets the controllers' time pass while these agents live, a second at a time with room for answers between. */
+async function pass(seconds: number, alive: readonly string[], look: () => Promise<unknown> = async () => false): Promise<void> {
+  for (let i = 0; i < seconds; i++) {
+    if (i % 10 === 0) await renew(...alive);
+    await clock.advance(1_000);
+    await delay(5);
+    if (await look()) return;
+  }
+}
+
+const givenUp = async () => {
+  const { items } = await server.client.nodes.list();
+  const isGivenUp = ({ spec }: (typeof items)[number]) => spec?.taints?.some(({ effect }) => effect === 'NoExecute');
+  return items.filter(isGivenUp).map(({ metadata }) => metadata?.name);
+};
+const leaving = async () => {
+  const { items } = await server.client.pods.list({ namespace: 'default' });
+  return items.filter(({ metadata }) => metadata?.deletionTimestamp).map(({ metadata }) => metadata?.name);
+};
+
 const readNode = async (name: string) => {
   const { spec, status } = await server.client.nodes.get({ name });
   return { ready: findCondition(status?.conditions, 'Ready'), taints: (spec?.taints ?? []).map(({ key }) => key) };
@@ -146,5 +174,58 @@ describe('a node that does not exist any more', () => {
     await until('its pod is removed', look, 50_000);
     expect(clock.now() - start).toBeGreaterThanOrEqual(40_000);
     expect(await isGone(server.client, 'free')).toBe(false);
+  });
+});
+
+describe('pods of lost nodes', () => {
+  it('are evicted when their seconds are over, and say why; those of nodes that live stay', async () => {
+    for (const name of ['n1', 'n2', 'n3']) await register(name);
+    await run('web', 'n1');
+    await create(pod('soon').on('n1').toleration({ operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 20 }));
+    await run('other', 'n2');
+    const alive = ['n2', 'n3'];
+    await pass(40, alive, async () => (await givenUp()).length > 0);
+    expect(await givenUp()).toEqual(['n1']);
+    expect(await leaving()).toEqual([]);
+    await pass(25, alive, async () => (await leaving()).length > 0);
+    expect(await leaving()).toEqual(['soon']);
+    await pass(260, alive);
+    expect(await leaving()).toEqual(['soon']);
+    await pass(40, alive, async () => (await leaving()).length > 1);
+    expect(await leaving()).toEqual(['soon', 'web']);
+    const web = await server.client.pods.get({ namespace: 'default', name: 'web' });
+    expect(findCondition(web.status?.conditions, 'DisruptionTarget')).toMatchObject({
+      status: 'True',
+      reason: 'DeletionByTaintManager',
+      message: 'node "n1" has the taint node.kubernetes.io/unreachable:NoExecute, which the pod does not tolerate, or no longer',
+    });
+  });
+
+  it('stay when 60 % of the nodes are cut off', async () => {
+    const names = ['n1', 'n2', 'n3', 'n4', 'n5'];
+    for (const name of names) {
+      await register(name);
+      await run(`web-${name}`, name);
+    }
+    await pass(400, names.slice(3));
+    expect(await givenUp()).toEqual([]);
+    expect(await leaving()).toEqual([]);
+    const { items } = await server.client.nodes.list();
+    expect(items.map(({ status }) => findCondition(status?.conditions, 'Ready')?.status)).toEqual([
+      ...['Unknown', 'Unknown', 'Unknown'],
+      ...['True', 'True'],
+    ]);
+  });
+
+  it('that does not tolerate what a user drives pods away with leaves at once', async () => {
+    await register('n1');
+    await run('web', 'n1');
+    await create(pod('guard').on('n1').toleration({ key: 'repair', operator: 'Exists' }));
+    await server.client.nodes.patch(
+      { name: 'n1' },
+      { spec: { taints: [{ key: 'repair', value: 'disk', effect: 'NoExecute' }] } },
+    );
+    await podWhere(server.client, 'web', ({ metadata }) => metadata?.deletionTimestamp !== undefined);
+    expect(await leaving()).toEqual(['web']);
   });
 });

@@ -5,7 +5,7 @@ export function tolerates(tolerations: readonly Toleration[], taint: Taint): boo
   return tolerations.some((toleration) => toleratesOne(toleration, taint));
 }
 
-function toleratesOne({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
+export function toleratesOne({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
   if (operator === 'Exists') return true;

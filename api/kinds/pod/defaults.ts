@@ -17,7 +17,7 @@ export function defaultPod(pod: Pod): void {
     if (ephemeralContainerCommon) defaultContainer(ephemeralContainerCommon, hostNetwork);
   }
   defaultAmounts(spec.resources);
-  defaultTolerations(spec);
+  tolerateLostNode(spec, {});
 }
 
 function defaultSpec(spec: PodSpec): void {
@@ -97,12 +97,19 @@ function defaultLifecycle(lifecycle: Lifecycle): void {
   for (const handler of [lifecycle.postStart, lifecycle.preStop]) if (handler?.httpGet) defaultHttpGet(handler.httpGet);
 }
 
-/** A pod stays five minutes on a node that is lost, unless it says otherwise. */
-function defaultTolerations(spec: PodSpec): void {
+/** A pod stays five minutes on a node that is lost, unless it, or the server, says otherwise. */
+export function tolerateLostNode(
+  spec: PodSpec,
+  seconds: { readonly notReady?: number | undefined; readonly unreachable?: number | undefined },
+): void {
+  const { notReady = NODE_LOST_SECONDS, unreachable = NODE_LOST_SECONDS } = seconds;
   const tolerations = spec.tolerations ?? [];
-  for (const key of [taints.notReady, taints.unreachable]) {
+  for (const [key, tolerationSeconds] of [
+    [taints.notReady, notReady],
+    [taints.unreachable, unreachable],
+  ] as const) {
     if (tolerations.some((toleration) => toleratesNoExecute(toleration, key))) continue;
-    tolerations.push({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: NODE_LOST_SECONDS });
+    tolerations.push({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds });
   }
   spec.tolerations = tolerations;
 }

@@ -21,7 +21,6 @@ const scheduling = {
   'spec.tolerations[].operator': works,
   'spec.tolerations[].value': works,
   'spec.tolerations[].effect': works,
-  'spec.tolerations[].tolerationSeconds': warned('a taint does not evict running pods yet, so the pod stays for good', 300),
   'spec.topologySpreadConstraints[]': works,
   'spec.priorityClassName': works,
   'spec.priority': works,
