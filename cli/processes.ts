@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BerthProcess, listBerthProcesses, type ProcessName, readBerthProcess } from './berth-processes.ts';
@@ -108,6 +108,12 @@ function textOf(file: string, otherwise = ''): string {
 export function runningVersion(dataDir: string, name: ProcessName): string | undefined {
   const [version = '', pid] = textOf(versionFile(dataDir, name)).split(' ');
   return version !== '' && readBerthProcess(Number(pid), dataDir)?.name === name ? version : undefined;
+}
+
+/** When a process noted its version, at its start; undefined when it has not, or does not run. */
+export function startedAtMs(dataDir: string, name: ProcessName): number | undefined {
+  if (runningVersion(dataDir, name) === undefined) return undefined;
+  return statSync(versionFile(dataDir, name), { throwIfNoEntry: false })?.mtimeMs;
 }
 
 /** For the process itself. */

@@ -89,6 +89,11 @@ describe('the settings of an installation', () => {
       '--history 24h (it runs with 1h)',
     ]);
     expect(ignoredFlags({ schedulerConfig: '/b.yaml' }, before)).toEqual(['--scheduler-config /b.yaml (it runs with none)']);
+    expect(ignoredFlags({ schedulerConfig: '' }, { ...before, schedulerConfig: '/b.yaml' })).toEqual([
+      '--scheduler-config "" (it runs with /b.yaml)',
+    ]);
+    expect(printFlags({ schedulerConfig: '' })).toBe(' --scheduler-config ""');
+    expect(printFlags({ schedulerConfig: "/my file's.yaml" })).toBe(` --scheduler-config '/my file'\\''s.yaml'`);
     expect(printFlags(given)).toBe(' --listen 127.0.0.1:1 --node-name web --sandbox-image pause:9');
   });
 

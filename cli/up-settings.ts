@@ -97,13 +97,19 @@ export function ignoredFlags(given: GivenSettings, running: Settings): string[] 
   const as = (key: keyof GivenSettings): string | undefined => running[key] ?? unsaid[key];
   return keys
     .filter((key) => given[key] !== undefined && given[key] !== (as(key) ?? ''))
-    .map((key) => `${flagNames[key]} ${given[key]} (it runs with ${as(key) ?? 'none'})`);
+    .map((key) => `${flagNames[key]} ${quoted(given[key]!)} (it runs with ${as(key) ?? 'none'})`);
 }
 
 /** The flags as they were given, to be typed again. */
 export function printFlags(given: GivenSettings): string {
   return keys
     .filter((key) => given[key] !== undefined)
-    .map((key) => ` ${flagNames[key]} ${given[key]}`)
+    .map((key) => ` ${flagNames[key]} ${quoted(given[key]!)}`)
     .join('');
+}
+
+/** As a shell takes it for one word. */
+function quoted(value: string): string {
+  if (value === '') return '""';
+  return /^[\w@%+=:,./[\]-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

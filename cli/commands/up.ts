@@ -10,8 +10,9 @@ import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from 
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
-import { findRunning, processNames, rescue, runningVersion, startSupervised, stopSupervised } from '../processes.ts';
+import { findRunning, processNames, rescue, runningVersion, startedAtMs, startSupervised, stopSupervised } from '../processes.ts';
 import { restartPeriodHelp } from '../restart-period.ts';
+import { configNews, filesToCheck } from '../scheduler-config-check.ts';
 import { parseSchedulerConfig, schedulerConfigHelp } from '../scheduler-config-flag.ts';
 import { interruptSignal } from '../session.ts';
 import { parseStaticPodPath, staticPodsHelp } from '../static-pods-flag.ts';
@@ -53,8 +54,8 @@ export function registerUp(program: Command): void {
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (${asBefore('5m')})`)
     .option('--warm-sandboxes <number>', warmHelp)
-    .option('--pod-manifest-path <path>', `${staticPodsHelp} (${asBefore('none')})`, parseStaticPodPath)
-    .option('--scheduler-config <file>', `${schedulerConfigHelp} (${asBefore('none')})`, parseSchedulerConfig)
+    .option('--pod-manifest-path <path>', `${staticPodsHelp}; "" for none (${asBefore('none')})`, parseStaticPodPath)
+    .option('--scheduler-config <file>', `${schedulerConfigHelp}; "" for none (${asBefore('none')})`, parseSchedulerConfig)
     .option(
       '--metrics-address <address>',
       `where the server serves its metrics, or "off" (${asBefore(defaultMetricsAddress.server)}, or a free port)`,
@@ -135,13 +136,22 @@ async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Pr
     throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
 }
 
-/** A server that finds a mistake in it ends at once: here it is seen while nothing has been stopped or started. */
-async function checkSchedulerConfig({ before, settings }: Run, plan: UpPlan): Promise<void> {
-  if (plan.kind === 'running' || (plan.kind === 'mend' && !plan.start.includes('server'))) return;
-  const { schedulerConfig } = plan.kind === 'mend' ? (before ?? settings) : settings;
-  if (schedulerConfig === undefined) return;
+/** Mistakes are seen while nothing has been stopped or started. */
+async function checkSchedulerConfig({ flags, before, settings }: Run, plan: UpPlan): Promise<void> {
+  const given = flags.schedulerConfig;
+  for (const file of filesToCheck(plan, { given, before: (before ?? settings).schedulerConfig, next: settings.schedulerConfig }))
+    await readConfig(file);
+}
+
+async function readConfig(file: string): Promise<void> {
   const { readSchedulerConfig } = await import('../../scheduler/main.ts');
-  await readSchedulerConfig(schedulerConfig);
+  await readSchedulerConfig(file);
+}
+
+/** Of a server that goes on running as it is. */
+async function tellSchedulerConfig({ dataDir, steps }: Run, { schedulerConfig }: Settings): Promise<void> {
+  const found = schedulerConfig && (await configNews(schedulerConfig, startedAtMs(dataDir, 'server'), readConfig));
+  if (found) steps.warn(found.news, found.advice);
 }
 
 /** Pods stay bound to the node that they were placed on. */
@@ -210,6 +220,7 @@ async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> 
 async function mend(run: Run, plan: Extract<UpPlan, { kind: 'mend' }>): Promise<void> {
   const { dataDir, steps, flags, settings, before } = run;
   tellIgnored(flags, before ?? settings, steps);
+  if (!plan.start.includes('server')) await tellSchedulerConfig(run, before ?? settings);
   for (const name of plan.rescue) if (rescue(dataDir, name)) steps.ok(`the ${name} is looked after again`);
   await startAll({ ...run, settings: before ?? settings }, plan.start);
   steps.say(`\nBerth ran only in part from ${dataDir}; it is whole again.`);
@@ -232,6 +243,7 @@ async function tellRunning(run: Run, versions: readonly string[]): Promise<void>
   const pids = `server: process ${server.process?.pid ?? '-'}, agent: process ${agent.process?.pid ?? '-'}`;
   steps.say(`Berth ${versions.join(' and ') || packageVersion()} already runs from ${dataDir} (${pids}); nothing was changed.`);
   tellIgnored(flags, as, steps);
+  await tellSchedulerConfig(run, as);
   if (versions.some((version) => version !== packageVersion()))
     steps.say(`This program is version ${packageVersion()}: "berth up --upgrade" puts it in place, containers go on running.`);
   await ensureContext(run);

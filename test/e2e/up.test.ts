@@ -95,6 +95,10 @@ describe('berth up', () => {
       `not applied: --listen 127.0.0.1:1 (it runs with ${berth.address}), --node-name other (it runs with ${berth.nodeName})`,
     );
     expect(other.stdout).toContain('berth down, then berth up --listen 127.0.0.1:1 --node-name other');
+    const config = ['--scheduler-config', '/nowhere.yaml'];
+    const bad = await berth.berth(['up', '--data-dir', berth.dataDir, ...config]);
+    expect(bad.code).toBe(1);
+    expect(bad.stderr).toContain("cannot read the scheduler's configuration /nowhere.yaml: there is no such file");
     expect(pids()).toEqual(before);
   });
 
