@@ -237,7 +237,7 @@ describe('runScheduler', () => {
     expect(victims(pods)).toEqual(['delete default/low']);
     await pass();
     expect(bindings()).toEqual(['default/high -> n1']);
-    expect(told()).toContain('Preempted: Preempted by pod uid-high on node n1');
+    expect(told()).toContain('Preempted: Preempted by pod default/high (uid-high) on node n1');
   });
 
   it('takes nobody else away while the victim ends, and tries again when it could not be deleted', async () => {

@@ -32,7 +32,7 @@ function setUp() {
   const see = () => {
     seen = pods.stored('default/high');
   };
-  return { reporter, pods, clock, see, written };
+  return { reporter, pods, events, clock, see, written };
 }
 
 it('says nothing of a pod that was bound before the news of it is here, by whomever', async () => {
@@ -84,4 +84,20 @@ it('takes that back, and writes nothing for a pod that was never nominated', asy
   other.reporter.notBound(info, { ...full, nominatedNodeName: '' });
   expect(await other.written()).toBeUndefined();
   expect(other.pods.calls.map(({ argument }) => JSON.stringify(argument)).join()).not.toContain('nominatedNodeName');
+});
+
+it.each([
+  ['by its name in the namespace of the victim', 'default', false, 'default/high (uid-high) on node n1'],
+  ['by its uid elsewhere', 'other', false, 'uid-high of another namespace on node n1'],
+  [
+    'with the budget that it breaks',
+    'default',
+    true,
+    'default/high (uid-high) on node n1, against its disruption budget, because there was no other way',
+  ],
+])('tells a victim for whom it goes, %s', async (_, namespace, isAgainstBudget, words) => {
+  const { reporter, events, written } = setUp();
+  reporter.preempted(podInfo(pod('low').namespace(namespace).build()), { preemptor: info, nodeName: 'n1', isAgainstBudget });
+  await written();
+  expect(JSON.stringify(events.calls)).toContain(JSON.stringify(`Preempted by pod ${words}`));
 });

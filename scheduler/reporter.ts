@@ -27,9 +27,17 @@ export interface Reporter {
   /** The room that was being made for the pod is another's. */
   notNominated(pod: PodInfo): void;
   /** The victim is deleted for the preemptor's sake. */
-  preempted(victim: PodInfo, preemptor: PodInfo, nodeName: string): void;
+  preempted(victim: PodInfo, by: Preemption): void;
   /** Writes conditions until aborted. */
   run(signal: AbortSignal): Promise<void>;
+}
+
+/** For whom a victim goes. */
+export interface Preemption {
+  readonly preemptor: PodInfo;
+  readonly nodeName: string;
+  /** The victim's disruption budget does not allow it. */
+  readonly isAgainstBudget: boolean;
 }
 
 export interface Report {
@@ -130,14 +138,22 @@ export function createReporter({ pods, current, events, clock, logger, metrics }
       wanted.set(pod.uid, { pod, condition: wanted.get(pod.uid)?.condition, nominatedNodeName: '' });
       queue.add(pod.uid);
     },
-    preempted({ pod }, { uid }, nodeName) {
-      recorder.event(referenceTo('Pod', pod), 'Normal', 'Preempted', `Preempted by pod ${uid} on node ${nodeName}`);
+    preempted({ pod }, by) {
+      recorder.event(referenceTo('Pod', pod), 'Normal', 'Preempted', wordPreemption(pod, by));
     },
     async run(signal) {
       await queue.run(workers, write, signal);
       await recorder.flush();
     },
   };
+}
+
+/** Who reads the events of one namespace need not know the names of another's pods. */
+function wordPreemption({ metadata }: Pod, { preemptor, nodeName, isAgainstBudget }: Preemption): string {
+  const isNear = preemptor.pod.metadata?.namespace === metadata?.namespace;
+  const who = isNear ? `${preemptor.key} (${preemptor.uid})` : `${preemptor.uid} of another namespace`;
+  const though = isAgainstBudget ? ', against its disruption budget, because there was no other way' : '';
+  return `Preempted by pod ${who} on node ${nodeName}${though}`;
 }
 
 function nominated({ nominatedNodeName }: Wanted): { nominatedNodeName?: string | null } {

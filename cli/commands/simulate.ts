@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
-import { badRequest } from '../../api/errors/index.ts';
-import type { Pod } from '../../api/generated/types.ts';
+import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import type { Explanation, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
+import { claimsOf } from '../../api/kinds/storage.ts';
 import { eachManifest } from '../each-manifest.ts';
 import { ExitWith } from '../failure.ts';
 import { type ManifestFlags, readManifests } from '../manifests.ts';
@@ -26,15 +27,56 @@ export function registerSimulate(program: Command): void {
 
 async function simulate(session: Session, flags: SimulateFlags): Promise<void> {
   const pods: Pod[] = [];
+  const claims: PersistentVolumeClaim[] = [];
   await eachManifest(session, await readManifests(flags), async ({ kind, object }) => {
-    if (kind.kind !== 'Pod') return void process.stderr.write(`${kind.kind} is passed over: only pods are placed\n`);
     const { metadata } = object;
-    pods.push({ ...object, metadata: { ...metadata, namespace: metadata?.namespace || session.namespace } });
+    const named = { ...object, metadata: { ...metadata, namespace: metadata?.namespace || session.namespace } };
+    if (kind.kind === 'Pod') pods.push(named);
+    else if (kind.kind === 'PersistentVolumeClaim') claims.push(named);
+    else process.stderr.write(`${kind.kind} is passed over: only pods are placed\n`);
   });
   if (pods.length === 0) throw badRequest('the manifests hold no pods');
-  const { pods: explained = [] } = await session.client.placements.simulate({ pods });
+  const toCome = await claimsToCome(session, claims);
+  const explained = await explain(session, pods, toCome);
   const { jsonText, simulationTable } = await import('../why/report.ts');
   process.stdout.write(flags.output === 'json' ? jsonText('SimulateResponse', { pods: explained }) : simulationTable(explained));
-  const nowhere = explained.filter(({ nodeName }) => !nodeName).length;
-  if (nowhere > 0) throw new ExitWith(1, `${nowhere} of ${explained.length} pods would fit nowhere`);
+  const unknown = pods.filter((pod) => awaited(pod, toCome).length > 0).length;
+  const nowhere = explained.filter(({ nodeName }) => !nodeName).length - unknown;
+  const failures = [
+    ...(nowhere > 0 ? [`${nowhere} of ${explained.length} pods would fit nowhere`] : []),
+    ...(unknown > 0 ? [`of ${unknown} of ${explained.length} pods nothing can be said before their claims are there`] : []),
+  ];
+  if (failures.length > 0) throw new ExitWith(1, failures.join('; '));
+}
+
+/** Those that the API does not have yet, by namespace/name. */
+async function claimsToCome({ client }: Session, claims: readonly PersistentVolumeClaim[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const { metadata } of claims) {
+    const { namespace = '', name = '' } = metadata ?? {};
+    try {
+      await client.persistentVolumeClaims.get({ namespace, name });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      found.add(`${namespace}/${name}`);
+    }
+  }
+  return found;
+}
+
+/** The scheduler is asked about those pods of which it knows all that it needs to. */
+async function explain({ client }: Session, pods: readonly Pod[], toCome: ReadonlySet<string>): Promise<Explanation[]> {
+  const known = pods.filter((pod) => awaited(pod, toCome).length === 0);
+  const { pods: answers = [] } = known.length > 0 ? await client.placements.simulate({ pods: known }) : {};
+  return pods.map((pod) => answers[known.indexOf(pod)] ?? notKnown(pod, awaited(pod, toCome)));
+}
+
+/** The names of the pod's claims that are still to come. */
+function awaited(pod: Pod, toCome: ReadonlySet<string>): string[] {
+  return claimsOf(pod).filter((name) => toCome.has(`${pod.metadata?.namespace}/${name}`));
+}
+
+function notKnown({ metadata }: Pod, claims: readonly string[]): Explanation {
+  const message = `uses a claim that is in the manifests and not there yet, so that nobody knows where its volume will be: ${claims.join(', ')}; apply that first`;
+  return { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '', message };
 }

@@ -141,6 +141,17 @@ Tolerations:     <none>
     );
   });
 
+  it('says how important a pod is, what holds it back, and where room is being made for it', () => {
+    const schedulingGates = [{ name: 'example.com/a' }, { name: 'example.com/b' }];
+    const waiting = pod('web')
+      .priority(5)
+      .spec({ priorityClassName: 'high', schedulingGates })
+      .status({ nominatedNodeName: 'n1' });
+    expect(podText(waiting.build())).toMatch(
+      /\nPriority: +5\nPriority Class Name: +high\nNode: +<none>\nNominatedNodeName: +n1\nScheduling Gates: +example\.com\/a\n +example\.com\/b\n/,
+    );
+  });
+
   it('says how it would be probed', () => {
     const httpGet = { path: '/healthz', port: { type: 0, intVal: 80 } };
     const probe = { handler: { httpGet }, periodSeconds: 10, timeoutSeconds: 1, failureThreshold: 3, successThreshold: 1 };

@@ -22,7 +22,8 @@ export function writeClaim(object: Tree, users: readonly string[], lines: Lines,
   else lines.field('Status', text(object, 'status', 'phase'));
   lines.field('Volume', text(object, 'spec', 'volumeName'));
   writeLabels(object, lines);
-  lines.field('Finalizers', strings(object, 'metadata', 'finalizers'));
+  // Of one that is being deleted they stand beside its status.
+  if (!text(object, 'metadata', 'deletionTimestamp')) lines.field('Finalizers', strings(object, 'metadata', 'finalizers'));
   const has = text(object, 'spec', 'volumeName') !== '';
   lines.field('Capacity', has ? text(object, 'status', 'capacity', 'storage') : '');
   lines.field('Requested', text(object, 'spec', 'resources', 'requests', 'storage'));

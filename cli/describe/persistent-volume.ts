@@ -13,7 +13,8 @@ export const describePersistentVolume: Describer =
     const spec = tree(object, 'spec');
     writeName(object, lines);
     writeLabels(object, lines);
-    lines.field('Finalizers', strings(object, 'metadata', 'finalizers'));
+    // Of one that is being deleted they stand beside its status.
+    if (!text(object, 'metadata', 'deletionTimestamp')) lines.field('Finalizers', strings(object, 'metadata', 'finalizers'));
     lines.field('StorageClass', storageClassOf(object as PersistentVolume));
     if (text(object, 'metadata', 'deletionTimestamp')) writeDeletion(object, lines, now);
     else lines.field('Status', text(object, 'status', 'phase'));

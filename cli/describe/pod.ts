@@ -24,7 +24,11 @@ export const describePod: Describer = async (pod, { logTails, now }) => {
 export function writePod(pod: Tree, logs: LogLines, lines: Lines, now: Date): void {
   writeName(pod, lines);
   lines.field('Priority', text(pod, 'spec', 'priority') || '0');
+  if (text(pod, 'spec', 'priorityClassName')) lines.field('Priority Class Name', text(pod, 'spec', 'priorityClassName'));
   lines.field('Node', [text(pod, 'spec', 'nodeName'), text(pod, 'status', 'hostIP')].filter(Boolean).join('/'));
+  if (text(pod, 'status', 'nominatedNodeName')) lines.field('NominatedNodeName', text(pod, 'status', 'nominatedNodeName'));
+  const gates = list(pod, 'spec', 'schedulingGates').map((gate) => text(gate, 'name'));
+  if (gates.length > 0) lines.field('Scheduling Gates', gates);
   if (text(pod, 'status', 'startTime')) lines.field('Start Time', timeText(text(pod, 'status', 'startTime')));
   writeLabels(pod, lines);
   writeStatus(pod, lines, now);

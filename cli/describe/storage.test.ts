@@ -52,3 +52,12 @@ it('describes a claim with what it has and who uses it', () => {
   expect(open).toMatch(/Capacity: +<none>\nRequested: +1Gi\nAccess Modes: +RWO\nVolumeMode: +Filesystem\nUsed By: +<none>\n/);
   expect(text(claim('c').on('v').bound().build(), 'p', 'q')).toMatch(/Used By: +p\n +q\n/);
 });
+
+it('shows finalizers once, also while an object is being deleted', async () => {
+  const count = (text: string) => text.split('Finalizers').length - 1;
+  const lines = createLines();
+  writeClaim(json('PersistentVolumeClaim', claim('c').leaving().build()), [], lines, now);
+  expect(count(lines.text())).toBe(1);
+  expect(count(await described('PersistentVolume', volume('v').leaving().build()))).toBe(1);
+  expect(count(await described('PersistentVolume', volume('v').build()))).toBe(1);
+});

@@ -82,10 +82,21 @@ describe('tables', () => {
   it('say where simulated pods go, or why nowhere', () => {
     const pods = [
       { ...pod, nodeName: 'n1', fitting: 1, nodeCount: 2 },
-      { ...pod, name: 'db', message: '0/2 nodes are available' },
+      { ...pod, name: 'late', nodeName: 'n1', fitting: 1, nodeCount: 2, message: 'it is not tried before its gates are removed' },
+      {
+        ...pod,
+        name: 'db',
+        message: '0/2 nodes are available',
+        remedies: ['on n1: less important pods have to go', 'on n2: needs 2 CPU'],
+      },
     ];
     expect(simulationTable(pods)).toBe(
-      'NAMESPACE   POD   NODE     WHY\ndefault     web   n1       1 of 2 nodes fit\ndefault     db    <none>   0/2 nodes are available\n',
+      'NAMESPACE   POD    NODE     WHY\n' +
+        'default     web    n1       1 of 2 nodes fit\n' +
+        'default     late   n1       1 of 2 nodes fit; it is not tried before its gates are removed\n' +
+        'default     db     <none>   0/2 nodes are available\n' +
+        '\npod default/db would fit if this were otherwise, one of:\n' +
+        '  on n1: less important pods have to go\n  on n2: needs 2 CPU\n',
     );
   });
 });

@@ -97,9 +97,15 @@ export function simulationTable(pods: readonly Explanation[]): string {
     namespace,
     name,
     nodeName || '<none>',
-    nodeName ? `${fitting} of ${nodeCount} nodes fit` : message,
+    nodeName ? [`${fitting} of ${nodeCount} nodes fit`, ...(message ? [message] : [])].join('; ') : message,
   ]);
-  return plainTable(['NAMESPACE', 'POD', 'NODE', 'WHY'], rows);
+  return plainTable(['NAMESPACE', 'POD', 'NODE', 'WHY'], rows) + pods.map(simulationAdvice).join('');
+}
+
+function simulationAdvice({ namespace, name, nodeName, remedies = [] }: Explanation): string {
+  if (nodeName || remedies.length === 0) return '';
+  const lines = remedies.map((remedy) => `  ${remedy}\n`).join('');
+  return `\npod ${namespace}/${name} would fit if this were otherwise, one of:\n${lines}`;
 }
 
 /** A message of the placements service as JSON. */

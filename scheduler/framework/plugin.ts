@@ -215,6 +215,8 @@ export interface MakeRoom {
   readonly nominatedNodeName: string;
   /** Pods to delete; none when room is being made there already. */
   readonly victims: readonly PodInfo[];
+  /** Those of the victims whose disruption budget does not allow it; told to people. */
+  readonly againstBudget?: readonly PodInfo[];
 }
 
 export interface Scoring<S> {

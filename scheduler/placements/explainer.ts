@@ -68,9 +68,10 @@ export function createExplainer({ profile, cache, placements, find, now }: Expla
       decision.kind === 'placed' && nodeLimit === 0
         ? { ...identityOf(info), nodeCount: table.count, fitting: decision.feasible, bestNodes: [decision.nodeName] }
         : explain(attempt, runner, nodeLimit);
-    if (decision.kind !== 'placed') return explained;
+    const message = [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; ');
+    if (decision.kind !== 'placed') return { ...explained, message };
     fork.assume(info, decision.nodeName);
-    return { ...explained, nodeName: decision.nodeName };
+    return { ...explained, message, nodeName: decision.nodeName };
   }
 
   return {
@@ -89,7 +90,11 @@ export function createExplainer({ profile, cache, placements, find, now }: Expla
       const explained = explain(attemptOf(info, table), newRunner(), Math.min(nodeLimit || defaultNodes, mostNodes));
       return {
         ...explained,
-        message: [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; '),
+        message: [
+          ...wordGates(pod),
+          ...(explained.message ? [explained.message] : []),
+          ...wordNomination(info, cache.nominatedNode(info.uid), table),
+        ].join('; '),
         nodeName: pod.spec?.nodeName ?? '',
         ...(record && { placement: placementOf(record) }),
       };
@@ -139,8 +144,23 @@ function wordJudgement(judgement: Judgement, room: MakeRoom | undefined): Explan
 
 function wordRoom(room: MakeRoom | undefined): string[] {
   if (!room || room.victims.length === 0) return [];
-  const names = room.victims.map(({ key }) => key).join(', ');
-  return [`on ${room.nominatedNodeName}: less important pods have to go, which the scheduler sees to: ${names}`];
+  const { nominatedNodeName, victims, againstBudget = [] } = room;
+  const names = victims.map((each) => `${each.key}${againstBudget.includes(each) ? ' (against its disruption budget)' : ''}`);
+  return [`on ${nominatedNodeName}: less important pods have to go, which the scheduler sees to: ${names.join(', ')}`];
+}
+
+/** Of a pod for which room is being made: where, and who has to end before it is tried there. */
+function wordNomination({ priority }: PodInfo, nodeName: string | undefined, nodes: NodeTable): string[] {
+  const row = nodeName === undefined ? undefined : nodes.rowOf(nodeName);
+  if (row === undefined) return [];
+  const ending = [...nodes.pods[row]!.values()].filter(
+    (other) => other.priority < priority && other.pod.metadata?.deletionTimestamp !== undefined,
+  );
+  const names = ending.map(({ key }) => key).sort();
+  const whom = names.length > 0 ? names.join(', ') : 'those whose place it takes';
+  return [
+    `room is being made for it on node ${nodeName}: it is tried there when ${whom} ${names.length === 1 ? 'has' : 'have'} ended`,
+  ];
 }
 
 /** Those that fit, the best first; then those with the fewest obstacles. */

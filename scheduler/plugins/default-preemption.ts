@@ -32,7 +32,8 @@ export function defaultPreemption(source: PreemptionSource = nothing): Plugin {
       const waitsOn = nodeBeingEmptied(attempt, verdicts, source);
       if (waitsOn !== undefined) return { nominatedNodeName: waitsOn, victims: [] };
       const best = findBest(attempt, search.begin(attempt, verdicts, trial, readBudgets(source.budgets)));
-      return best && { nominatedNodeName: nodes.names[best.row]!, victims: best.victims };
+      const { row, victims, againstBudget } = best ?? { row: -1, victims: [], againstBudget: [] };
+      return best && { nominatedNodeName: nodes.names[row]!, victims, againstBudget };
     },
   });
 }
@@ -62,7 +63,7 @@ function findBest({ pod, nodes }: Attempt, candidates: Candidates): Candidate | 
   const first = startRow(pod.uid, nodes.count);
   let best: Candidate | undefined;
   let found = 0;
-  for (let i = 0; i < nodes.count && (found < enough || best!.violations > 0); i++) {
+  for (let i = 0; i < nodes.count && (found < enough || best!.againstBudget.length > 0); i++) {
     const candidate = candidates.of((first + i) % nodes.count);
     if (!candidate) continue;
     found += 1;

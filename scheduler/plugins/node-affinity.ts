@@ -1,7 +1,10 @@
+import type { Pod } from '../../api/generated/types.ts';
 import { compileTerm, type NodePredicate, requiredNodes } from '../../api/kinds/node/selector.ts';
+import { explainPodMismatch } from '../framework/node-mismatch.ts';
 import { definePlugin, maxScore, proceed, skip, unresolvable } from '../framework/plugin.ts';
 
 interface State {
+  readonly pod: Pod;
   readonly required: NodePredicate;
   readonly preferred: readonly { readonly weight: number; readonly matches: NodePredicate }[];
 }
@@ -17,7 +20,7 @@ export const nodeAffinity = definePlugin<State>({
     if (!required && terms.length === 0) return skip;
     const preferred = terms.map(({ weight = 0, preference = {} }) => ({ weight, matches: compileTerm(preference) }));
     return proceed(
-      { required: required ?? (() => true), preferred },
+      { pod: pod.pod, required: required ?? (() => true), preferred },
       {
         filter: required !== undefined,
         score: preferred.length > 0,
@@ -26,7 +29,7 @@ export const nodeAffinity = definePlugin<State>({
     );
   },
   filter: (state, nodes, row) => (state.required(nodes.nodes[row]!) ? undefined : mismatch),
-  explain: (_, nodes, row) => `labels ${JSON.stringify(nodes.nodes[row]?.metadata?.labels ?? {})} do not match`,
+  explain: ({ pod }, nodes, row) => explainPodMismatch(pod, nodes.nodes[row]!),
   helps: (pod, event) => 'node' in event && (requiredNodes(pod.pod)?.(event.node) ?? true),
   score({ preferred }, nodes, rows, scores) {
     for (let i = 0; i < rows.length; i++) {

@@ -12,12 +12,13 @@ const taken = pod('old').requests({ cpu: '3', memory: '6Gi', 'example.com/gpu': 
 describe('NodeResourcesFit', () => {
   it.each<[Record<string, string>, string, string]>([
     [{ cpu: '1', memory: '2Gi' }, 'passes', ''],
-    [{ cpu: '1001m' }, 'insufficient cpu', 'needs 1001m CPU, 1 free'],
-    [{ memory: '2049Mi' }, 'insufficient memory', 'needs 2049Mi memory, 2Gi free'],
-    [{ 'ephemeral-storage': '11Gi' }, 'insufficient ephemeral-storage', 'needs 11Gi ephemeral-storage, 10Gi free'],
+    [{ cpu: '1001m' }, 'insufficient cpu', 'needs 1.001 CPU, 1 free'],
+    [{ memory: '2049Mi' }, 'insufficient memory', 'needs 2049Mi memory, 2048Mi free'],
+    [{ 'ephemeral-storage': '11Gi' }, 'insufficient ephemeral-storage', 'needs 11Gi ephemeral-storage, the node has 10Gi in all'],
+    [{ cpu: '5' }, 'insufficient cpu', 'needs 5 CPU, the node has 4 in all'],
     [{ 'example.com/gpu': '1' }, 'passes', ''],
     [{ 'example.com/gpu': '2' }, 'insufficient example.com/gpu', 'needs 2 example.com/gpu, 1 free'],
-    [{ 'example.com/tpu': '1' }, 'insufficient example.com/tpu', 'needs 1 example.com/tpu, 0 free'],
+    [{ 'example.com/tpu': '1' }, 'insufficient example.com/tpu', 'needs 1 example.com/tpu, the node has none'],
   ])('judges a pod that requests %j', (requests, reason, why) => {
     const judged = judge(nodeResourcesFit(), { pod: pod('p').requests(requests).build(), nodes: [half], pods: [taken] });
     expect([judged.filter.n, judged.why.n]).toEqual([reason, why]);

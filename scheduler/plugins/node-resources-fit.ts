@@ -1,7 +1,8 @@
 import { qualifiedNameError } from '../../api/meta/names.ts';
-import { formatCpu, formatMemory, quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
+import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import { list, record, refine, text, type ValueOf } from '../config/shape.ts';
+import { wordAmounts } from '../framework/amounts.ts';
 import {
   type ClusterEvent,
   type ClusterEventKind,
@@ -150,10 +151,13 @@ function demandsOf({ requests }: PodInfo, nodes: NodeTable): Demand[] {
 }
 
 function explainDemand({ resource, amount, allocatable, requested }: Demand, row: number): string {
-  const free = Math.max(0, (allocatable[row] ?? 0) - (requested[row] ?? 0));
   if (resource === 'pods') return `holds ${requested[row]} of at most ${allocatable[row]} pods`;
-  if (resource === 'cpu') return `needs ${formatCpu(amount)} CPU, ${formatCpu(free)} free`;
-  if (resource === 'memory') return `needs ${formatMemory(amount)} memory, ${formatMemory(free)} free`;
-  if (resource === 'ephemeral-storage') return `needs ${formatMemory(amount)} ephemeral-storage, ${formatMemory(free)} free`;
-  return `needs ${amount} ${resource}, ${free} free`;
+  const name = resource === 'cpu' ? 'CPU' : resource;
+  const all = allocatable[row] ?? 0;
+  if (amount > all) {
+    const [needed, there] = wordAmounts(resource, amount, all);
+    return `needs ${needed} ${name}, the node has ${all === 0 ? 'none' : `${there} in all`}`;
+  }
+  const [needed, free] = wordAmounts(resource, amount, Math.max(0, all - (requested[row] ?? 0)));
+  return `needs ${needed} ${name}, ${free} free`;
 }

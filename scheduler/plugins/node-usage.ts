@@ -1,6 +1,6 @@
-import { formatMemory } from '../../api/meta/quantity.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import { record, type ValueOf, whole } from '../config/shape.ts';
+import { wordAmounts } from '../framework/amounts.ts';
 import { definePlugin, maxScore, type Plugin, proceed, unschedulable } from '../framework/plugin.ts';
 import { freeShare } from './node-resources-fit.ts';
 
@@ -63,7 +63,8 @@ export function nodeUsage({ staleAfterMs = 150_000 }: NodeUsageArguments = {}): 
       return kept;
     },
     explain(state, _, row) {
-      return `needs ${formatMemory(state.requestedMemory)} memory, ${formatMemory(Math.max(0, availableMemory(state, row)))} available on the machine`;
+      const [needed, there] = wordAmounts('memory', state.requestedMemory, Math.max(0, availableMemory(state, row)));
+      return `needs ${needed} memory, ${there} available on the machine`;
     },
     helps: (_, event) => event.kind !== 'node/resources' || event.node.status?.usage !== undefined,
     score({ freshSince, cpu, memory }, { columns }, rows, scores) {

@@ -36,7 +36,8 @@ describe('a pod with claims', () => {
     const conflict = 'node(s) had volume node affinity conflict';
     expect(judged.filter).toEqual({ n1: conflict, n2: 'passes', n3: conflict });
     expect(judged.codes).toMatchObject({ n1: 'unresolvable' });
-    expect(judged.why.n1).toContain("do not match the volume's nodeAffinity");
+    const key = 'kubernetes.io/hostname';
+    expect(judged.why.n1).toBe(`claim "a" has volume "of-a", which needs ${key}=n2; the node has ${key}=n1`);
     const apart = pluginWith(
       [bound('a').build(), bound('b').build()],
       [its('a').onHost('n1').build(), its('b').onHost('n2').build()],
@@ -46,7 +47,7 @@ describe('a pod with claims', () => {
 
   it.each([
     ['does not exist', [], [], 'persistentvolumeclaim "c" not found'],
-    ['has no volume', [claim('c').build()], [], 'pod has unbound immediate PersistentVolumeClaims'],
+    ['has no volume', [claim('c').build()], [], 'pod has unbound immediate PersistentVolumeClaims: "c"'],
     [
       'names a volume that it has not got',
       [claim('c').on('of-c').build()],
@@ -66,6 +67,7 @@ describe('a pod with claims', () => {
     const judged = judge(plugin, { pod: using('p', 'c').build(), nodes, pods: [other, stranger] });
     const inUse = 'node(s) had a ReadWriteOnce volume in use on another node';
     expect(judged.filter).toEqual({ n1: inUse, n2: 'passes', n3: inUse });
+    expect(judged.why.n1).toBe('another pod uses claim "c" on node n2');
   });
 
   it.each(['ReadWriteMany', 'ReadOnlyMany'])('does not have to with %s', (mode) => {

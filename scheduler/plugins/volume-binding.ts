@@ -1,10 +1,11 @@
-import type { PersistentVolumeClaim } from '../../api/generated/types.ts';
+import type { NodeSelector, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import { compileNodeSelector, type NodePredicate } from '../../api/kinds/node/selector.ts';
 import { storageClassOf } from '../../api/kinds/storage.ts';
 import { noProvisioner } from '../../api/kinds/storage-class/local-path.ts';
 import { isBound, waitsForConsumer } from '../../api/kinds/volume-matching.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import type { NodeTable } from '../cache/node-table.ts';
+import { explainSelectorMismatch } from '../framework/node-mismatch.ts';
 import { type Attempt, definePlugin, type Plugin, proceed, skip, unresolvable, unschedulable } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { explainOpen, type OpenClaim, openClaims, promisesOn, type StorageView } from '../storage/open-claims.ts';
@@ -27,12 +28,21 @@ export const noStorage: Storage = {
 };
 
 interface State {
-  /** Nodes that reach the volumes. */
-  readonly reached: readonly NodePredicate[];
+  /** Volumes that not every node reaches. */
+  readonly reached: readonly Reached[];
   /** Claims that get their volume where the pod goes. */
   readonly open: readonly OpenClaim[];
   /** Where others use a volume that is for one node at a time; undefined when none is in use. */
   readonly inUseOn: ReadonlySet<number> | undefined;
+  /** The claims of such volumes. */
+  readonly inUse: readonly string[];
+}
+
+interface Reached {
+  readonly claim: string;
+  readonly volume: string;
+  readonly selector: NodeSelector;
+  readonly matches: NodePredicate;
 }
 
 const unreached = unresolvable('node(s) had volume node affinity conflict', ['node/added', 'node/labels', 'storage/changed']);
@@ -63,7 +73,8 @@ export function volumeBinding(storage: Storage): Plugin<State> {
     name: 'VolumeBinding',
     prepare({ pod, nodes }) {
       if (pod.claims.length === 0) return skip;
-      const reached: NodePredicate[] = [];
+      const reached: Reached[] = [];
+      const inUse: string[] = [];
       const open: { key: string; claim: PersistentVolumeClaim }[] = [];
       let inUseOn: Set<number> | undefined;
       for (const key of pod.claims) {
@@ -71,26 +82,30 @@ export function volumeBinding(storage: Storage): Plugin<State> {
         const problem = problemOf(key, claim, storage);
         if (claim === undefined || problem !== undefined) return waitsForVolume(problem ?? '');
         if (isOpen(claim)) open.push({ key, claim });
-        const { required } = volumes.get(claim.spec?.volumeName ?? '')?.spec?.nodeAffinity ?? {};
-        if (required) reached.push(compileNodeSelector(required));
+        const volume = claim.spec?.volumeName ?? '';
+        const selector = volumes.get(volume)?.spec?.nodeAffinity?.required;
+        if (selector) reached.push({ claim: nameOf(key), volume, selector, matches: compileNodeSelector(selector) });
         if (!isForOne(claim)) continue;
         const rows = rowsUsing(key, nodes);
         if (rows.size > 0 && claim.spec?.accessModes?.includes('ReadWriteOncePod')) return podInUse;
-        if (rows.size > 0) inUseOn = inUseOn === undefined ? rows : intersection(inUseOn, rows);
+        if (rows.size === 0) continue;
+        inUseOn = inUseOn === undefined ? rows : intersection(inUseOn, rows);
+        inUse.push(nameOf(key));
       }
-      const state = { reached, inUseOn, open: openClaims(open, storage) };
+      const state = { reached, inUseOn, inUse, open: openClaims(open, storage) };
       return proceed(state, { filter: reached.length + open.length > 0 || inUseOn !== undefined, score: false });
     },
     filter({ reached, inUseOn, open }, nodes, row) {
-      for (let i = 0; i < reached.length; i++) if (!reached[i]!(nodes.nodes[row]!)) return unreached;
+      for (let i = 0; i < reached.length; i++) if (!reached[i]!.matches(nodes.nodes[row]!)) return unreached;
       if (inUseOn !== undefined && !inUseOn.has(row)) return elsewhere;
       return open.length === 0 || Array.isArray(promisesOn(open, nodes.nodes[row]!)) ? undefined : nothingThere;
     },
-    explain({ reached, inUseOn, open }, nodes, row) {
+    explain({ reached, inUseOn, inUse, open }, nodes, row) {
       const node = nodes.nodes[row]!;
-      if (!reached.every((matches) => matches(node)))
-        return `labels ${JSON.stringify(node.metadata?.labels ?? {})} do not match the volume's nodeAffinity`;
-      if (inUseOn !== undefined && !inUseOn.has(row)) return 'another pod uses the volume on another node';
+      const far = reached.find(({ matches }) => !matches(node));
+      if (far) return `claim "${far.claim}" has volume "${far.volume}", which ${explainSelectorMismatch(far.selector, node)}`;
+      if (inUseOn !== undefined && !inUseOn.has(row))
+        return `another pod uses ${wordClaims(inUse)} on ${wordNodes(inUseOn, nodes)}`;
       const lacking = promisesOn(open, node);
       return 'claim' in lacking ? explainOpen(lacking, node) : '';
     },
@@ -134,7 +149,7 @@ export function volumeBinding(storage: Storage): Plugin<State> {
 
 /** Why the pod waits, in Kubernetes' words; undefined when the claim has its volume, or gets it where the pod goes. */
 function problemOf(key: string, claim: PersistentVolumeClaim | undefined, { volumes, classes }: Storage): string | undefined {
-  const name = key.slice(key.indexOf('/') + 1);
+  const name = nameOf(key);
   if (claim === undefined) return `persistentvolumeclaim "${name}" not found`;
   if (claim.metadata?.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`;
   const { volumeName } = claim.spec ?? {};
@@ -143,10 +158,19 @@ function problemOf(key: string, claim: PersistentVolumeClaim | undefined, { volu
     return isLost ? `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${volumeName}"` : undefined;
   }
   const storageClass = classes.get(storageClassOf(claim));
-  if (volumeName || !waitsForConsumer(storageClass)) return 'pod has unbound immediate PersistentVolumeClaims';
+  if (volumeName || !waitsForConsumer(storageClass)) return `pod has unbound immediate PersistentVolumeClaims: "${name}"`;
   const nodeName = claim.metadata?.annotations?.[annotations.selectedNode];
   if (nodeName === undefined || storageClass?.provisioner === noProvisioner) return undefined;
   return `persistentvolumeclaim "${name}" waits for its volume, which "${storageClass?.provisioner}" is to make on node "${nodeName}"`;
+}
+
+const nameOf = (key: string): string => key.slice(key.indexOf('/') + 1);
+const wordClaims = (names: readonly string[]): string =>
+  `claim${names.length > 1 ? 's' : ''} ${names.map((name) => `"${name}"`).join(' and ')}`;
+
+function wordNodes(rows: ReadonlySet<number>, nodes: NodeTable): string {
+  const names = [...rows].map((row) => nodes.names[row]);
+  return names.length === 0 ? 'several nodes' : `node ${names.join(', ')}`;
 }
 
 /** Whether the volume may be used on one node only at a time. */

@@ -5,7 +5,8 @@ import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import '../../test/fakes/fake-patch.ts';
 import { createFakePodClient } from '../../test/fakes/fake-pod-client.ts';
-import { podInfo } from '../framework/pod-info.ts';
+import { type PodInfo, podInfo } from '../framework/pod-info.ts';
+import type { Preemption } from '../reporter.ts';
 import { createEvictor } from './evictor.ts';
 
 const { signal } = new AbortController();
@@ -15,14 +16,16 @@ function setUp(...objects: ReturnType<ReturnType<typeof pod>['build']>[]) {
   const pods = createFakePodClient({ objects });
   const told: string[] = [];
   const reporter = {
-    preempted: (victim: { key: string }, by: { uid: string }, nodeName: string) =>
-      void told.push(`${victim.key} ${by.uid} ${nodeName}`),
+    preempted: (victim: PodInfo, { preemptor: by, nodeName, isAgainstBudget }: Preemption) =>
+      void told.push(`${victim.key} ${by.uid} ${nodeName}${isAgainstBudget ? ' against its budget' : ''}`),
   };
   const logger = createFakeLogger();
   const evictor = createEvictor({ pods, reporter, clock: createFakeClock(), logger });
   const evict = (...victims: typeof objects) =>
     evictor.evict(preemptor, { nominatedNodeName: 'n1', victims: victims.map(podInfo) }, signal);
-  return { pods, evictor, evict, told, logger };
+  const evictAgainstBudget = (...victims: PodInfo[]) =>
+    evictor.evict(preemptor, { nominatedNodeName: 'n1', victims, againstBudget: victims.slice(0, 1) }, signal);
+  return { pods, evictor, evict, evictAgainstBudget, told, logger };
 }
 
 const low = pod('low').on('n1').build();
@@ -48,6 +51,13 @@ describe('victims', () => {
       },
     });
     expect(told).toEqual(['default/low uid-high n1']);
+  });
+
+  it('are told of the budget that is broken', async () => {
+    const other = pod('other').on('n1').build();
+    const { evictAgainstBudget, told } = setUp(low, other);
+    await evictAgainstBudget(podInfo(low), podInfo(other));
+    expect(told).toEqual(['default/low uid-high n1 against its budget', 'default/other uid-high n1']);
   });
 
   it('leave until the API shows that they are gone', async () => {

@@ -62,11 +62,12 @@ export function createEvictor({ pods, reporter, clock, logger }: EvictorOptions)
       onUpdate: (next, old) => void (next.metadata?.uid !== old.metadata?.uid && forget(old)),
       onDelete: forget,
     },
-    async evict(preemptor, { victims, nominatedNodeName }, signal) {
+    async evict(preemptor, { victims, againstBudget = [], nominatedNodeName: nodeName }, signal) {
       const staying = victims.filter(({ pod, uid }) => pod.metadata?.deletionTimestamp === undefined && !leaving.has(uid));
       for (const { uid } of staying) leaving.add(uid);
       const removals = staying.map((victim) => remove(victim, preemptor, signal));
-      for (const victim of staying) reporter.preempted(victim, preemptor, nominatedNodeName);
+      for (const victim of staying)
+        reporter.preempted(victim, { preemptor, nodeName, isAgainstBudget: againstBudget.includes(victim) });
       return (await Promise.all(removals)).every(Boolean);
     },
   };

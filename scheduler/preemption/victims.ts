@@ -8,8 +8,8 @@ export interface Candidate {
   readonly row: number;
   /** The most important first; at least one. */
   readonly victims: readonly PodInfo[];
-  /** How many of them go although their budget does not allow it. */
-  readonly violations: number;
+  /** Those of them that go although their budget does not allow it. */
+  readonly againstBudget: readonly PodInfo[];
   /** Their priorities together, each as what it is above the lowest there is, so that more victims are never less. */
   readonly sum: number;
   /** When the first of the most important ones began. */
@@ -45,7 +45,7 @@ export function selectVictims(
     if (victims.length === 0) return undefined;
     if (broken.length > 0) victims.sort(byImportance);
     // Sorted, so the first of the most important ones is the first of all.
-    return { row, victims, violations: broken.length, sum: sumOf(victims), start: startOf(victims[0]!) };
+    return { row, victims, againstBudget: broken, sum: sumOf(victims), start: startOf(victims[0]!) };
   } finally {
     trial.end();
   }
@@ -70,7 +70,7 @@ function sumOf(victims: readonly PodInfo[]): number {
  */
 export function compareCandidates(a: Candidate, b: Candidate): number {
   return (
-    a.violations - b.violations ||
+    a.againstBudget.length - b.againstBudget.length ||
     a.victims[0]!.priority - b.victims[0]!.priority ||
     a.sum - b.sum ||
     a.victims.length - b.victims.length ||

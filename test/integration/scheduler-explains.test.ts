@@ -58,12 +58,13 @@ describe('a scheduler that is asked', () => {
       obstacles?.map(({ plugin, detail }) => [plugin, detail]),
     ]);
     expect(Object.fromEntries(details)).toEqual({
-      small: [['NodeResourcesFit', 'needs 2 CPU, 1 free']],
+      small: [['NodeResourcesFit', 'needs 2 CPU, the node has 1 in all']],
       large: [['NodeResourcesFit', 'needs 2 CPU, 1 free']],
       tainted: [['TaintToleration', 'taint {dedicated: db}:NoSchedule is not tolerated']],
     });
     expect(explained.remedies).toEqual([
-      'on large, small: needs 2 CPU, 1 free (NodeResourcesFit)',
+      'on large: needs 2 CPU, 1 free (NodeResourcesFit)',
+      'on small: needs 2 CPU, the node has 1 in all (NodeResourcesFit)',
       'on tainted: taint {dedicated: db}:NoSchedule is not tolerated (TaintToleration)',
     ]);
     expect(explained.triedAgainWhen).toContain('a pod leaves a node');
@@ -77,6 +78,10 @@ describe('a scheduler that is asked', () => {
     await expect
       .poll(message, { timeout: 30_000 })
       .toBe('it is not tried before its scheduling gates are removed: example.com/wait, example.com/more');
+    const simulated = await cluster.client.placements.simulate({
+      pods: [{ metadata: { ...metadata, name: 'thought' }, spec: { ...spec, schedulingGates } }],
+    });
+    expect(simulated.pods).toMatchObject([{ nodeName: expect.stringMatching(/small|large/), message: await message() }]);
     await cluster.client.pods.delete({ namespace: 'default', name: 'gated' });
   });
 
@@ -139,7 +144,7 @@ describe('the command line', () => {
     expect(out).toMatch(/^DOES NOT FIT {3}REJECTED BY {8}WHY$/m);
     expect(out).toMatch(/^large {10}NodeResourcesFit {3}needs 2 CPU, 1 free$/m);
     expect(out).toContain(
-      'It would fit if this were otherwise, one of:\n  on large, small: needs 2 CPU, 1 free (NodeResourcesFit)\n',
+      'It would fit if this were otherwise, one of:\n  on large: needs 2 CPU, 1 free (NodeResourcesFit)\n  on small: needs 2 CPU, the node has 1 in all (NodeResourcesFit)\n',
     );
     expect(out).toMatch(/It is tried again when .*a pod leaves a node/);
   });
@@ -183,7 +188,25 @@ describe('the command line', () => {
     const { code, out, err } = await cli.berth('simulate', '-f', file);
     expect(out).toMatch(/^default {5}fits {3}(small|large) {4}2 of 3 nodes fit$/m);
     expect(out).toMatch(/^default {5}vast {3}<none> {3}0\/3 nodes are available/m);
+    expect(out).toContain('\npod default/vast would fit if this were otherwise, one of:\n  on ');
     expect([code, err]).toEqual([1, 'error: 1 of 2 pods would fit nowhere\n']);
+  });
+
+  it('simulate says that it cannot know where a claim of the same manifest will have its volume, and goes on with the other pods', async () => {
+    const file = join(cli.folder, 'claim.yaml');
+    const volumes = '[{name: v, persistentVolumeClaim: {claimName: data}}]';
+    await writeFile(
+      file,
+      `apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n` +
+        `---\napiVersion: v1\nkind: Pod\nmetadata: {name: db}\nspec: {containers: [{name: c, image: i}], volumes: ${volumes}}\n` +
+        `---\napiVersion: v1\nkind: Pod\nmetadata: {name: plain}\nspec: {containers: [{name: c, image: i}]}\n`,
+    );
+    const { code, out, err } = await cli.berth('simulate', '-f', file);
+    expect(out).toMatch(
+      /^default {5}db {6}<none> {3}uses a claim that is in the manifests and not there yet, so that nobody knows where its volume will be: data; apply that first$/m,
+    );
+    expect(out).toMatch(/^default {5}plain {3}(small|large) {4}2 of 3 nodes fit$/m);
+    expect([code, err]).toEqual([1, 'error: of 1 of 2 pods nothing can be said before their claims are there\n']);
   });
 });
 

@@ -6,7 +6,8 @@ export function claimsProblem(world: World, pod: Pod): string | undefined {
   for (const name of claimNames(pod)) {
     const claim = world.claims.get(`${pod.metadata?.namespace}/${name}`);
     if (!claim) return `persistentvolumeclaim "${name}" not found`;
-    if (claim.status?.phase !== 'Bound' && !isOpen(world, claim)) return 'pod has unbound immediate PersistentVolumeClaims';
+    if (claim.status?.phase !== 'Bound' && !isOpen(world, claim))
+      return `pod has unbound immediate PersistentVolumeClaims: "${claim.metadata?.name}"`;
     const isAlone = claim.spec?.accessModes?.includes('ReadWriteOncePod');
     if (isAlone && nodesOf(world).some((node) => isUsedOn(world, node, pod, name)))
       return 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';

@@ -37,7 +37,7 @@ export interface Explanation__Input {
    */
   'fitting'?: (number);
   /**
-   * Why none fits, as in the pod's condition; empty when one does.
+   * Why none fits, as in the pod's condition; and what else holds the pod back: gates, pods that end for it.
    */
   'message'?: (string);
   /**
@@ -91,7 +91,7 @@ export interface Explanation {
    */
   'fitting'?: (number);
   /**
-   * Why none fits, as in the pod's condition; empty when one does.
+   * Why none fits, as in the pod's condition; and what else holds the pod back: gates, pods that end for it.
    */
   'message'?: (string);
   /**
