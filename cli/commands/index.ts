@@ -9,6 +9,7 @@ import { registerCompact } from './compact.ts';
 import { registerComplete } from './complete.ts';
 import { registerCompletion } from './completion.ts';
 import { registerConfig } from './config.ts';
+import { registerCordon, registerUncordon } from './cordon.ts';
 import { registerCp } from './cp.ts';
 import { registerCreate } from './create.ts';
 import { registerDebug } from './debug.ts';
@@ -16,6 +17,7 @@ import { registerDelete } from './delete.ts';
 import { registerDescribe } from './describe.ts';
 import { registerDiff } from './diff.ts';
 import { registerDown } from './down.ts';
+import { registerDrain } from './drain.ts';
 import { registerEdit } from './edit.ts';
 import { registerEvents } from './events.ts';
 import { registerExec } from './exec.ts';
@@ -34,6 +36,7 @@ import { registerRun } from './run.ts';
 import { registerScheduler } from './scheduler.ts';
 import { registerServer } from './server.ts';
 import { registerSimulate } from './simulate.ts';
+import { registerTaint } from './taint.ts';
 import { registerTop } from './top.ts';
 import { registerUp } from './up.ts';
 import { registerVersion } from './version.ts';
@@ -61,6 +64,10 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerEvents,
   registerTop,
   registerDelete,
+  registerCordon,
+  registerUncordon,
+  registerDrain,
+  registerTaint,
   registerLogs,
   registerExec,
   registerAttach,

@@ -132,6 +132,8 @@ function argumentOf({ command, path, positional }: Line): Wanted {
       return { type: 'resource', before: positional };
     case 'pod':
       return { type: 'object', kind: 'Pod', before: [] };
+    case 'node':
+      return { type: 'object', kind: 'Node', before: positional };
     case 'container':
       return { type: 'container', pod: positional[0] ?? '' };
     case 'component':

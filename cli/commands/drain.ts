@@ -1,0 +1,43 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { DrainFlags } from '../drain/drain-nodes.ts';
+import { findNodes } from '../node-names.ts';
+import { withSession } from '../session.ts';
+import { withDryRunFlag } from '../write-options.ts';
+
+export function registerDrain(program: Command): void {
+  const command = program
+    .command('drain')
+    .description('Give nodes no new pods and end those that run there, as their budgets allow')
+    .argument('[node...]', 'names of nodes')
+    .option('-l, --selector <selector>', 'nodes with these labels')
+    .option('--ignore-daemonsets', 'leave the pods of DaemonSets, which would come again')
+    .option('--delete-emptydir-data', 'also pods with data in an emptyDir, which is lost')
+    .option('--force', 'also pods that no controller makes again')
+    .addOption(new Option('--grace-period <seconds>', 'how long a pod may take to end').argParser(parseSeconds(-1)))
+    .option('--timeout <duration>', 'give up after this long; 0s never does', '0s')
+    .option('--pod-selector <selector>', 'only pods with these labels')
+    .option('--disable-eviction', 'delete the pods, whatever their budgets say')
+    .addOption(
+      new Option(
+        '--skip-wait-for-delete-timeout <seconds>',
+        'do not wait for pods that have been leaving for longer; 0: wait for all',
+      ).argParser(parseSeconds(0)),
+    )
+    .action(async (words: string[], flags: DrainFlags, command: Command) => {
+      await withSession(command, async (session) => {
+        const nodes = await findNodes(session, words, flags, 'drain');
+        const { drainNodes } = await import('../drain/drain-nodes.ts');
+        await drainNodes(session, nodes, flags);
+      });
+    });
+  withDryRunFlag(command);
+}
+
+function parseSeconds(least: number): (text: string) => number {
+  return (text) => {
+    const seconds = Number(text);
+    if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(seconds) || seconds < least)
+      throw new InvalidArgumentError('It takes a whole number of seconds.');
+    return seconds;
+  };
+}
