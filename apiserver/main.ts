@@ -4,6 +4,7 @@ import { MetricsRegistry } from '../api/metrics/index.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
 import { measureCaches } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
+import { runAggregation } from './registry/aggregated-roles.ts';
 import { ensureObjects } from './registry/ensure-objects.ts';
 import { runExpiries } from './registry/expiry.ts';
 import { NodeSums } from './registry/node-sums.ts';
@@ -60,6 +61,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
     loops.push(runCompaction(storage, { keepMs: options.historyMs, onError: compactionFailed(log, metrics) }, inner.signal));
     loops.push(...runExpiries(registry.stores.values(), { ttlMs: options.eventTtlMs, log }, inner.signal));
     await ensureObjects(registry);
+    loops.push(runAggregation(registry, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },
       backup: storage.backup,
@@ -98,14 +100,11 @@ async function listenUntil({ options, backup, registry, sums, pki, signal }: Lis
     now: () => new Date(),
     random: Math.random,
     stopping: stopping.signal,
-    watchLimits,
     metrics,
-    limits,
-    listLimits,
     logLevel: options.logLevel,
     backup,
     keepalive: options.keepalive,
-    itemStreamLimits,
+    ...{ watchLimits, limits, listLimits, itemStreamLimits },
   });
   const port = await listen(api.server, options.listen, serverCredentials(pki));
   const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;

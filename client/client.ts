@@ -103,6 +103,10 @@ export interface Client {
   readonly runtimeClasses: ResourceClient<KindMap['RuntimeClass']>;
   readonly priorityClasses: ResourceClient<KindMap['PriorityClass']>;
   readonly podDisruptionBudgets: ResourceClient<KindMap['PodDisruptionBudget']>;
+  readonly roles: ResourceClient<KindMap['Role']>;
+  readonly clusterRoles: ResourceClient<KindMap['ClusterRole']>;
+  readonly roleBindings: ResourceClient<KindMap['RoleBinding']>;
+  readonly clusterRoleBindings: ResourceClient<KindMap['ClusterRoleBinding']>;
   readonly leases: ResourceClient<KindMap['Lease']>;
   readonly nodeMetrics: ResourceClient<KindMap['NodeMetrics']>;
   /** The client of any kind, by its name or descriptor. */

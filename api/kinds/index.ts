@@ -1,3 +1,5 @@
+import { clusterRole } from './cluster-role/kind.ts';
+import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
 import { event } from './event/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
@@ -10,6 +12,8 @@ import { persistentVolumeClaim } from './persistent-volume-claim/kind.ts';
 import { pod } from './pod/kind.ts';
 import { podDisruptionBudget } from './pod-disruption-budget/kind.ts';
 import { priorityClass } from './priority-class/kind.ts';
+import { role } from './role/kind.ts';
+import { roleBinding } from './role-binding/kind.ts';
 import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
@@ -27,6 +31,10 @@ const all = [
   runtimeClass,
   priorityClass,
   podDisruptionBudget,
+  role,
+  clusterRole,
+  roleBinding,
+  clusterRoleBinding,
   event,
   lease,
   nodeMetrics,

@@ -64,6 +64,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The typed service, e.g. "berth.core.v1.Pods". */
   readonly service: string;
   readonly durability: Durability;
+  /** A write is acknowledged when the watch cache shows it: what the API server itself decides by holds from then on, and no longer. */
+  readonly shownBeforeAcknowledged?: true;
   /** When an object was last of interest, as far as it says. Objects of such a kind expire; those of all others stay until they are deleted. */
   readonly expiresAfter?: { lastSeen(object: T): Timestamp | undefined }['lastSeen'];
   /** Stands outside ownership: nobody follows its ownerReferences, and a delete of it waits for no dependents. */
@@ -74,8 +76,11 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly hasStatus: boolean;
   /** The parts with doors of their own besides the status, by name. */
   readonly subresources?: { readonly [name: string]: Subresource<T> };
-  /** How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters). */
-  readonly nameRule: 'subdomain' | 'label';
+  /**
+   * How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters), "path" (what can stand between two slashes, e.g.
+   * "system:node").
+   */
+  readonly nameRule: 'subdomain' | 'label' | 'path';
   /** Fills in every default, in place. Runs once, on the way in. Idempotent. */
   defaults(object: T): void;
   /** Every rule that the object breaks, all at once; metadata is checked by the registry. */

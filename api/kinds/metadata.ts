@@ -1,16 +1,22 @@
 import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden, invalidValue, required, tooLong } from '../errors/violations.ts';
 import type { ObjectMeta } from '../generated/types.ts';
-import { labelNameError, labelValueError, qualifiedNameError, subdomainNameError } from '../meta/names.ts';
+import { labelNameError, labelValueError, pathNameError, qualifiedNameError, subdomainNameError } from '../meta/names.ts';
 import { finalizers } from '../meta/well-known.ts';
 import type { Kind } from './kind.ts';
 
 /** All annotations of an object together, as in Kubernetes. */
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 
+const nameRules = {
+  label: labelNameError,
+  subdomain: subdomainNameError,
+  path: pathNameError,
+} satisfies Record<Kind['nameRule'], (name: string) => string | undefined>;
+
 /** Whether a name may be an object's name by the kind's rule; undefined when it may, else the rule. */
 export function nameError(kind: Pick<Kind, 'nameRule'>, name: string): string | undefined {
-  return kind.nameRule === 'label' ? labelNameError(name) : subdomainNameError(name);
+  return nameRules[kind.nameRule](name);
 }
 
 /** Every rule that an object's metadata breaks, after generateName was resolved. For the registry, of all kinds. */

@@ -2,6 +2,7 @@
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const PATH_NAME = /^[!-$&-.0-~]+$/;
 const QUALIFIED_PART = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
 const PRINTABLE_ENV_NAME = /^[\x20-\x3c\x3e-\x7e]+$/;
@@ -26,6 +27,13 @@ export function subdomainNameError(text: string): Rule {
   if (text.length > SUBDOMAIN_MAX) return `must have at most ${SUBDOMAIN_MAX} characters`;
   if (SUBDOMAIN.test(text)) return undefined;
   return 'must consist of lower case letters, digits, "-" or ".", and start and end with a letter or digit';
+}
+
+/** What can stand between two slashes of a path, and in a key of the store: printable ASCII without "/" and "%", and neither "." nor "..". */
+export function pathNameError(text: string): Rule {
+  if (text.length > SUBDOMAIN_MAX) return `must have at most ${SUBDOMAIN_MAX} characters`;
+  if (text === '.' || text === '..') return 'must not be "." or ".."';
+  return PATH_NAME.test(text) ? undefined : 'must consist of printable ASCII characters without spaces, "/" and "%"';
 }
 
 /** A key of labels, annotations, taints, conditions: an optional subdomain and "/", then 63 characters. */

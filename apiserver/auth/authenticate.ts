@@ -1,5 +1,5 @@
 import { unauthenticated } from '../../api/errors/index.ts';
-import type { Identity } from './identity.ts';
+import { type Identity, known } from './identity.ts';
 import type { TokenTable } from './tokens.ts';
 
 /** What a call brings with it. The certificate was verified against our CA by TLS; an unverified one is absent. */
@@ -21,9 +21,9 @@ export function authenticate(credentials: Credentials, tokens: TokenTable): Iden
     const identity = token === undefined ? undefined : tokens.find(token);
     if (!identity)
       throw unauthenticated('the bearer token is not known to this server: use the token of a user in its token file');
-    return identity;
+    return known(identity);
   }
-  if (certificate?.commonName) return { user: certificate.commonName, groups: certificate.organizations };
+  if (certificate?.commonName) return known({ user: certificate.commonName, groups: certificate.organizations });
   if (credentials.refusedCertificate) throw unauthenticated(credentials.refusedCertificate);
   throw unauthenticated('no credentials: present a client certificate of this cluster, or send "authorization: Bearer TOKEN"');
 }

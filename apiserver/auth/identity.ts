@@ -4,12 +4,19 @@ export interface Identity {
   readonly groups: readonly string[];
 }
 
-export const groups = { masters: 'system:masters', nodes: 'system:nodes' } as const;
+export const groups = {
+  masters: 'system:masters',
+  nodes: 'system:nodes',
+  /** Everybody who is known. */
+  authenticated: 'system:authenticated',
+  serviceAccounts: 'system:serviceaccounts',
+} as const;
 
 /** The certificates' names of what runs the cluster. */
 export const controlPlane = { scheduler: 'system:kube-scheduler', controllers: 'system:kube-controller-manager' } as const;
 
 const NODE_PREFIX = 'system:node:';
+const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 
 /** The node that this identity is, when it is one. */
 export function nodeNameOf(identity: Identity): string | undefined {
@@ -20,6 +27,19 @@ export function nodeNameOf(identity: Identity): string | undefined {
 
 export function nodeUser(nodeName: string): string {
   return `${NODE_PREFIX}${nodeName}`;
+}
+
+export function isNode({ groups: own }: Identity): boolean {
+  return own.includes(groups.nodes);
+}
+
+export function serviceAccountUser(namespace: string, name: string): string {
+  return `${SERVICE_ACCOUNT_PREFIX}${namespace}:${name}`;
+}
+
+/** Everybody who is known belongs to a group of that name. */
+export function known({ user, groups: own }: Identity): Identity {
+  return { user, groups: own.includes(groups.authenticated) ? own : [...own, groups.authenticated] };
 }
 
 export function isMaster(identity: Identity): boolean {

@@ -2,24 +2,42 @@ import { isAlreadyExists } from '../../api/errors/index.ts';
 import { systemPriorityClasses } from '../../api/kinds/priority-class/system.ts';
 import { localPathClass } from '../../api/kinds/storage-class/local-path.ts';
 import { annotations, namespaces } from '../../api/meta/well-known.ts';
+import { builtInBindings, builtInRoles } from '../auth/rbac/built-in-roles.ts';
+import { withMissing } from '../auth/rbac/reconcile.ts';
+import { syncAggregation } from './aggregated-roles.ts';
 import type { AnyObject } from './any-object.ts';
 import { createObject } from './create.ts';
-import type { WriteContext } from './kind-store.ts';
 import type { Registry } from './registry.ts';
+import { serverContext } from './server-context.ts';
 import { nextVersion } from './update.ts';
 
-/** Who the server writes as. */
-export const serverContext: WriteContext = { user: 'system:apiserver', manager: 'apiserver', dryRun: false };
-
 /**
- * Makes the namespaces that Berth itself needs and the system's priority classes, where they are missing, and once, when there was none before, the
- * storage class for claims that name none.
+ * Makes the namespaces that Berth itself needs, the system's priority classes, the built-in roles and their bindings, where they are missing, and once,
+ * when there was none before, the storage class for claims that name none.
  */
 export async function ensureObjects(registry: Registry): Promise<void> {
   for (const name of Object.values(namespaces)) await ensure(registry, 'Namespace', { metadata: { name } });
   if (registry.stores.has('PriorityClass'))
     for (const priorityClass of systemPriorityClasses) await ensure(registry, 'PriorityClass', priorityClass);
   if (registry.stores.has('StorageClass')) await ensureOnce(registry);
+  if (registry.stores.has('ClusterRole')) await ensureRoles(registry);
+}
+
+/** The built-in roles get what they lack, unless somebody has told the server to leave one alone; what was added to them stays. */
+async function ensureRoles(registry: Registry): Promise<void> {
+  for (const [kind, wanted] of [
+    ['ClusterRole', builtInRoles],
+    ['ClusterRoleBinding', builtInBindings],
+  ] as const) {
+    const store = registry.store(kind);
+    for (const each of wanted) {
+      await ensure(registry, kind, each as AnyObject);
+      const at = { namespace: '', name: each.metadata?.name ?? '' };
+      const compute = (previous: AnyObject): AnyObject => nextVersion(store, 'object', withMissing(each, previous), previous);
+      await store.change(at, { context: serverContext, verb: 'patch', compute });
+    }
+  }
+  await syncAggregation(registry);
 }
 
 /** The class is a user's to delete; that it was made is noted where it stays, after it was: two servers that start at once make it together. */

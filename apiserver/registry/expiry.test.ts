@@ -7,9 +7,9 @@ import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { runFeed } from '../watch/feed.ts';
 import { KindCache } from '../watch/kind-cache.ts';
-import { serverContext } from './ensure-objects.ts';
 import { runExpiry } from './expiry.ts';
 import { KindStore } from './kind-store.ts';
+import { serverContext } from './server-context.ts';
 
 const hour = 3_600_000;
 const log = pino({ level: 'silent' });

@@ -3,8 +3,8 @@ import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
-import { serverContext } from './ensure-objects.ts';
 import type { KindStore } from './kind-store.ts';
+import { serverContext } from './server-context.ts';
 
 export interface ExpiryOptions {
   /** How long an object stays after its last write. */

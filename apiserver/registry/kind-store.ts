@@ -26,6 +26,8 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object. Absent: may. */
   readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
+  /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
+  readonly authorizeNext?: ((next: AnyObject, previous: AnyObject) => void) | undefined;
   /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
   readonly admitChange?: ((next: AnyObject) => Promise<void>) | undefined;
 }
@@ -182,6 +184,7 @@ export class KindStore {
     options.context.authorizeChange?.(previous);
     const next = await options.compute(previous, current);
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
+    options.context.authorizeNext?.(next, previous);
     await options.context.admitChange?.(next);
     keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
@@ -226,7 +229,9 @@ export class KindStore {
    */
   private async attempt(at: ObjectName, store: () => Promise<number>, write: Write): Promise<Buffer | undefined> {
     try {
-      return this.acknowledge(this.key(at), write, await store());
+      const revision = await store();
+      if (this.kind.shownBeforeAcknowledged) await this.cache.reached(revision, FRESH_TIMEOUT_MS);
+      return this.acknowledge(this.key(at), write, revision);
     } catch (error) {
       if (!(error instanceof StorageError) || !OUTRUN.has(error.code)) throw translateStorageError(error, this.subject(at));
       if (error.revision !== undefined) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);

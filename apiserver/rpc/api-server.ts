@@ -3,6 +3,7 @@ import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import { Authorizer } from '../auth/authorizer.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
@@ -59,9 +60,11 @@ export interface ApiServer {
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { registry, tokens, log, now, random, stopping, metrics } = options;
   const server = createGrpcServer(options.keepalive);
+  const authorizer = new Authorizer(registry);
+  authorizer.observe();
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const meters = new CallMeters(metrics);
-  const door = new Door({ tokens, log, stopping, requestId: randomUUID, meters, limits });
+  const door = new Door({ tokens, authorizer, log, stopping, requestId: randomUUID, meters, limits });
   const verbs = new Verbs({
     registry,
     random,
@@ -105,7 +108,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   addReflection(
     server,
     names,
-    (call) => void identify(call, tokens),
+    (call) => authorizer.authorizePath(identify(call, tokens), 'get', '/reflection'),
     (error, call) => door.refuse(error, call),
   );
   return { server, setServing };

@@ -1,7 +1,7 @@
 import { constants } from 'node:http2';
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { groups } from '../auth/identity.ts';
+import { fakeCall } from '../../test/fakes/fake-call-context.ts';
 import { backupService } from './backup-service.ts';
 import type { Door, StreamHandler } from './door.ts';
 
@@ -19,9 +19,7 @@ test('a client that does not read its backup is told so, and its stream is reset
   const stream = { close: vi.fn(), once: vi.fn() };
   // Nothing is ever taken.
   const call = { write: vi.fn(), call: { stream } } as unknown as ServerWritableStream<Buffer, Buffer>;
-  const identity = { user: 'admin', groups: [groups.masters] };
-  const signal = new AbortController().signal;
-  const ended = handler(Buffer.alloc(0), call, { identity, manager: 'm', requestId: 'r', signal, whenTaken: () => {} });
+  const ended = handler(Buffer.alloc(0), call, fakeCall());
   const refused = expect(ended).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   await vi.advanceTimersByTimeAsync(60_000);
   await refused;

@@ -2,7 +2,6 @@ import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/g
 import { encodeMessage } from '../../api/codec/message.ts';
 import { ApiError, exhausted, failedPrecondition, unavailable } from '../../api/errors/index.ts';
 import type { BackupResponse } from '../../api/generated/types.ts';
-import { authorizeBackup } from '../auth/authorize.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { translateStorageError } from '../registry/storage-errors.ts';
 import { BackupEncoder } from '../storage/backup/backup-format.ts';
@@ -30,7 +29,7 @@ export function backupService(source: BackupSource | undefined, door: Door, now:
   const implementation: UntypedServiceImplementation = {
     Backup: door.stream(async (request, call, context) => {
       decodeStrictly('berth.server.v1.BackupRequest', request, 'request');
-      authorizeBackup(context.identity);
+      context.authorize({ verb: 'create', kind: 'Backup', namespace: '', name: '' });
       if (!source)
         throw failedPrecondition(
           'NotSupported',

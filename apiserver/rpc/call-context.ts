@@ -1,5 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { Metadata } from '@grpc/grpc-js';
+import type { Access } from '../auth/attributes.ts';
+import type { Authorizer } from '../auth/authorizer.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import { type AnyCall, identify, managerOf, whenTaken } from './caller.ts';
@@ -8,6 +10,12 @@ import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
 /** What every handler knows of its call. */
 export interface CallContext {
   readonly identity: Identity;
+  /** Every handler says what its call wants, before it does anything. Throws PERMISSION_DENIED. */
+  authorize(access: Access): void;
+  /** The same for what is no resource: "/apis". */
+  authorizePath(path: string): void;
+  /** For what only the objects themselves tell. */
+  readonly authorizer: Authorizer;
   readonly manager: string;
   /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
   readonly requestId: string;
@@ -19,6 +27,7 @@ export interface CallContext {
 
 export interface ContextOptions {
   readonly tokens: TokenTable;
+  readonly authorizer: Authorizer;
   readonly requestId: () => string;
   /** Ends every open stream when the server stops. */
   readonly stopping: AbortSignal;
@@ -28,6 +37,8 @@ export interface ContextOptions {
 export class OpenCall implements CallContext {
   /** Whether it has its place under the limits. */
   entered = false;
+  /** Whether its handler has said what it wants, and was let in. */
+  authorized = false;
   readonly #call: AnyCall;
   readonly #options: ContextOptions;
   #identity: Identity | undefined;
@@ -52,6 +63,20 @@ export class OpenCall implements CallContext {
 
   get identity(): Identity {
     return this.#identity!;
+  }
+
+  get authorizer(): Authorizer {
+    return this.#options.authorizer;
+  }
+
+  authorize(access: Access): void {
+    this.#options.authorizer.authorize(this.identity, access);
+    this.authorized = true;
+  }
+
+  authorizePath(path: string): void {
+    this.#options.authorizer.authorizePath(this.identity, 'get', path);
+    this.authorized = true;
   }
 
   get manager(): string {

@@ -8,6 +8,7 @@ import type { TokenTable } from '../auth/tokens.ts';
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
 /** Who uses a connection, found out once; a connection's certificate never changes. */
+const identities = new WeakMap<ServerHttp2Session, Identity>();
 const certificates = new WeakMap<ServerHttp2Session, Credentials['certificate']>();
 /**
  * The token that a connection showed last, and whose it is: hashing it for each call costs more than the rest of the door. Compared only with what
@@ -77,10 +78,13 @@ export function identify(call: AnyCall, tokens: TokenTable): Identity {
   const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
   const known = session && shown.get(session);
   if (known && known.authorization === authorization && known.tokens === tokens) return known.identity;
+  const first = authorization === undefined && session ? identities.get(session) : undefined;
+  if (first) return first;
   const certificate = certificateOf(call, session);
   const refusedCertificate = certificate || authorization !== undefined ? undefined : refusalOf(session);
   const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
   if (session && authorization !== undefined) shown.set(session, { authorization, tokens, identity });
+  else if (session) identities.set(session, identity);
   return identity;
 }
 

@@ -9,6 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { type ApiError, asApiError, internal } from '../../api/errors/index.ts';
+import type { Authorizer } from '../auth/authorizer.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
@@ -38,6 +39,7 @@ export type DuplexHandler = (call: ServerDuplexStream<Buffer, Buffer>, context: 
 
 export interface DoorOptions {
   readonly tokens: TokenTable;
+  readonly authorizer: Authorizer;
   readonly log: Logger;
   readonly requestId: () => string;
   /** Ends every open stream when the server stops. */
@@ -76,6 +78,8 @@ export class Door {
         try {
           this.enter(context, 'unary');
           const { bytes, warnings } = await handler(call.request, context);
+          // A method that forgot to ask answers nobody.
+          if (!context.authorized) throw internal('the method asks for no permission');
           if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
           if (bytes instanceof Uint8Array) callback(null, bytes, context.answer);
           else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(context.answer) });

@@ -3,6 +3,7 @@ import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { fakeCall } from '../../test/fakes/fake-call-context.ts';
 import { defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import { CallMeters } from './call-meter.ts';
 import type { Door, DuplexHandler } from './door.ts';
@@ -27,8 +28,7 @@ function harness(read: ReadItem, { clientRate = 0, clientBurst = 0, streams = 25
     const stop = new AbortController();
     const duplex = new Duplex({ objectMode: true, read() {}, write: (_chunk, _encoding, done) => done() });
     const call = Object.assign(duplex, { cancelled: false });
-    const identity = { user: 'u', groups: [] };
-    const context = { identity, manager: 'm', requestId: 'r', signal: stop.signal, whenTaken: () => {} };
+    const context = fakeCall({ identity: { user: 'u', groups: [] }, signal: stop.signal });
     const served = handler(call as unknown as ServerDuplexStream<Buffer, Buffer>, context);
     const items = Array.from({ length: count }, (_, id) => ({ id, create: { kind: { kind: 'ConfigMap' } } }));
     call.push(encodeMessage('berth.meta.v1.BulkRequest', { items }));

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { badRequest, failedPrecondition, permissionDenied, unavailable } from '../../api/errors/index.ts';
+import { badRequest, failedPrecondition, unavailable } from '../../api/errors/index.ts';
 import type { GetLogLevelRequest, LogLevel, ServeRequest, SetLogLevelRequest } from '../../api/generated/types.ts';
 import { changeLogLevel, isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
-import { isMaster } from '../auth/identity.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { CallContext, Door, Reply } from './door.ts';
@@ -49,9 +48,8 @@ interface Wish {
 }
 
 async function answer(deps: LogLevelsDeps, wish: Wish, call: CallContext): Promise<Reply> {
-  const { user } = call.identity;
-  if (!isMaster(call.identity))
-    throw permissionDenied(`user "${user}" may not see or change log levels: that is for administrators`);
+  const verb = wish.level === '' ? 'get' : 'update';
+  call.authorize({ verb, kind: 'LogLevel', namespace: '', name: wish.nodeName });
   const level = wish.nodeName === '' ? own(deps, wish, call) : await ofNode(deps, wish, call);
   return { bytes: encodeMessage('berth.ops.v1.LogLevel', { level }) };
 }

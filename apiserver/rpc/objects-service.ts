@@ -46,17 +46,20 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
     async (request, call) =>
       writes[verb](request, call).run();
   const unary: Record<string, UnaryHandler> = {
-    Kinds: async () => ({ bytes: encodeKinds(registry) }),
+    Kinds: async (_, call) => {
+      call.authorizePath('/apis');
+      return { bytes: encodeKinds(registry) };
+    },
     Create: write('create'),
     Update: write('update'),
     UpdateStatus: write('updateStatus'),
     Patch: write('patch'),
     Delete: write('delete'),
-    Get: async (request) => {
+    Get: async (request, call) => {
       const { kind, get = {}, accept, asOf } = readRequest<ObjectGetRequest>('ObjectGetRequest', request);
       const store = storeOf(registry, kind);
       const format = parseObjectFormat(accept, 'protobuf');
-      const { bytes } = await verbs.get(store, get);
+      const { bytes } = await verbs.get(store, get, call);
       return { bytes: encodeObjectResponse(store.kind, bytes, format, asOfDate(asOf) ?? now()) };
     },
     List: async (request, call) => {
@@ -69,7 +72,8 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
       const { kind, ...history } = readRequest<ObjectHistoryRequest>('ObjectHistoryRequest', request);
       return { bytes: await verbs.history(storeOf(registry, kind), history, call) };
     },
-    FindVersion: async (request) => {
+    FindVersion: async (request, call) => {
+      call.authorizePath('/version');
       const found = await verbs.findVersion(readRequest<FindVersionRequest>('FindVersionRequest', request), now());
       return { bytes: encodeMessage('berth.meta.v1.FindVersionResponse', found) };
     },

@@ -1,5 +1,5 @@
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { badRequest, notFound, permissionDenied } from '../../api/errors/index.ts';
+import { badRequest, notFound } from '../../api/errors/index.ts';
 import type {
   ListPlacementsRequest,
   PlacementAnswer,
@@ -9,8 +9,6 @@ import type {
   WhyRequest,
 } from '../../api/generated/types.ts';
 import { defaultSchedulerName } from '../../api/meta/well-known.ts';
-import { authorize } from '../auth/authorize.ts';
-import { isControlPlane, isMaster } from '../auth/identity.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeStrictly } from '../registry/decode.ts';
@@ -26,7 +24,7 @@ export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
 const MOST_PODS = 1_000;
 const messages = 'berth.scheduling.v1';
 
-/** Questions about placements, handed on to the scheduler whose pods they are about. Whoever may read pods may ask. */
+/** Questions about placements, handed on to the scheduler whose pods they are about. Who may read a pod may ask why it is where it is. */
 export function placementsService(registry: Registry, door: Door) {
   const links = new SchedulerLinks();
   const read = <T extends object>(message: string, request: Buffer): T =>
@@ -39,6 +37,7 @@ export function placementsService(registry: Registry, door: Door) {
         simulate({ registry, links }, read<SimulateRequest>('SimulateRequest', request), call),
       ),
       List: door.unary(async (request, call) => {
+        call.authorize({ verb: 'list', kind: 'Placement', namespace: '', name: '' });
         const list = read<ListPlacementsRequest>('ListPlacementsRequest', request);
         const { placements } = await links.ask(list.schedulerName || defaultSchedulerName, { list }, call.signal);
         return { bytes: encodeMessage(`${messages}.PlacementList`, placements ?? {}) };
@@ -56,6 +55,7 @@ interface Deps {
 async function why({ registry, links }: Deps, request: WhyRequest, call: CallContext): Promise<Reply> {
   const { namespace = '', name = '' } = request;
   if (!namespace || !name) throw badRequest('name the pod and its namespace');
+  call.authorize({ verb: 'get', kind: 'Pod', namespace, name });
   const pods = registry.store('Pod');
   const entry = await pods.read({ namespace, name });
   if (!entry) throw notFound(pods.subject({ namespace, name }));
@@ -86,7 +86,7 @@ async function simulate({ registry, links }: Deps, request: SimulateRequest, cal
 /** As a create would store it. Under a drawn name, so that a pod of the same name is no obstacle. */
 async function completed(registry: Registry, pod: Pod, call: CallContext): Promise<Pod> {
   const { name = '', namespace = '', generateName = '' } = pod.metadata ?? {};
-  authorize(call.identity, { verb: 'create', kind: 'Pod', namespace, name });
+  call.authorize({ verb: 'create', kind: 'Pod', namespace, name });
   const drawn = name === '' ? {} : { name: '', generateName: `${name.slice(0, 200)}-` };
   const store = registry.store('Pod');
   const { bytes } = await createObject(store, registry.admission, () => ({
@@ -97,9 +97,8 @@ async function completed(registry: Registry, pod: Pod, call: CallContext): Promi
   return { ...stored, metadata: { ...stored.metadata, name: name || generateName } };
 }
 
-async function serve(links: SchedulerLinks, call: Duplex, { identity, signal }: CallContext): Promise<void> {
-  if (!isMaster(identity) && !isControlPlane(identity.user))
-    throw permissionDenied(`user "${identity.user}" may not answer for a scheduler`);
+async function serve(links: SchedulerLinks, call: Duplex, context: CallContext): Promise<void> {
+  context.authorize({ verb: 'update', kind: 'Scheduler', namespace: '', name: '' });
   const frames = framesOf(call);
   const read = (bytes: Buffer): PlacementAnswer => decodeStrictly<PlacementAnswer>(`${messages}.PlacementAnswer`, bytes, 'frame');
   const first = await frames.next();
@@ -112,7 +111,7 @@ async function serve(links: SchedulerLinks, call: Duplex, { identity, signal }: 
   };
   try {
     // A server that stops waits for no scheduler.
-    await abortable(listen(), signal);
+    await abortable(listen(), context.signal);
   } finally {
     disconnect();
   }

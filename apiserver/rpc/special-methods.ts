@@ -1,6 +1,5 @@
 import { badRequest } from '../../api/errors/index.ts';
 import type { BindingWriteRequest, EvictionWriteRequest, NamespaceWriteRequest } from '../../api/generated/types.ts';
-import { authorize } from '../auth/authorize.ts';
 import { type BindDeps, bindPod } from '../registry/bind.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { type EvictDeps, evictPod } from '../registry/evict.ts';
@@ -22,7 +21,7 @@ export function bindMethods(deps: BindDeps, door: Door, streams: ItemStreams): S
   const bind = (request: Uint8Array, call: CallContext): (() => Promise<StoreResult>) => {
     const { object, options } = decodeStrictly<BindingWriteRequest>('berth.core.v1.BindingWriteRequest', request, 'request');
     const { namespace = '', name = '' } = object?.metadata ?? {};
-    authorize(call.identity, { verb: 'bind', kind: 'Pod', namespace, name });
+    call.authorize({ verb: 'bind', kind: 'Pod', namespace, name });
     const context = writeContext(options, call);
     return () => bindPod(deps, object ?? {}, context);
   };
@@ -47,7 +46,7 @@ export function evictMethod(deps: EvictDeps, door: Door): SpecialMethods {
         'request',
       );
       const { namespace = '', name = '' } = object.metadata ?? {};
-      authorize(call.identity, { verb: 'evict', kind: 'Pod', namespace, name });
+      call.authorize({ verb: 'evict', kind: 'Pod', namespace, name });
       // Either says that it is not meant: the eviction's own options as well as those of the call.
       const dryRun = [...(options?.dryRun ?? []), ...(object.deleteOptions?.dryRun ?? [])];
       return evictPod(deps, object, writeContext({ ...options, dryRun }, call));
@@ -64,7 +63,7 @@ export function finalizeMethod(namespaces: KindStore, door: Door): SpecialMethod
         request,
         'request',
       );
-      authorize(call.identity, { verb: 'finalize', kind: 'Namespace', namespace: '', name: object.metadata?.name ?? '' });
+      call.authorize({ verb: 'finalize', kind: 'Namespace', namespace: '', name: object.metadata?.name ?? '' });
       return finalizeNamespace(namespaces, object, writeContext(options, call));
     }),
   };

@@ -39,7 +39,7 @@ function standardMethods(
       Create: (request, call) => verbs.create(store, write(request), call),
       Update: (request, call) => verbs.update(store, write(request), call),
       UpdateStatus: (request, call) => verbs.updateStatus(store, write(request), call),
-      Get: (request) => verbs.get(store, read<GetRequest>('GetRequest', request)),
+      Get: (request, call) => verbs.get(store, read<GetRequest>('GetRequest', request), call),
       List: async (request, call) => ({
         bytes: await verbs.list(store, read<ListRequest>('ListRequest', request), storedForm, call),
       }),

@@ -37,6 +37,8 @@ export function usageHistoriesService(deps: UsageHistoriesDeps, door: Door) {
 async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): Promise<Reply> {
   const { nodeName = '', podName = '', namespace = '' } = wanted;
   if ((nodeName === '') === (podName === '')) throw badRequest('name either a pod or a node');
+  if (podName === '') call.authorize({ verb: 'get', kind: 'Node', namespace: '', name: nodeName });
+  else call.authorize({ verb: 'get', kind: 'Pod', namespace, name: podName });
   const target = podName === '' ? { node: nodeName, uid: '' } : await findTarget(pods, { namespace, name: podName });
   const open = { podUid: target.uid, usageHistory: wanted, requestId: call.requestId };
   const stream = await tunnels.open(target.node, open, call.signal);

@@ -14,8 +14,9 @@ import type {
   WatchRequest,
   WriteOptions,
 } from '../../api/generated/types.ts';
+import { parseFieldSelector } from '../../api/meta/fields.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
-import { type Access, authorize, authorizeChange, authorizeCreate } from '../auth/authorize.ts';
+import type { Access, AccessVerb } from '../auth/attributes.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
@@ -131,22 +132,26 @@ export class Verbs {
     return { at, run: run[verb] };
   }
 
-  async get(store: KindStore, request: GetRequest): Promise<StoreResult> {
-    const { bytes } = await getObject(store, checkName(store, request), request);
+  async get(store: KindStore, request: GetRequest, call: CallContext): Promise<StoreResult> {
+    const at = checkName(store, request);
+    call.authorize({ verb: 'get', kind: store.kind.kind, ...at });
+    const { bytes } = await getObject(store, at, request);
     return { bytes, warnings: [] };
   }
 
   /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
   async list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): Promise<Buffer | Pieces> {
     const { namespace = '', options = {} } = request;
+    call.authorize(readAccess('list', store, namespace, options));
     const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
     return this.inTurn(room, call, async () => form.encode(await listObjects(store, { namespace, options }, form.sizeOf)));
   }
 
-  /** One page of an object's history, as a list. Whoever may read an object may read what it was; as with get, everybody known may. */
+  /** One page of an object's history, as a list. Whoever may read an object may read what it was. */
   async history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): Promise<Buffer | Pieces> {
     const { limit = 0, continue: token = '', wholeValues = false } = request;
     const at = checkName(store, request);
+    call.authorize({ verb: 'get', kind: store.kind.kind, ...at });
     return this.inTurn({ guess: MAX_PAGE_BYTES, most: MAX_PAGE_BYTES }, call, async () => {
       const page = await objectHistory(store, at, { limit, continue: token, wholeValues });
       return encodeMessage('berth.meta.v1.ObjectHistoryResponse', page);
@@ -215,7 +220,8 @@ export class Verbs {
     if (store.kind.namespaced && !namespace)
       throw badRequest(`cannot delete ${store.kind.plural} of all namespaces at once: name one`);
     const { listOptions = {}, options = {} } = request;
-    const context = admit(call, 'delete-collection', store, { namespace, name: '' }, dryRunOf(options));
+    const { selected } = readAccess('delete-collection', store, namespace, listOptions);
+    const context = admit(call, 'delete-collection', store, { namespace, name: '' }, dryRunOf(options), selected);
     return deleteCollection(store, { namespace, listOptions, options }, context, call.signal);
   }
 
@@ -227,6 +233,7 @@ export class Verbs {
     context: CallContext,
   ): Promise<void> {
     const options = request.options ?? {};
+    context.authorize(readAccess('watch', store, request.namespace ?? '', options));
     const { watchLimits: limits, random } = this.options;
     const prepared = await prepareWatch(store, request.namespace ?? '', options, format);
     // Before it is opened: a watch that waits for its turn holds no objects.
@@ -267,31 +274,49 @@ interface EnteredWrite {
   readonly context: WriteContext;
 }
 
-function enterWrite(verb: Access['verb'], store: KindStore, input: WriteInput, call: CallContext): EnteredWrite {
+function enterWrite(verb: AccessVerb, store: KindStore, input: WriteInput, call: CallContext): EnteredWrite {
   const { kind } = store;
   const object: AnyObject = decodeObject(kind, input.object, input.format);
   const { namespace } = input;
   if (namespace && kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   const at = nameOf(object);
   const context = admit(call, verb, store, at, input.options);
-  if (verb === 'create') authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
+  if (verb === 'create') call.authorizer.authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
   return { object, context };
 }
 
 /** Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and INVALID_ARGUMENT. */
 function admit(
   call: CallContext,
-  verb: Access['verb'],
+  verb: AccessVerb,
   { kind }: KindStore,
   at: ObjectName,
   options: WriteOptions | undefined,
+  selected?: Readonly<Record<string, string>>,
 ): WriteContext {
-  const access = { verb, kind: kind.kind, ...at };
-  authorize(call.identity, access);
+  const access = { verb, kind: kind.kind, ...at, selected };
+  call.authorize(access);
+  const { identity, authorizer } = call;
   return {
     ...writeContext(options, call),
-    authorizeChange: (previous) => authorizeChange(call.identity, access, previous),
+    authorizeChange: (previous) => authorizer.authorizeChange(identity, access, previous),
+    authorizeNext: (next, previous) => authorizer.authorizeNext(identity, access, next, previous),
   };
+}
+
+/** What reads several: who asks for those with one name, or of one node, asks for no more than that. Throws INVALID_ARGUMENT. */
+function readAccess(
+  verb: 'list' | 'watch' | 'delete-collection',
+  { kind }: KindStore,
+  namespace: string,
+  { fieldSelector }: { readonly fieldSelector?: string },
+): Access {
+  const access = { verb, kind: kind.kind, namespace, name: '' };
+  if (!fieldSelector) return access;
+  const selected: Record<string, string> = {};
+  for (const { field, operator, value } of parseFieldSelector(fieldSelector).requirements)
+    if (operator === '=') selected[field] = value;
+  return { ...access, selected };
 }
 
 function dryRunOf(options: DeleteOptions | undefined): WriteOptions {

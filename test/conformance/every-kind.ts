@@ -28,6 +28,8 @@ const required: Readonly<Record<string, JsonObject>> = {
   StorageClass: { provisioner: 'example.com/disks' },
   RuntimeClass: { handler: 'runc' },
   PriorityClass: { value: 5 },
+  RoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'x' } },
+  ClusterRoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'x' } },
   Toy: { spec: { color: 'red' } },
 };
 

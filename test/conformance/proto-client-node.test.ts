@@ -13,9 +13,10 @@ interface Model {
   getAttributeTypeMap(): Attribute[];
 }
 
-const groups = ['meta.v1', 'core.v1', 'coordination.v1', 'node.v1', 'policy.v1', 'scheduling.v1', 'storage.v1'];
+const groups = ['meta.v1', 'core.v1', 'coordination.v1', 'node.v1', 'policy.v1', 'scheduling.v1', 'storage.v1', 'rbac.v1'];
 const byName = models as unknown as Record<string, Model | undefined>;
-const modelOf = (message: string): Model | undefined => byName[`V1${message}`] ?? byName[`CoreV1${message}`];
+const modelOf = (message: string): Model | undefined =>
+  byName[`V1${message}`] ?? byName[`CoreV1${message}`] ?? byName[`RbacV1${message}`];
 
 /** Fields of a model that the message has not, with the reason. */
 const missing: Record<string, string> = {};
@@ -63,7 +64,7 @@ function jsonTypes(field: protobuf.Field): string[] {
     'berth.meta.v1.IntOrString': ['IntOrString|int-or-string'],
     'berth.meta.v1.FieldsV1': ['any|'],
   };
-  const scalars = known[type] ?? [`V1${name}|`, `CoreV1${name}|`];
+  const scalars = known[type] ?? [`V1${name}|`, `CoreV1${name}|`, `RbacV1${name}|`];
   const wrap = (form: (type: string) => string): string[] =>
     scalars.map((scalar) => scalar.replace(/^(.*)\|/, (_, inner) => `${form(inner)}|`));
   if (field.map) return wrap((inner) => `{ [key: string]: ${inner}; }`);

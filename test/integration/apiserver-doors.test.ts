@@ -255,7 +255,8 @@ test('a node writes the status of its own pods only, and never their spec', asyn
   const denied = { code: 'PERMISSION_DENIED' };
   const status = (name: string) =>
     node.pods.patch({ namespace: 'default', name, subresource: 'status' }, { status: { phase: 'Running' } });
-  const theirs = await node.pods.get({ namespace: 'default', name: 'other' });
+  const theirs = await server.client.pods.get({ namespace: 'default', name: 'other' });
+  await expect(node.pods.get({ namespace: 'default', name: 'other' })).rejects.toMatchObject(denied);
   expect((await status('mine')).status?.phase).toBe('Running');
   await expect(status('other')).rejects.toMatchObject(denied);
   await expect(node.pods.updateStatus(theirs)).rejects.toMatchObject(denied);

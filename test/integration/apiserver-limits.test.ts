@@ -61,12 +61,12 @@ describe('a server that is busy', () => {
 
   it('serves others meanwhile, and the scheduler whatever it asks for', async () => {
     const [node, scheduler] = clients as [Client, Client];
-    expect((await node.namespaces.get({ name: 'default' }, impatient)).metadata?.name).toBe('default');
+    expect((await node.storageClasses.get({ name: 'local-path' }, impatient)).metadata?.name).toBe('local-path');
     const signal = leaving.signal;
     occupied.push(...Array.from({ length: 20 }, () => occupy(scheduler, signal)));
     const inFlight = () => value(metrics, 'apiserver_current_inflight_requests{request_kind="readOnly"}');
     await expect.poll(inFlight).toBeGreaterThan(25);
-    expect((await node.namespaces.get({ name: 'default' }, impatient)).metadata?.name).toBe('default');
+    expect((await node.storageClasses.get({ name: 'local-path' }, impatient)).metadata?.name).toBe('local-path');
     expect(value(metrics, 'berth_apiserver_clients')).toBe(2);
   });
 

@@ -146,7 +146,7 @@ describe('log-level', () => {
     expect(await berth('log-level', '--context', 'few-rights')).toEqual({
       code: 1,
       out: '',
-      err: 'error: user "system:kube-scheduler" may not see or change log levels: that is for administrators\n',
+      err: 'error: user "system:kube-scheduler" cannot get loglevels: no role allows it; berth auth can-i --list shows what you may do\n',
     });
   });
 });

@@ -9,7 +9,7 @@ import type {
   PodReadFilesRequest,
   PodWriteFilesRequest,
 } from '../../../api/generated/types.ts';
-import { type Access, authorize } from '../../auth/authorize.ts';
+import type { AccessVerb } from '../../auth/attributes.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { type CallContext, type Door, encodeWarning } from '../door.ts';
@@ -28,7 +28,7 @@ interface StreamStart {
 
 /** How one method is carried by the agents' streams. */
 interface Carriage<Start extends StreamStart> {
-  readonly verb: Access['verb'];
+  readonly verb: AccessVerb;
   /** What the agent is asked for: the start with its container chosen. */
   open(start: Start): Omit<Open, 'streamId' | 'podUid'>;
   /** The field of ServeRequest that holds what goes to the client. */
@@ -154,7 +154,7 @@ async function carry<Start extends StreamStart>(
   { start, call, context, input }: CarriedCall<Start>,
 ): Promise<void> {
   const { namespace = '', name = '' } = start;
-  authorize(context.identity, { verb: carriage.verb, kind: 'Pod', namespace, name });
+  context.authorize({ verb: carriage.verb, kind: 'Pod', namespace, name });
   carriage.check?.(start);
   const { node, uid, pod } = await findTarget(pods, start);
   const chosen = carriage.wholePod ? start : chosenStart(start, chooseContainer(pod, start.options?.container), call);

@@ -1,0 +1,94 @@
+/** What a handler says that its call wants to do, in the words of the API's methods. */
+export interface Access {
+  readonly verb: AccessVerb;
+  /** The kind's name ("Pod"), or the name of something that is none ("Backup"). */
+  readonly kind: string;
+  readonly namespace: string;
+  /** Empty: no one object, or one whose name is still to be drawn. */
+  readonly name: string;
+  /** Of a list or watch: the fields that all its objects have, by path. */
+  readonly selected?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What roles speak of: a verb on a resource. */
+export interface Attributes {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly selected?: Readonly<Record<string, string>> | undefined;
+}
+
+interface Meaning {
+  readonly verb: string;
+  readonly subresource?: string;
+}
+
+/** Each word of ours as Kubernetes' verb and subresource, so that a role for one means the same in the other. */
+const meanings = {
+  get: { verb: 'get' },
+  list: { verb: 'list' },
+  watch: { verb: 'watch' },
+  create: { verb: 'create' },
+  update: { verb: 'update' },
+  patch: { verb: 'patch' },
+  delete: { verb: 'delete' },
+  'delete-collection': { verb: 'deletecollection' },
+  bind: { verb: 'create', subresource: 'binding' },
+  evict: { verb: 'create', subresource: 'eviction' },
+  finalize: { verb: 'update', subresource: 'finalize' },
+  logs: { verb: 'get', subresource: 'log' },
+  exec: { verb: 'create', subresource: 'exec' },
+  attach: { verb: 'create', subresource: 'attach' },
+  'port-forward': { verb: 'create', subresource: 'portforward' },
+  // Who may run a program in a container may read and write its files.
+  'read-files': { verb: 'create', subresource: 'exec' },
+  'write-files': { verb: 'create', subresource: 'exec' },
+  escalate: { verb: 'escalate' },
+  impersonate: { verb: 'impersonate' },
+  'bind-role': { verb: 'bind' },
+} satisfies Record<string, Meaning>;
+
+export type AccessVerb = keyof typeof meanings | `update-${string}` | `patch-${string}`;
+
+/** Where a kind stands among the resources. */
+export interface ResourceName {
+  readonly group: string;
+  readonly resource: string;
+}
+
+/** The resources that are no kinds: what the server does besides keeping objects. */
+export const extraResources = {
+  Backup: { group: 'berth.io', resource: 'backups' },
+  LogLevel: { group: 'berth.io', resource: 'loglevels' },
+  Placement: { group: 'berth.io', resource: 'placements' },
+  Scheduler: { group: 'berth.io', resource: 'schedulers' },
+  User: { group: '', resource: 'users' },
+  Group: { group: '', resource: 'groups' },
+  SubjectAccessReview: { group: 'authorization.k8s.io', resource: 'subjectaccessreviews' },
+} as const satisfies Readonly<Record<string, ResourceName>>;
+
+/** "apps/v1" is of the group "apps", "v1" of the group "". */
+export function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}
+
+/** What an access is to roles. Pure. */
+export function attributesOf(access: Access, { group, resource }: ResourceName): Attributes {
+  const { verb, subresource = '' }: Meaning = meaningOf(access.verb);
+  const { selected } = access;
+  const name = access.name || (selected?.['metadata.name'] ?? '');
+  // A namespace is in itself: who has a role there may see it as well.
+  const namespace = group === '' && resource === 'namespaces' ? name : access.namespace;
+  return { verb, group, resource, subresource, namespace, name, selected };
+}
+
+function meaningOf(verb: AccessVerb): Meaning {
+  const known: Meaning | undefined = (meanings as Readonly<Record<string, Meaning>>)[verb];
+  if (known) return known;
+  const dash = verb.indexOf('-');
+  return { verb: verb.slice(0, dash), subresource: verb.slice(dash + 1) };
+}

@@ -1,0 +1,126 @@
+import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+import type { Registry } from '../registry/registry.ts';
+import { type Access, type Attributes, attributesOf, extraResources, groupOf, type ResourceName } from './attributes.ts';
+import { type Identity, isMaster, isNode, nodeNameOf } from './identity.ts';
+import { checkNodeChange, checkNodeCreate, checkNodeNext } from './node/node-changes.ts';
+import { NodeGraph } from './node/node-graph.ts';
+import { nodeMay } from './node/node-rules.ts';
+import { checkRoleChange, type RoleQuestions } from './rbac/role-changes.ts';
+import { RoleIndex } from './rbac/role-index.ts';
+import type { RuleSet } from './rbac/rule-set.ts';
+
+/**
+ * Who may do what. Asked once for each call, or item of a stream, by its handler (CallContext.authorize); answers from memory. In this order: the
+ * group system:masters may do everything; a node what is about itself and its pods; everybody what the roles say that are bound to them; else no.
+ */
+export class Authorizer {
+  readonly index: RoleIndex;
+  readonly graph: NodeGraph;
+  private readonly resources: ReadonlyMap<string, ResourceName>;
+  private readonly clusterWide: ReadonlySet<string>;
+
+  constructor({ stores, store }: Pick<Registry, 'stores' | 'store'>) {
+    const cacheOf = (kind: string) => stores.get(kind)?.cache;
+    this.index = new RoleIndex({
+      roles: cacheOf('Role'),
+      clusterRoles: cacheOf('ClusterRole'),
+      roleBindings: cacheOf('RoleBinding'),
+      clusterRoleBindings: cacheOf('ClusterRoleBinding'),
+    });
+    this.graph = new NodeGraph(store('Pod').cache, cacheOf('PersistentVolume'));
+    const kinds = [...stores.values()].map(({ kind }) => kind);
+    this.resources = new Map([
+      ...Object.entries(extraResources),
+      ...kinds.map(({ kind, apiVersion, plural }) => [kind, { group: groupOf(apiVersion), resource: plural }] as const),
+    ]);
+    this.clusterWide = new Set([
+      ...Object.keys(extraResources),
+      ...kinds.filter(({ namespaced }) => !namespaced).map(({ kind }) => kind),
+    ]);
+  }
+
+  /** Begins to follow the caches; the returned function ends it. */
+  observe(): () => void {
+    const ends = [this.index.observe(), this.graph.observe()];
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** Throws PERMISSION_DENIED. */
+  authorize(identity: Identity, access: Access): void {
+    if (!this.may(identity, access)) throw this.denied(identity, access);
+  }
+
+  /** For what is neither an object nor a resource: "/apis". Throws PERMISSION_DENIED. */
+  authorizePath(identity: Identity, verb: string, path: string): void {
+    if (this.mayPath(identity, verb, path)) return;
+    throw permissionDenied(`user "${identity.user}" cannot ${verb} ${path}: ${hint}`);
+  }
+
+  may(identity: Identity, access: Access): boolean {
+    return this.allows(identity, this.attributes(access));
+  }
+
+  /** The same of a question in the words of roles, as reviews ask it. */
+  allows(identity: Identity, attributes: Attributes): boolean {
+    if (isMaster(identity)) return true;
+    const node = nodeNameOf(identity);
+    if (node !== undefined && nodeMay(node, attributes, this.graph)) return true;
+    return this.index.rulesOf(identity).allows(attributes);
+  }
+
+  mayPath(identity: Identity, verb: string, path: string): boolean {
+    return isMaster(identity) || this.index.rulesOf(identity).allowsPath(verb, path);
+  }
+
+  rulesOf(identity: Identity): RuleSet {
+    return this.index.rulesOf(identity);
+  }
+
+  /** The second half for a change, when the version it starts from is known. Throws PERMISSION_DENIED. */
+  authorizeChange(identity: Identity, access: Access, previous: ApiObject): void {
+    checkNodeChange(identity, access, previous);
+  }
+
+  /** And when it is known what the object comes to. Throws PERMISSION_DENIED. */
+  authorizeNext(identity: Identity, access: Access, next: ApiObject, previous: ApiObject): void {
+    if (isMaster(identity)) return;
+    checkNodeNext(identity, access, next, previous);
+    checkRoleChange(this.questions(identity), access, next, previous);
+  }
+
+  /** The second half for what is new. Throws PERMISSION_DENIED. */
+  authorizeCreate(identity: Identity, access: Access, object: ApiObject): void {
+    if (isMaster(identity)) return;
+    checkNodeCreate(identity, access, object);
+    checkRoleChange(this.questions(identity), access, object, undefined);
+  }
+
+  private questions(identity: Identity): RoleQuestions {
+    return {
+      user: identity.user,
+      held: this.index.rulesOf(identity),
+      may: (access) => this.may(identity, access),
+      rulesOfRole: (namespace, roleRef) => this.index.rulesOfRole(namespace, roleRef),
+    };
+  }
+
+  private attributes(access: Access): Attributes {
+    const resource = this.resources.get(access.kind);
+    // A handler that names nothing known is a mistake of ours, and lets nobody in but administrators.
+    return attributesOf(access, resource ?? { group: 'unknown.berth.io', resource: access.kind });
+  }
+
+  private denied(identity: Identity, access: Access): ApiError {
+    const { verb, resource, subresource } = this.attributes(access);
+    const { namespace, kind } = access;
+    const what = subresource === '' ? resource : `${resource}/${subresource}`;
+    const where = namespace !== '' ? ` in the namespace "${namespace}"` : this.clusterWide.has(kind) ? '' : ' in all namespaces';
+    const why = isNode(identity) ? 'a node may do only what it needs for itself and for its pods' : hint;
+    return permissionDenied(`user "${identity.user}" cannot ${verb} ${what}${where}: ${why}`);
+  }
+}
+
+const hint = 'no role allows it; berth auth can-i --list shows what you may do';

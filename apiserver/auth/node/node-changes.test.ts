@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { onlyOnNode } from '../../../api/kinds/storage-class/local-path.ts';
+import type { Access, AccessVerb } from '../attributes.ts';
+import { checkNodeChange, checkNodeCreate, checkNodeNext } from './node-changes.ts';
+
+const node = { user: 'system:node:n1', groups: ['system:nodes'] };
+const admin = { user: 'admin', groups: ['system:masters'] };
+const user = { user: 'ada', groups: ['dev'] };
+const nobody = { user: 'someone', groups: ['system:nodes'] };
+const access = (verb: AccessVerb, kind: string, name: string): Access => ({ verb, kind, namespace: 'default', name });
+const boundTo = (nodeName?: string) => ({ metadata: { name: 'p' }, spec: nodeName === undefined ? {} : { nodeName } });
+
+test('a node writes only to pods that are bound to it', () => {
+  const status = access('patch-status', 'Pod', 'p');
+  checkNodeChange(node, status, boundTo('n1'));
+  expect(() => checkNodeChange(node, status, boundTo('n2'))).toThrow(/user "system:node:n1" may not patch-status pod "p"/);
+  expect(() => checkNodeChange(node, status, boundTo())).toThrow(/may not/);
+  expect(() => checkNodeChange(nobody, status, boundTo('n1'))).toThrow(/may not/);
+  checkNodeChange(admin, status, boundTo('n2'));
+  checkNodeChange(user, status, boundTo());
+});
+
+test('a node changes only events that it told of', () => {
+  const patch = access('patch', 'Event', 'e');
+  const toldBy = (host?: string) => ({ metadata: { name: 'e' }, ...(host === undefined ? {} : { source: { host } }) });
+  checkNodeChange(node, patch, toldBy('n1'));
+  for (const other of [toldBy('n2'), toldBy()]) expect(() => checkNodeChange(node, patch, other)).toThrow('may not patch event');
+});
+
+test('a node lets volumes go that only it has, are deleted and wait for it', () => {
+  const patch = access('patch', 'PersistentVolume', 'v');
+  const of = (name: string, metadata: object) => ({ metadata, spec: { nodeAffinity: onlyOnNode(name) } });
+  const leaving = { deletionTimestamp: { seconds: 1 }, finalizers: ['berth.io/local-path'] };
+  checkNodeChange(node, patch, of('n1', leaving));
+  checkNodeChange(user, patch, of('n2', {}));
+  for (const wrong of [of('n2', leaving), of('n1', { ...leaving, finalizers: [] }), of('n1', { finalizers: leaving.finalizers })])
+    expect(() => checkNodeChange(node, patch, wrong)).toThrow('may not patch persistentvolume "v"');
+});
+
+test('a node makes mirror pods of its own, and nobody but administrators makes others', () => {
+  const create = access('create', 'Pod', 'p');
+  const mirrorOn = (nodeName?: string) => ({
+    ...boundTo(nodeName),
+    metadata: { name: 'p', annotations: { 'kubernetes.io/config.mirror': 'x' } },
+  });
+  const mirror = mirrorOn('n1');
+  const plain = boundTo('n1');
+  checkNodeCreate(node, create, mirror);
+  checkNodeCreate(admin, create, mirror);
+  checkNodeCreate(user, create, plain);
+  checkNodeCreate(node, access('create', 'Event', 'e'), { metadata: { name: 'e' } });
+  expect(() => checkNodeCreate(node, create, plain)).toThrow('node "n1" can only create mirror pods');
+  expect(() => checkNodeCreate(node, create, mirrorOn('n2'))).toThrow(
+    'node "n1" can only create pods with spec.nodeName set to itself',
+  );
+  expect(() => checkNodeCreate(nobody, create, mirrorOn())).toThrow('can only create pods with');
+  expect(() => checkNodeCreate(user, create, mirror)).toThrow('which only the agent of a node may set');
+});
+
+test('a node says what it is, and not which pods it gets', () => {
+  const patch = access('patch', 'Node', 'n1');
+  const of = (labels: Record<string, string>, spec: object = {}) => ({ metadata: { name: 'n1', labels }, spec });
+  const tainted = { taints: [{ key: 'a', effect: 'NoSchedule' }] };
+  checkNodeNext(node, patch, of({ 'kubernetes.io/os': 'linux' }, tainted), of({}, tainted));
+  expect(() => checkNodeNext(node, patch, of({}), of({}, tainted))).toThrow('may not change its own spec');
+  expect(() => checkNodeNext(node, patch, of({}, { unschedulable: false }), of({}, { unschedulable: true }))).toThrow('spec');
+  const trusted = { 'node-restriction.kubernetes.io/trusted': 'yes' };
+  expect(() => checkNodeNext(node, patch, of(trusted), of({}))).toThrow('labels node-restriction.kubernetes.io/*');
+  expect(() => checkNodeNext(node, patch, of({}), of(trusted))).toThrow('labels');
+  checkNodeNext(admin, patch, of(trusted), of({}));
+  expect(() => checkNodeCreate(node, access('create', 'Node', 'n1'), of(trusted))).toThrow('may not give itself labels');
+  checkNodeCreate(node, access('create', 'Node', 'n1'), of({}, tainted));
+});

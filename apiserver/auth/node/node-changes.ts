@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ApiError, permissionDenied } from '../../../api/errors/index.ts';
+import type { Event, Node, PersistentVolume, Pod } from '../../../api/generated/types.ts';
+import type { ApiObject } from '../../../api/kinds/kind.ts';
+import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
+import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
+import { annotations, finalizers } from '../../../api/meta/well-known.ts';
+import type { Access } from '../attributes.ts';
+import { type Identity, isMaster, isNode, nodeNameOf } from '../identity.ts';
+
+/** Labels that say where pods may go and that the node itself must not give itself, as in Kubernetes. */
+const RESTRICTED_LABELS = 'node-restriction.kubernetes.io/';
+
+/**
+ * The second half of what holds for nodes, for what only the object itself tells: a node changes only pods that are bound to it, events that it reported, and
+ * volumes that only it has, are on their way out and wait for it. Throws PERMISSION_DENIED.
+ */
+export function checkNodeChange(identity: Identity, access: Access, previous: ApiObject): void {
+  if (isMaster(identity) || !isNode(identity)) return;
+  const owner = owners[access.kind];
+  if (!owner) return;
+  const node = nodeNameOf(identity);
+  if (node === undefined || owner(previous) !== node) throw denied(identity, access);
+}
+
+const owners: Readonly<Record<string, (object: ApiObject) => string | undefined>> = {
+  Pod: (pod: Pod) => pod.spec?.nodeName,
+  PersistentVolume: awaitedNode,
+  Event: ({ source, reportingInstance }: Event) => source?.host || reportingInstance,
+};
+
+function awaitedNode(volume: PersistentVolume): string | undefined {
+  const { deletionTimestamp, finalizers: present } = volume.metadata ?? {};
+  return deletionTimestamp && present?.includes(finalizers.localPath) ? nodeOfVolume(volume) : undefined;
+}
+
+/** The third: what a node may make of its own Node. Where pods may go is not the node's to say. Throws PERMISSION_DENIED. */
+export function checkNodeNext(identity: Identity, { kind, name }: Access, next: ApiObject, previous: ApiObject): void {
+  if (kind !== 'Node' || isMaster(identity) || !isNode(identity)) return;
+  const [after, before] = [next as Node, previous as Node];
+  const refuse = (what: string) => permissionDenied(`node "${name}" may not change its own ${what}: that is for administrators`);
+  if (!isDeepStrictEqual(after.spec ?? {}, before.spec ?? {})) throw refuse('spec (taints, unschedulable)');
+  if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before))) throw refuse(`labels ${RESTRICTED_LABELS}*`);
+}
+
+function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata?.labels ?? {}).filter(([key]) => key.startsWith(RESTRICTED_LABELS)));
+}
+
+/**
+ * The same for what is new: the agent of a node, and nobody else, makes mirror pods, on its node alone, and no node labels itself with what is
+ * restricted. Throws PERMISSION_DENIED.
+ */
+export function checkNodeCreate(identity: Identity, { kind, name }: Access, object: ApiObject): void {
+  if (isMaster(identity)) return;
+  if (kind === 'Node' && isNode(identity) && Object.keys(restrictedLabels(object)).length > 0)
+    throw permissionDenied(`node "${name}" may not give itself labels ${RESTRICTED_LABELS}*: that is for administrators`);
+  if (kind !== 'Pod') return;
+  const pod = object as Pod;
+  const refuse = (why: string) => permissionDenied(`pods "${name}" is forbidden: ${why}`);
+  if (!isNode(identity)) {
+    if (isMirror(pod))
+      throw refuse(`it has the annotation "${annotations.configMirror}", which only the agent of a node may set`);
+    return;
+  }
+  const node = nodeNameOf(identity);
+  if (!isMirror(pod))
+    throw refuse(`pod does not have "${annotations.configMirror}" annotation, node "${node}" can only create mirror pods`);
+  if (node === undefined || pod.spec?.nodeName !== node)
+    throw refuse(`node "${node}" can only create pods with spec.nodeName set to itself`);
+}
+
+function denied(identity: Identity, access: Access): ApiError {
+  return permissionDenied(`user "${identity.user}" may not ${access.verb} ${access.kind.toLowerCase()} "${access.name}"`);
+}

@@ -1,0 +1,53 @@
+import { namespaces } from '../../../api/meta/well-known.ts';
+import type { Attributes } from '../attributes.ts';
+import type { NodeGraph } from './node-graph.ts';
+
+/** Objects of the cluster that say nothing of anybody's pods, and that agents look up. */
+const SHARED: readonly string[] = ['node.k8s.io/runtimeclasses', 'storage.k8s.io/storageclasses'];
+const READ: readonly string[] = ['get', 'list', 'watch'];
+/** An agent makes these objects and keeps them up to date; that they go is for others to say. */
+const KEEP: readonly string[] = ['get', 'list', 'watch', 'create', 'update', 'patch'];
+
+/** What asks for a rule of its own, by "group/resource" or "group/resource/subresource". */
+type NodeRule = (attributes: Attributes, node: string, graph: NodeGraph) => boolean;
+
+const isOwn: NodeRule = ({ name }, node) => name === node;
+
+const usedBy: NodeRule = ({ verb, resource, namespace, name }, node, graph) =>
+  verb === 'get' && name !== '' && graph.isUsed(node, `${resource}/${namespace}/${name}`);
+
+const rules: Readonly<Record<string, NodeRule>> = {
+  '/nodes': (attributes, node, graph) => KEEP.includes(attributes.verb) && isOwn(attributes, node, graph),
+  '/nodes/status': (attributes, node, graph) => KEEP.includes(attributes.verb) && isOwn(attributes, node, graph),
+  'metrics.k8s.io/nodemetrics': (attributes, node, graph) => isOwn(attributes, node, graph),
+  'coordination.k8s.io/leases': (attributes, node, graph) =>
+    attributes.namespace === namespaces.nodeLease && isOwn(attributes, node, graph),
+  '/events': ({ verb }) => ['create', 'update', 'patch'].includes(verb),
+  // Mirrors of the node's own, and ends of its own: what is in them is judged when it is known.
+  '/pods': ({ verb, namespace, name, selected }, node, graph) => {
+    if (verb === 'create' || verb === 'delete') return true;
+    if (verb === 'get') return graph.hasPod(node, `pods/${namespace}/${name}`);
+    return (verb === 'list' || verb === 'watch') && selected?.['spec.nodeName'] === node;
+  },
+  '/pods/status': ({ verb }) => verb === 'update' || verb === 'patch',
+  '/secrets': usedBy,
+  '/configmaps': usedBy,
+  '/persistentvolumeclaims': usedBy,
+  '/serviceaccounts': usedBy,
+  '/persistentvolumes': ({ verb, name, selected }, node, graph) => {
+    if (verb === 'patch') return true;
+    if (verb === 'get') return graph.usesVolume(node, name);
+    return (verb === 'list' || verb === 'watch') && selected?.['spec.local.nodeName'] === node;
+  },
+};
+
+/**
+ * Whether a node may do something because it is that node: with its own objects, with its pods and with what they use. What may be changed in pods,
+ * volumes and events is judged again from the object itself (node-changes.ts). Pure.
+ */
+export function nodeMay(node: string, attributes: Attributes, graph: NodeGraph): boolean {
+  const { verb, group, resource, subresource } = attributes;
+  const key = subresource === '' ? `${group}/${resource}` : `${group}/${resource}/${subresource}`;
+  if (SHARED.includes(key)) return READ.includes(verb);
+  return rules[key]?.(attributes, node, graph) === true;
+}

@@ -1,0 +1,148 @@
+import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../../api/generated/types.ts';
+import { kinds } from '../../../api/kinds/index.ts';
+import { rbacGroup } from '../../../api/kinds/rbac-roles.ts';
+import { groupOf } from '../attributes.ts';
+import { controlPlane, groups } from '../identity.ts';
+
+// The roles that are there from the first start, with Kubernetes' names and, where the kinds are the same, its rules.
+
+/** While it is "true" the server adds at each start what a role or binding lacks of what is written here. */
+export const autoUpdate = 'rbac.authorization.kubernetes.io/autoupdate';
+const marks = { labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' }, annotations: { [autoUpdate]: 'true' } };
+const AGGREGATE = 'rbac.authorization.k8s.io/aggregate-to-';
+
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+const CORE = '';
+
+const rule = (verbs: readonly string[], group: string, ...resources: string[]): PolicyRule => ({
+  apiGroups: [group],
+  resources,
+  verbs: [...verbs],
+});
+
+const makeRole = (name: string, rules: PolicyRule[], labels: Record<string, string> = {}): ClusterRole => ({
+  metadata: { name, labels: { ...marks.labels, ...labels }, annotations: { ...marks.annotations } },
+  rules,
+});
+
+/** One that is made of all that have a label; and, unless it is the widest, part of the next. */
+const aggregated = (name: string, partOf?: string): ClusterRole => ({
+  ...makeRole(name, [], partOf === undefined ? {} : { [`${AGGREGATE}${partOf}`]: 'true' }),
+  aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [`${AGGREGATE}${name}`]: 'true' } }] },
+});
+
+const partOf = (name: string, rules: PolicyRule[]): ClusterRole =>
+  makeRole(`system:aggregate-to-${name}`, rules, { [`${AGGREGATE}${name}`]: 'true' });
+
+/** Everything that is kept, by group, without the parts that have doors of their own. */
+function everyKind(verbs: readonly string[]): PolicyRule[] {
+  const byGroup = new Map<string, string[]>();
+  for (const { apiVersion, plural } of kinds) {
+    const group = groupOf(apiVersion);
+    byGroup.set(group, [...(byGroup.get(group) ?? []), plural]);
+  }
+  return [...byGroup].map(([group, plurals]) => rule(verbs, group, ...plurals));
+}
+
+const viewRules: PolicyRule[] = [
+  rule(READ, CORE, 'pods', 'pods/log', 'pods/status', 'configmaps', 'persistentvolumeclaims', 'persistentvolumeclaims/status'),
+  rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts'),
+  rule(READ, 'policy', 'poddisruptionbudgets', 'poddisruptionbudgets/status'),
+];
+
+const editRules: PolicyRule[] = [
+  rule([...READ, ...WRITE], CORE, 'secrets'),
+  rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts'),
+  rule(['create'], CORE, 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/eviction', 'serviceaccounts/token'),
+  rule(['update', 'patch'], CORE, 'pods/ephemeralcontainers', 'pods/resize'),
+  rule(['create', 'update', 'patch'], CORE, 'events'),
+  rule(['impersonate'], CORE, 'serviceaccounts'),
+  rule(WRITE, 'policy', 'poddisruptionbudgets'),
+  rule([...READ, ...WRITE], 'coordination.k8s.io', 'leases'),
+];
+
+const adminRules: PolicyRule[] = [
+  rule([...READ, ...WRITE], rbacGroup, 'roles', 'rolebindings'),
+  rule(['create'], 'authorization.k8s.io', 'localsubjectaccessreviews'),
+];
+
+const reviews: PolicyRule[] = [
+  rule(['create'], 'authorization.k8s.io', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'),
+  rule(['create'], 'authentication.k8s.io', 'selfsubjectreviews'),
+];
+
+const writeEvents = rule(['create', 'update', 'patch'], CORE, 'events');
+const lead = rule(['get', 'list', 'watch', 'create', 'update', 'patch'], 'coordination.k8s.io', 'leases');
+
+const schedulerRules: PolicyRule[] = [
+  rule(READ, CORE, 'pods', 'nodes', 'namespaces', 'persistentvolumeclaims', 'persistentvolumes'),
+  rule(READ, 'storage.k8s.io', 'storageclasses'),
+  rule(READ, 'policy', 'poddisruptionbudgets'),
+  rule(READ, 'metrics.k8s.io', 'nodemetrics'),
+  rule(['create'], CORE, 'pods/binding'),
+  // A pod makes room for a more important one.
+  rule(['delete'], CORE, 'pods'),
+  rule(['update', 'patch'], CORE, 'pods/status', 'persistentvolumeclaims', 'persistentvolumes'),
+  rule(['update'], 'berth.io', 'schedulers'),
+  writeEvents,
+  lead,
+];
+
+const controllerRules: PolicyRule[] = [
+  // Who is owned goes with its owners, and what is in a namespace with it, of whatever kind.
+  ...everyKind([...READ, 'update', 'patch', 'delete', 'deletecollection']),
+  rule(['update', 'patch'], CORE, 'pods/status', 'nodes/status', 'persistentvolumes/status', 'persistentvolumeclaims/status'),
+  rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
+  rule(['create'], CORE, 'pods/eviction', 'persistentvolumes', 'serviceaccounts'),
+  rule(['update'], CORE, 'namespaces/finalize'),
+  rule(['update', 'patch'], CORE, 'namespaces/status'),
+  writeEvents,
+  lead,
+];
+
+/** What the agent of a node needs; nodes are held to more than a role can say, so it is bound to nobody. */
+const nodeRules: PolicyRule[] = [
+  rule([...READ, 'create', 'update', 'patch'], CORE, 'nodes', 'nodes/status'),
+  rule([...READ, 'create', 'delete'], CORE, 'pods'),
+  rule(['update', 'patch'], CORE, 'pods/status'),
+  rule(['get'], CORE, 'secrets', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts'),
+  rule([...READ, 'patch'], CORE, 'persistentvolumes'),
+  rule(READ, 'node.k8s.io', 'runtimeclasses'),
+  rule(READ, 'storage.k8s.io', 'storageclasses'),
+  rule([...READ, 'create', 'update', 'patch', 'delete'], 'metrics.k8s.io', 'nodemetrics'),
+  writeEvents,
+  rule([...READ, 'create', 'update', 'patch', 'delete'], 'coordination.k8s.io', 'leases'),
+];
+
+export const builtInRoles: readonly ClusterRole[] = [
+  makeRole('cluster-admin', [
+    { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+    { nonResourceURLs: ['*'], verbs: ['*'] },
+  ]),
+  aggregated('admin'),
+  aggregated('edit', 'admin'),
+  aggregated('view', 'edit'),
+  partOf('admin', adminRules),
+  partOf('edit', editRules),
+  partOf('view', viewRules),
+  makeRole('system:discovery', [{ nonResourceURLs: ['/apis', '/version', '/reflection'], verbs: ['get'] }]),
+  makeRole('system:basic-user', reviews),
+  makeRole(controlPlane.scheduler, schedulerRules),
+  makeRole(controlPlane.controllers, controllerRules),
+  makeRole('system:node', nodeRules),
+];
+
+const bind = (role: string, kind: 'User' | 'Group', name: string): ClusterRoleBinding => ({
+  metadata: { name: role, labels: { ...marks.labels }, annotations: { ...marks.annotations } },
+  roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: role },
+  subjects: [{ kind, apiGroup: rbacGroup, name }],
+});
+
+export const builtInBindings: readonly ClusterRoleBinding[] = [
+  bind('cluster-admin', 'Group', groups.masters),
+  bind('system:discovery', 'Group', groups.authenticated),
+  bind('system:basic-user', 'Group', groups.authenticated),
+  bind(controlPlane.scheduler, 'User', controlPlane.scheduler),
+  bind(controlPlane.controllers, 'User', controlPlane.controllers),
+];

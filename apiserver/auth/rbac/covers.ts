@@ -1,0 +1,50 @@
+import type { PolicyRule } from '../../../api/generated/types.ts';
+import type { RuleSet } from './rule-set.ts';
+import { coversPath } from './rule-set.ts';
+
+/** What a rule asks for at most before it is refused as too large to be judged; a rule of a person has a few. */
+const MAX_PARTS = 10_000;
+
+/**
+ * The rules of which somebody does not hold all, in a namespace or ("") everywhere: who gives a role must have what is in it. Each verb on each
+ * resource is looked for by itself, so several roles together may hold what one asks for. Pure.
+ */
+export function missingRules(held: RuleSet, wanted: readonly PolicyRule[], namespace: string): PolicyRule[] {
+  const own = [...(held.rules.get('') ?? []), ...(namespace === '' ? [] : (held.rules.get(namespace) ?? []))];
+  return wanted.filter((rule) => !holds(own, rule));
+}
+
+function holds(own: readonly PolicyRule[], rule: PolicyRule): boolean {
+  const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  const names = resourceNames.length > 0 ? resourceNames : [undefined];
+  if (verbs.length * (apiGroups.length * resources.length * names.length + nonResourceURLs.length) > MAX_PARTS) return false;
+  const resourceHeld = (verb: string): boolean =>
+    apiGroups.every((group) =>
+      resources.every((resource) => names.every((name) => own.some((each) => hasPart(each, { verb, group, resource, name })))),
+    );
+  const pathHeld = (verb: string): boolean => nonResourceURLs.every((path) => own.some((each) => hasPath(each, verb, path)));
+  return verbs.every((verb) => resourceHeld(verb) && pathHeld(verb));
+}
+
+interface Part {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Undefined: any. */
+  readonly name: string | undefined;
+}
+
+const has = (list: readonly string[] | undefined, value: string): boolean =>
+  list !== undefined && (list.includes(value) || list.includes('*'));
+
+function hasPart(rule: PolicyRule, { verb, group, resource, name }: Part): boolean {
+  if (!has(rule.verbs, verb) || !has(rule.apiGroups, group)) return false;
+  const slash = resource.indexOf('/');
+  const everywhere = slash > 0 && rule.resources?.includes(`*${resource.slice(slash)}`);
+  if (!has(rule.resources, resource) && !everywhere) return false;
+  const { resourceNames = [] } = rule;
+  return resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name));
+}
+
+const hasPath = ({ verbs, nonResourceURLs = [] }: PolicyRule, verb: string, path: string): boolean =>
+  has(verbs, verb) && nonResourceURLs.some((allowed) => coversPath(allowed, path));

@@ -1,0 +1,106 @@
+import type { PolicyRule } from '../../../api/generated/types.ts';
+import type { Attributes } from '../attributes.ts';
+
+/** The answers that are kept for one user. A client asks the same few things again and again. */
+const MAX_ANSWERS = 1_000;
+
+/** A rule as it is asked for one resource. */
+interface Grant {
+  readonly verbs: ReadonlySet<string>;
+  /** Undefined: of any name. */
+  readonly names: ReadonlySet<string> | undefined;
+}
+
+type Grants = Map<string, Grant[]>;
+
+/**
+ * What the rules of somebody allow, in the cluster and in each namespace. Looks rules up by resource, so that an answer costs what the rules about
+ * that resource are, and keeps its answers. Never changed: other rules are another set.
+ */
+export class RuleSet {
+  /** The rules as they were written, by namespace; "" is everywhere. */
+  readonly rules: ReadonlyMap<string, readonly PolicyRule[]>;
+  private readonly grants = new Map<string, Grants>();
+  private readonly answers = new Map<string, boolean | readonly Grant[]>();
+
+  constructor(rules: ReadonlyMap<string, readonly PolicyRule[]>) {
+    this.rules = rules;
+  }
+
+  allows(attributes: Attributes): boolean {
+    const { verb, group, resource, subresource, namespace } = attributes;
+    const question = `${verb} ${group}/${resource}/${subresource} ${namespace}`;
+    let answer = this.answers.get(question);
+    if (answer === undefined) {
+      answer = this.judge(attributes);
+      if (this.answers.size >= MAX_ANSWERS) this.answers.clear();
+      this.answers.set(question, answer);
+    }
+    return typeof answer === 'boolean' ? answer : hasName(answer, attributes);
+  }
+
+  /** Paths are asked for seldom. A "*" at the end stands for anything. */
+  allowsPath(verb: string, path: string): boolean {
+    return (this.rules.get('') ?? []).some(
+      ({ verbs = [], nonResourceURLs = [] }) =>
+        (verbs.includes(verb) || verbs.includes('*')) && nonResourceURLs.some((allowed) => coversPath(allowed, path)),
+    );
+  }
+
+  /** True or false, or the grants on which it depends that name objects. */
+  private judge({ verb, group, resource, subresource, namespace }: Attributes): boolean | readonly Grant[] {
+    const named: Grant[] = [];
+    for (const place of namespace === '' ? [''] : ['', namespace]) {
+      const grants = this.grantsOf(place);
+      for (const key of keysOf(group, resource, subresource)) {
+        for (const grant of grants.get(key) ?? []) {
+          if (!grant.verbs.has(verb) && !grant.verbs.has('*')) continue;
+          if (!grant.names) return true;
+          named.push(grant);
+        }
+      }
+    }
+    return named.length > 0 && named;
+  }
+
+  private grantsOf(namespace: string): Grants {
+    let grants = this.grants.get(namespace);
+    if (!grants) {
+      grants = compile(this.rules.get(namespace) ?? []);
+      this.grants.set(namespace, grants);
+    }
+    return grants;
+  }
+}
+
+/** What is created has no name yet; a subresource of something that is there has. */
+function hasName(grants: readonly Grant[], { verb, subresource, name }: Attributes): boolean {
+  if (name === '' || (verb === 'create' && subresource === '')) return false;
+  return grants.some(({ names }) => names?.has(name));
+}
+
+function compile(rules: readonly PolicyRule[]): Grants {
+  const grants: Grants = new Map();
+  for (const { verbs = [], apiGroups = [], resources = [], resourceNames = [] } of rules) {
+    const grant = { verbs: new Set(verbs), names: resourceNames.length > 0 ? new Set(resourceNames) : undefined };
+    for (const group of apiGroups) {
+      for (const resource of resources) {
+        const key = `${group}/${resource}`;
+        const known = grants.get(key);
+        if (known) known.push(grant);
+        else grants.set(key, [grant]);
+      }
+    }
+  }
+  return grants;
+}
+
+/** Everything that a rule can say which means this resource. "*" is every resource and every subresource. */
+function keysOf(group: string, resource: string, subresource: string): string[] {
+  const names = subresource === '' ? [resource, '*'] : [`${resource}/${subresource}`, `*/${subresource}`, '*'];
+  return names.flatMap((name) => [`${group}/${name}`, `*/${name}`]);
+}
+
+export function coversPath(allowed: string, path: string): boolean {
+  return allowed === path || allowed === '*' || (allowed.endsWith('*') && path.startsWith(allowed.slice(0, -1)));
+}

@@ -1,0 +1,52 @@
+import { encodeMessage } from '../../api/codec/message.ts';
+import type { PolicyRule, Subject } from '../../api/generated/types.ts';
+import { type KindName, kindNamed, kinds } from '../../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { Authorizer } from '../../apiserver/auth/authorizer.ts';
+import type { KindStore } from '../../apiserver/registry/kind-store.ts';
+import type { Registry } from '../../apiserver/registry/registry.ts';
+import { KindCache } from '../../apiserver/watch/kind-cache.ts';
+
+/** An authorizer over caches that a test fills as the feed would. */
+export function createRoleWorld() {
+  const stores = new Map(kinds.map((kind) => [kind.kind, { kind, cache: new KindCache(kind) } as unknown as KindStore] as const));
+  const registry = { stores, store: (kind: string) => stores.get(kind)! } as unknown as Registry;
+  const authorizer = new Authorizer(registry);
+  let revision = 0;
+  const stored = (name: KindName, object: ApiObject) => {
+    const kind = kindNamed(name) as Kind;
+    const { name: own = '', namespace = '' } = object.metadata ?? {};
+    const key = kind.namespaced ? `${kind.plural}/${namespace}/${own}` : `${kind.plural}/${own}`;
+    return { key, bytes: encodeMessage(kind.message, object), revision: ++revision, durability: 'synced' as const };
+  };
+  const cacheOf = (name: KindName): KindCache => stores.get(name)!.cache;
+  const put = (name: KindName, object: ApiObject): void => cacheOf(name).apply({ type: 'put', ...stored(name, object) });
+  const roleRef = (kind: string, name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind, name });
+  return {
+    authorizer,
+    registry,
+    cacheOf,
+    put,
+    remove: (name: KindName, object: ApiObject) => cacheOf(name).apply({ type: 'delete', ...stored(name, object) }),
+    clusterRole: (name: string, ...rules: PolicyRule[]) => put('ClusterRole', { metadata: { name }, rules } as ApiObject),
+    role: (namespace: string, name: string, ...rules: PolicyRule[]) =>
+      put('Role', { metadata: { namespace, name }, rules } as ApiObject),
+    /** Gives a cluster role everywhere. */
+    bind: (name: string, ...subjects: Subject[]) =>
+      put('ClusterRoleBinding', { metadata: { name }, roleRef: roleRef('ClusterRole', name), subjects } as ApiObject),
+    /** Gives a role, "Role/x" or "ClusterRole/x", in a namespace. */
+    bindIn(namespace: string, role: string, ...subjects: Subject[]) {
+      const [kind = '', name = ''] = role.split('/');
+      put('RoleBinding', { metadata: { namespace, name }, roleRef: roleRef(kind, name), subjects } as ApiObject);
+    },
+  };
+}
+
+export const user = (name: string): Subject => ({ kind: 'User', name });
+export const group = (name: string): Subject => ({ kind: 'Group', name });
+
+/** "get,list pods,pods/log" of the group of pods. */
+export function rule(text: string, more: PolicyRule = {}): PolicyRule {
+  const [verbs = '', list = ''] = text.split(' ');
+  return { verbs: verbs.split(','), apiGroups: [''], resources: list.split(','), ...more };
+}
