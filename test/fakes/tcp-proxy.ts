@@ -8,6 +8,9 @@ export interface TcpProxy {
   readonly connections: number;
   /** The connections that there are carry nothing any more, in either direction; new ones do. */
   freeze(): void;
+  /** The cable is pulled: as `freeze`, and nobody gets a new connection until `heal`. */
+  cut(): void;
+  heal(): void;
   close(): Promise<void>;
 }
 
@@ -16,6 +19,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const [host = '', port = ''] = target.split(':');
   const sockets = new Set<Socket>();
   let connections = 0;
+  let isCut = false;
   const join = (from: Socket, to: Socket): void => {
     sockets.add(from);
     from.on('error', () => {});
@@ -27,6 +31,10 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   };
   const frozen = new WeakSet<Socket>();
   const server = createServer((incoming) => {
+    if (isCut) {
+      incoming.destroy();
+      return;
+    }
     connections++;
     const outgoing = connect(Number(port), host);
     join(incoming, outgoing);
@@ -34,17 +42,25 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const bound = server.address() as { readonly port: number };
+  const freeze = (): void => {
+    for (const socket of sockets) {
+      frozen.add(socket);
+      socket.unpipe();
+      socket.pause();
+    }
+  };
   return {
     address: `127.0.0.1:${bound.port}`,
     get connections() {
       return connections;
     },
-    freeze() {
-      for (const socket of sockets) {
-        frozen.add(socket);
-        socket.unpipe();
-        socket.pause();
-      }
+    freeze,
+    cut() {
+      isCut = true;
+      freeze();
+    },
+    heal() {
+      isCut = false;
     },
     async close() {
       for (const socket of sockets) socket.destroy();
