@@ -4,6 +4,7 @@ import { diffFailed, diffUsageExit } from './commands/diff.ts';
 import { commands } from './commands/index.ts';
 import { packageVersion } from './commands/version.ts';
 import { describeFailure, ExitWith } from './failure.ts';
+import { collect } from './generators/pairs.ts';
 
 /** The command line, complete. */
 export function createProgram(): Command {
@@ -12,6 +13,11 @@ export function createProgram(): Command {
     .version(packageVersion(), '--version', 'show the version')
     .option('-n, --namespace <name>', 'the namespace to work in')
     .option('--context <name>', 'the context of the configuration to use')
+    .option(
+      '--as <user>',
+      'act as this user, if you may impersonate it; system:serviceaccount:NAMESPACE:NAME for a service account',
+    )
+    .option('--as-group <group>', 'act as in this group, with --as; may be given several times', collect)
     .enablePositionalOptions(false)
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();

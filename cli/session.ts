@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
+import { badRequest } from '../api/errors/index.ts';
 import type { Client } from '../client/index.ts';
 
 /** The flags that every command understands. */
 export interface GlobalFlags {
   readonly context?: string;
   readonly namespace?: string;
+  readonly as?: string;
+  readonly asGroup?: readonly string[];
 }
 
 /** A connection to the server that the current context names. */
@@ -26,9 +29,10 @@ export async function withSession(command: Command, run: (session: Session) => P
   const { connect, loadContext } = await import('../client/index.ts');
   const flags = command.optsWithGlobals<GlobalFlags>();
   const { namespace, options } = await loadContext(flags.context);
+  const impersonate = impersonation(flags);
   let reword = (warning: string): string => warning;
   const onWarning = (text: string): void => void process.stderr.write(`Warning: ${reword(text)}\n`);
-  const client = connect({ ...options, userAgent: 'berth-cli', onWarning });
+  const client = connect({ ...options, userAgent: 'berth-cli', onWarning, impersonate });
   try {
     await run({
       client,
@@ -48,6 +52,14 @@ export async function withSession(command: Command, run: (session: Session) => P
   } finally {
     client.close();
   }
+}
+
+function impersonation({
+  as,
+  asGroup = [],
+}: GlobalFlags): { readonly user: string; readonly groups: readonly string[] } | undefined {
+  if (as === undefined && asGroup.length > 0) throw badRequest('--as-group needs a user as well: --as USER');
+  return as === undefined ? undefined : { user: as, groups: asGroup };
 }
 
 /** Aborts on Ctrl-C, so that streams end in order. */

@@ -9,6 +9,7 @@ import type { ObjectsClient } from './objects-client.ts';
 import type { PlacementsClient } from './placements-client.ts';
 import type { PodStreams } from './pod-streams.ts';
 import type { CallOptions, ResourceClient } from './resource-client.ts';
+import type { ReviewsClient } from './reviews-client.ts';
 import type { UsageHistoriesClient } from './usage-histories-client.ts';
 
 /** Where the API server is and who is calling. */
@@ -22,6 +23,8 @@ export interface ConnectOptions {
   readonly key?: string | undefined;
   /** A bearer token, for those without a certificate. */
   readonly token?: string | undefined;
+  /** Makes every call as somebody else; who calls must be allowed to "impersonate" the user and each of the groups. */
+  readonly impersonate?: { readonly user: string; readonly groups?: readonly string[] } | undefined;
   /** Names the program in the server's log, e.g. "my-controller/1.2". */
   readonly userAgent?: string | undefined;
   /** How soon a connection that went silent is given up: a ping after so long without a word, and so long for its answer (30 s, 10 s). */
@@ -116,6 +119,8 @@ export interface Client {
   readonly objects: ObjectsClient;
   /** How much the server's and the agents' logs say. */
   readonly logLevels: LogLevelsClient;
+  /** Who one is, and what one may do. */
+  readonly reviews: ReviewsClient;
   /** What nodes and pods used in the last hour. */
   readonly usageHistories: UsageHistoriesClient;
   /** Why pods are where they are, and where others would go. */

@@ -12,6 +12,7 @@ import { createObjectsClient } from './objects-client.ts';
 import { createPlacementsClient } from './placements-client.ts';
 import { createPodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
+import { createReviewsClient } from './reviews-client.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 import { createUsageHistoriesClient } from './usage-histories-client.ts';
 
@@ -47,6 +48,7 @@ export function connect(options: ConnectOptions): Client {
     resource,
     objects: createObjectsClient(connection),
     logLevels: createLogLevelsClient(connection),
+    reviews: createReviewsClient(connection),
     usageHistories: createUsageHistoriesClient(connection),
     placements: createPlacementsClient(connection),
     bulkWriter: (writerOptions = {}) =>

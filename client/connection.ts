@@ -110,7 +110,7 @@ class GrpcConnection implements Connection {
         asIs,
         asIs,
         encode(method, request),
-        metadataOf(call),
+        this.#metadata(call),
         deadline(timeoutMs),
         finish,
       );
@@ -126,7 +126,7 @@ class GrpcConnection implements Connection {
       asIs,
       asIs,
       bytes,
-      metadataOf(call),
+      this.#metadata(call),
       deadline(call.timeoutMs),
     );
     const unlink = this.#track(running, call.signal);
@@ -145,7 +145,7 @@ class GrpcConnection implements Connection {
 
   duplex<Req extends object, Res extends object>(method: Method, call: CallOptions = {}): Duplex<Req, Res> {
     this.#checkOpen(method, call.signal);
-    const running = this.#client.makeBidiStreamRequest(method.path, asIs, asIs, metadataOf(call), deadline(call.timeoutMs));
+    const running = this.#client.makeBidiStreamRequest(method.path, asIs, asIs, this.#metadata(call), deadline(call.timeoutMs));
     const unlink = this.#track(running, call.signal);
     return createDuplex<Req, Res>(running, {
       encode: (message) => encode(method, message),
@@ -160,6 +160,18 @@ class GrpcConnection implements Connection {
     this.#closed = true;
     for (const call of this.#running) call.cancel();
     this.#client.close();
+  }
+
+  #metadata({ requestId }: CallOptions): grpc.Metadata {
+    const metadata = new grpc.Metadata();
+    if (requestId) metadata.set('x-request-id', requestId);
+    const { impersonate } = this.#options;
+    if (impersonate) {
+      // Metadata is ASCII, and several values may arrive joined by commas.
+      metadata.set('impersonate-user', encodeURIComponent(impersonate.user));
+      for (const group of impersonate.groups ?? []) metadata.add('impersonate-group', encodeURIComponent(group));
+    }
+    return metadata;
   }
 
   #checkOpen(method: Method, signal: AbortSignal | undefined): void {
@@ -230,12 +242,6 @@ function deadline(timeoutMs: number | undefined): grpc.CallOptions {
 function keepaliveOf({ keepalive }: ConnectOptions): grpc.ClientOptions {
   if (!keepalive) return {};
   return { 'grpc.keepalive_time_ms': keepalive.timeMs, 'grpc.keepalive_timeout_ms': keepalive.timeoutMs };
-}
-
-function metadataOf({ requestId }: CallOptions): grpc.Metadata {
-  const metadata = new grpc.Metadata();
-  if (requestId) metadata.set('x-request-id', requestId);
-  return metadata;
 }
 
 /** The texts are percent-encoded, since metadata is ASCII and several values may arrive joined by commas. */

@@ -67,6 +67,10 @@ export const extraResources = {
   Scheduler: { group: 'berth.io', resource: 'schedulers' },
   User: { group: '', resource: 'users' },
   Group: { group: '', resource: 'groups' },
+  ServiceAccount: { group: '', resource: 'serviceaccounts' },
+  SelfSubjectReview: { group: 'authentication.k8s.io', resource: 'selfsubjectreviews' },
+  SelfSubjectAccessReview: { group: 'authorization.k8s.io', resource: 'selfsubjectaccessreviews' },
+  SelfSubjectRulesReview: { group: 'authorization.k8s.io', resource: 'selfsubjectrulesreviews' },
   SubjectAccessReview: { group: 'authorization.k8s.io', resource: 'subjectaccessreviews' },
 } as const satisfies Readonly<Record<string, ResourceName>>;
 

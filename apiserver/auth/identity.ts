@@ -37,6 +37,13 @@ export function serviceAccountUser(namespace: string, name: string): string {
   return `${SERVICE_ACCOUNT_PREFIX}${namespace}:${name}`;
 }
 
+/** The service account that somebody is, when it is one. */
+export function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
+  if (!user.startsWith(SERVICE_ACCOUNT_PREFIX)) return undefined;
+  const [namespace = '', name = '', ...more] = user.slice(SERVICE_ACCOUNT_PREFIX.length).split(':');
+  return namespace !== '' && name !== '' && more.length === 0 ? { namespace, name } : undefined;
+}
+
 /** Everybody who is known belongs to a group of that name. */
 export function known({ user, groups: own }: Identity): Identity {
   return { user, groups: own.includes(groups.authenticated) ? own : [...own, groups.authenticated] };

@@ -21,6 +21,7 @@ import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { PLACEMENTS_SERVICE, placementsService } from './placements-service.ts';
 import { addReflection } from './reflection.ts';
+import { reviewServices } from './review-services.ts';
 import { bindMethods, evictMethod, finalizeMethod } from './special-methods.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
@@ -104,6 +105,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   server.addService(placements.definition, placements.implementation);
   const backups = backupService(options.backup, door, now);
   server.addService(backups.definition, backups.implementation);
+  for (const { name, definition, implementation } of reviewServices(door)) {
+    server.addService(definition, implementation);
+    names.push(name);
+  }
   const setServing = addHealth(server);
   addReflection(
     server,

@@ -5,6 +5,7 @@ import type { Authorizer } from '../auth/authorizer.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import { type AnyCall, identify, managerOf, whenTaken } from './caller.ts';
+import { impersonated } from './impersonation.ts';
 import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
 
 /** What every handler knows of its call. */
@@ -53,7 +54,9 @@ export class OpenCall implements CallContext {
 
   /** Finds out who calls; first of all. Throws UNAUTHENTICATED. */
   identify(): Identity {
-    this.#identity = identify(this.#call, this.#options.tokens);
+    const { tokens, authorizer } = this.#options;
+    const caller = identify(this.#call, tokens);
+    this.#identity = impersonated(this.#call.metadata, caller, authorizer);
     return this.#identity;
   }
 

@@ -8,6 +8,7 @@ import type { DataFlags } from '../generators/data.ts';
 import type { RegistryFlags, TlsFlags } from '../generators/objects.ts';
 import { collect } from '../generators/pairs.ts';
 import type { BudgetFlags, PriorityClassFlags } from '../generators/priority.ts';
+import type { BindingFlags, RoleFlags } from '../generators/rbac.ts';
 import type { ManifestFlags } from '../manifests.ts';
 import { type Session, withSession } from '../session.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
@@ -40,6 +41,7 @@ export function registerCreate(program: Command): void {
   );
   withPriorityClass(command.command('priorityclass').alias('pc').description('Create a PriorityClass'));
   withBudget(command.command('poddisruptionbudget').alias('pdb').description('Create a PodDisruptionBudget'));
+  withRoles(command);
   const secret = command.command('secret').description('Create a Secret').usage('generic|tls|docker-registry NAME [flags]');
   addGenerator(
     withDataFlags(secret.command('generic').description('from values and files')).option(
@@ -87,6 +89,41 @@ function withBudget(command: Command): void {
       .option('--min-available <number>', 'so many of them, or such a part (50%), must stay')
       .option('--max-unavailable <number>', 'so many of them, or such a part (50%), may be away'),
     (make, name, flags: BudgetFlags) => make.budgetObject(name, flags),
+  );
+}
+
+function withRoles(command: Command): void {
+  const rules = (made: Command): Command =>
+    made
+      .option('--verb <verb>', 'what may be done: get,list,watch; may be given several times', collect)
+      .option('--resource <resource>', 'with what: pods,pods/log; may be given several times', collect)
+      .option('--resource-name <name>', 'only with objects of this name; may be given several times', collect);
+  const subjects = (made: Command): Command =>
+    made
+      .option('--clusterrole <name>', 'the cluster role to give')
+      .option('--user <name>', 'a user who gets it; may be given several times', collect)
+      .option('--group <name>', 'a group that gets it; may be given several times', collect)
+      .option('--serviceaccount <namespace:name>', 'a service account that gets it; may be given several times', collect);
+  addGenerator(
+    rules(command.command('role').description('Create a Role: what may be done in one namespace')),
+    (make, name, flags: RoleFlags) => make.roleObject(name, flags),
+  );
+  addGenerator(
+    rules(command.command('clusterrole').description('Create a ClusterRole: what may be done everywhere'))
+      .option('--non-resource-url <path>', 'a path that is no resource; may be given several times', collect)
+      .option('--aggregation-rule <labels>', 'made of all cluster roles with these labels: a=b,c=d'),
+    (make, name, flags: RoleFlags) => make.clusterRoleObject(name, flags),
+  );
+  addGenerator(
+    subjects(command.command('rolebinding').description('Give somebody a role in one namespace')).option(
+      '--role <name>',
+      'the role of the namespace to give',
+    ),
+    (make, name, flags: BindingFlags) => make.roleBindingObject(name, flags),
+  );
+  addGenerator(
+    subjects(command.command('clusterrolebinding').description('Give somebody a cluster role everywhere')),
+    (make, name, flags: BindingFlags) => make.clusterRoleBindingObject(name, flags),
   );
 }
 

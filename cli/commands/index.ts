@@ -4,6 +4,7 @@ import { registerAnnotate } from './annotate.ts';
 import { registerApiResources } from './api-resources.ts';
 import { registerApply } from './apply.ts';
 import { registerAttach } from './attach.ts';
+import { registerAuth } from './auth.ts';
 import { registerBackup } from './backup.ts';
 import { registerCompact } from './compact.ts';
 import { registerComplete } from './complete.ts';
@@ -80,6 +81,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerBackup,
   registerRestore,
   registerCompact,
+  registerAuth,
   registerConfig,
   registerLogLevel,
   registerProto,

@@ -5,6 +5,7 @@ import { type DataFlags, read, readData } from './data.ts';
 // What `create NOUN` makes, in JSON form.
 
 export { budgetObject, priorityClassObject } from './priority.ts';
+export { clusterRoleBindingObject, clusterRoleObject, roleBindingObject, roleObject } from './rbac.ts';
 
 export function namespaceObject(name: string): JsonObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };

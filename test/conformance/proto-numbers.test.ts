@@ -18,7 +18,18 @@ const leftOut: Record<string, string> = {
   'meta.v1.ListOptions.watch': 'Watch is a method of its own',
 };
 
-const groups = ['meta.v1', 'core.v1', 'coordination.v1', 'node.v1', 'policy.v1', 'scheduling.v1', 'storage.v1', 'rbac.v1'];
+const groups = [
+  'meta.v1',
+  'core.v1',
+  'coordination.v1',
+  'node.v1',
+  'policy.v1',
+  'scheduling.v1',
+  'storage.v1',
+  'rbac.v1',
+  'authentication.v1',
+  'authorization.v1',
+];
 const messages = groups.flatMap((group) =>
   messagesOf(group).map((message) => ({ group, message, name: `${group}.${message.name}` })),
 );

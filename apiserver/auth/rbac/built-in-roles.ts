@@ -62,10 +62,7 @@ const editRules: PolicyRule[] = [
   rule([...READ, ...WRITE], 'coordination.k8s.io', 'leases'),
 ];
 
-const adminRules: PolicyRule[] = [
-  rule([...READ, ...WRITE], rbacGroup, 'roles', 'rolebindings'),
-  rule(['create'], 'authorization.k8s.io', 'localsubjectaccessreviews'),
-];
+const adminRules: PolicyRule[] = [rule([...READ, ...WRITE], rbacGroup, 'roles', 'rolebindings')];
 
 const reviews: PolicyRule[] = [
   rule(['create'], 'authorization.k8s.io', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'),

@@ -1,0 +1,41 @@
+import type { Metadata } from '@grpc/grpc-js';
+import { badRequest } from '../../api/errors/index.ts';
+import type { Authorizer } from '../auth/authorizer.ts';
+import { groups, type Identity, known, serviceAccountOf } from '../auth/identity.ts';
+
+/** The metadata by which a caller becomes somebody else for one call; values are percent-encoded, and may arrive joined by commas. */
+export const IMPERSONATE_USER = 'impersonate-user';
+export const IMPERSONATE_GROUP = 'impersonate-group';
+const MAX_GROUPS = 64;
+
+/**
+ * Who the call is made as, when it says so: another user, in other groups, for which the caller must be allowed the verb "impersonate" on each of them. Whoever
+ * calls gives up who he is. Throws PERMISSION_DENIED.
+ */
+export function impersonated(metadata: Metadata, caller: Identity, authorizer: Authorizer): Identity {
+  const [user] = read(metadata, IMPERSONATE_USER);
+  const wanted = read(metadata, IMPERSONATE_GROUP);
+  if (user === undefined && wanted.length === 0) return caller;
+  if (!user) throw badRequest(`impersonating groups needs a user as well: send "${IMPERSONATE_USER}"`);
+  if (wanted.length > MAX_GROUPS)
+    throw badRequest(`${wanted.length} groups are more than the ${MAX_GROUPS} that can be impersonated`);
+  const ask = (kind: string, name: string, namespace = ''): void =>
+    authorizer.authorize(caller, { verb: 'impersonate', kind, namespace, name });
+  const account = serviceAccountOf(user);
+  if (account) ask('ServiceAccount', account.name, account.namespace);
+  else ask('User', user);
+  // What everybody is in is given to everybody.
+  for (const group of wanted) if (group !== groups.authenticated) ask('Group', group);
+  const own = account ? [groups.serviceAccounts, `${groups.serviceAccounts}:${account.namespace}`] : [];
+  return known({ user, groups: [...new Set([...wanted, ...own])] });
+}
+
+function read(metadata: Metadata, key: string): string[] {
+  const values = metadata.get(key);
+  if (values.length === 0) return [];
+  try {
+    return values.flatMap((value) => String(value).split(',')).map((text) => decodeURIComponent(text.trim()));
+  } catch {
+    throw badRequest(`"${key}" must be percent-encoded`);
+  }
+}

@@ -1,0 +1,170 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { type Client, connect } from '../../client/index.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine } from './cli-harness.ts';
+
+// Who may do what, over the network and on the command line.
+
+let server: RunningServer;
+let shell: CommandLine;
+const clients: Client[] = [];
+const denied = { code: 'PERMISSION_DENIED', reason: 'Forbidden' };
+
+/** A server with users "anna" and "bert", who come with tokens and have no roles yet. */
+beforeAll(async () => {
+  const first = await startServer();
+  await first.stop();
+  const file = join(first.dataDir, 'pki', 'tokens');
+  const lines = ['anna', 'bert'].map((user) => formatToken(`token-of-${user}`, { user, groups: ['dev'] }));
+  await writeFile(file, (await readFile(file, 'utf8')) + lines.join(''));
+  server = await startServer({ dataDir: first.dataDir });
+  shell = await openCommandLine(server.admin);
+});
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await shell.close();
+  await server.stop();
+  await server.remove();
+});
+
+function as(user: string): Client {
+  const { address, ca } = server.info;
+  const client = connect({ address, ca, token: `token-of-${user}` });
+  clients.push(client);
+  return client;
+}
+
+const configMap = (name: string) => ({ metadata: { namespace: 'default', name } });
+
+test('a right counts from the moment at which the binding was made, and not after it was deleted', async () => {
+  const anna = as('anna');
+  const list = () => anna.configMaps.list({ namespace: 'default' });
+  for (let round = 0; round < 5; round++) {
+    await expect(list()).rejects.toMatchObject({
+      ...denied,
+      message:
+        'user "anna" cannot list configmaps in the namespace "default": no role allows it; berth auth can-i --list shows what you may do',
+    });
+    await server.client.roleBindings.create({
+      metadata: { namespace: 'default', name: 'anna' },
+      roleRef: { kind: 'ClusterRole', name: 'view' },
+      subjects: [{ kind: 'User', name: 'anna' }],
+    });
+    expect((await list()).items).toEqual([]);
+    await expect(anna.configMaps.list({})).rejects.toMatchObject({
+      ...denied,
+      message: expect.stringContaining('in all namespaces'),
+    });
+    await expect(anna.configMaps.create(configMap('x'))).rejects.toMatchObject(denied);
+    await server.client.roleBindings.delete({ namespace: 'default', name: 'anna' });
+  }
+});
+
+test('items of a stream are judged one by one', async () => {
+  await shell.berth('create', 'role', 'names', '--verb=create,delete', '--resource=configmaps');
+  await shell.berth('create', 'rolebinding', 'names', '--role=names', '--user=bert');
+  const bert = as('bert');
+  const bulk = bert.bulkWriter();
+  const made = await bulk.resource('ConfigMap').create(configMap('bulk'));
+  expect(made.metadata?.name).toBe('bulk');
+  await expect(bulk.resource('Secret').create(configMap('bulk'))).rejects.toMatchObject(denied);
+  await bulk.resource('ConfigMap').delete({ namespace: 'default', name: 'bulk' });
+  await bulk.close();
+});
+
+test('nobody gives away more than he holds, by roles or bindings, in any way of writing', async () => {
+  await shell.berth('create', 'rolebinding', 'admin-bert', '--clusterrole=admin', '--user=bert');
+  const bert = as('bert');
+  const role = (verbs: string[], resources: string[]) => ({
+    metadata: { namespace: 'default', name: 'mine' },
+    rules: [{ apiGroups: [''], resources, verbs }],
+  });
+  expect((await bert.roles.create(role(['get'], ['pods']))).metadata?.name).toBe('mine');
+  const key = { namespace: 'default', name: 'mine' };
+  const more = { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] };
+  await expect(bert.roles.patch(key, more)).rejects.toMatchObject(denied);
+  await expect(bert.roles.update({ ...(await bert.roles.get(key)), ...more })).rejects.toMatchObject(denied);
+  await expect(bert.roles.create({ ...more, metadata: { namespace: 'default', name: 'all' } })).rejects.toMatchObject(denied);
+  expect((await bert.roles.get(key)).rules).toHaveLength(1);
+  const binding = (name: string) => ({
+    metadata: { namespace: 'default', name: `gives-${name}` },
+    roleRef: { kind: 'ClusterRole', name },
+    subjects: [{ kind: 'User', name: 'bert' }],
+  });
+  expect((await bert.roleBindings.create(binding('edit'))).metadata?.name).toBe('gives-edit');
+  await expect(bert.roleBindings.create(binding('cluster-admin'))).rejects.toMatchObject({
+    ...denied,
+    message: expect.stringContaining('cannot give the ClusterRole "cluster-admin" to anybody'),
+  });
+  await expect(bert.clusterRoleBindings.create({ ...binding('edit'), metadata: { name: 'x' } })).rejects.toMatchObject(denied);
+  for (const name of ['admin-bert', 'gives-edit']) await server.client.roleBindings.delete({ namespace: 'default', name });
+});
+
+test('an aggregated role gets the rules of what has its label, and loses them', async () => {
+  const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
+  const rules = [{ apiGroups: ['example.com'], resources: ['toys'], verbs: ['get'] }];
+  await server.client.clusterRoles.create({ metadata: { name: 'toys', labels }, rules });
+  const adminRules = async () => (await server.client.clusterRoles.get({ name: 'admin' })).rules;
+  await expect.poll(adminRules).toContainEqual(rules[0]);
+  await server.client.clusterRoles.delete({ name: 'toys' });
+  await expect.poll(adminRules).not.toContainEqual(rules[0]);
+});
+
+describe('on the command line', () => {
+  test('auth whoami, and as somebody else', async () => {
+    expect((await shell.berth('auth', 'whoami')).out).toBe(
+      'ATTRIBUTE   VALUE\nUsername    admin\nGroups      [system:masters system:authenticated]\n',
+    );
+    const { out } = await shell.berth('auth', 'whoami', '--as', 'ännä, b', '--as-group', 'dev,x', '--as-group=ops', '-o', 'json');
+    expect(JSON.parse(out).status.userInfo).toEqual({ username: 'ännä, b', groups: ['dev,x', 'ops', 'system:authenticated'] });
+    const account = await shell.berth('auth', 'whoami', '--as=system:serviceaccount:ci:bot', '-o', 'yaml');
+    expect(account.out).toContain('- system:serviceaccounts:ci');
+  });
+
+  test('auth can-i', async () => {
+    const ask = (...words: string[]) => shell.berth('auth', 'can-i', ...words);
+    expect(await ask('delete', 'pods')).toEqual({ code: 0, out: 'yes\n', err: '' });
+    expect(await ask('delete', 'pods', '--as=carla')).toEqual({ code: 1, out: 'no - no role allows it\n', err: '' });
+    expect(await ask('delete', 'pods', '--as=carla', '-q')).toEqual({ code: 1, out: '', err: '' });
+    expect((await ask('get', '/apis', '--as=carla')).out).toBe('yes\n');
+    await shell.berth('create', 'clusterrole', 'logs', '--verb=get', '--resource=po/log,leases', '--resource-name=web');
+    await shell.berth('create', 'rolebinding', 'logs', '--clusterrole=logs', '--group=helpers');
+    const carla = ['--as=carla', '--as-group=helpers'];
+    expect((await ask('get', 'pod/web', '--subresource=log', ...carla)).out).toBe('yes\n');
+    expect((await ask('get', 'po/db', '--subresource=log', ...carla)).code).toBe(1);
+    expect((await ask('get', 'leases.coordination.k8s.io/web', ...carla)).out).toBe('yes\n');
+    expect((await ask('get', 'pod/web', '--subresource=log', '-A', ...carla)).code).toBe(1);
+    const { out } = await ask('--list', ...carla);
+    expect(out).toMatch(/^RESOURCES +NON-RESOURCE URLS +RESOURCE NAMES +VERBS\n/);
+    expect(out).toMatch(/^pods\/log +\[\] +\[web\] +\[get\]$/m);
+    expect(out).toMatch(/^ +\[\/apis\] +\[\] +\[get\]$/m);
+    expect((await ask('frobnicate', 'toys')).err).toContain('Warning: "frobnicate" is no verb');
+    expect((await ask('get')).err).toContain('error: say what: can-i VERB RESOURCE[/NAME], or can-i --list\n');
+  });
+
+  test('acting as somebody else needs to be allowed', async () => {
+    const { address, ca } = server.info;
+    const bert = connect({ address, ca, token: 'token-of-bert', impersonate: { user: 'admin', groups: ['system:masters'] } });
+    clients.push(bert);
+    await expect(bert.secrets.list({})).rejects.toMatchObject({
+      ...denied,
+      message: expect.stringContaining('user "bert" cannot impersonate users'),
+    });
+    expect((await shell.berth('get', 'pods', '--as-group=x')).err).toBe('error: --as-group needs a user as well: --as USER\n');
+    expect((await shell.berth('get', 'pods', '--as=anna')).err).toContain(
+      'user "anna" cannot list pods in the namespace "default"',
+    );
+  });
+
+  test('create role and rolebinding say what is missing', async () => {
+    const err = async (...words: string[]) => (await shell.berth('create', ...words)).err;
+    expect(await err('role', 'r', '--resource=pods')).toContain('say what may be done: --verb');
+    expect(await err('role', 'r', '--verb=get')).toContain('say with what: --resource');
+    expect(await err('role', 'r', '--verb=get', '--resource=toys')).toContain('no resource "toys"');
+    expect(await err('rolebinding', 'b', '--user=x')).toContain('either --role=NAME or --clusterrole=NAME');
+    expect(await err('clusterrolebinding', 'b', '--clusterrole=view', '--serviceaccount=x')).toContain('NAMESPACE:NAME');
+  });
+});
