@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { isConditionTrue } from '../api/meta/conditions.ts';
 import { type Client, type ConnectOptions, connect } from '../client/index.ts';
 
 /** An API server of a benchmark's own, as a process, on a data directory that goes with it. */
@@ -127,7 +128,7 @@ export async function startBerth(...agentFlags: string[]): Promise<BenchBerth> {
   const agent = processes.start('agent', '--server', berth.admin.address, '--node-name', nodeName, ...agentFlags);
   await processes.until('the node does not become ready', async () => {
     const node = await berth.client.nodes.get({ name: nodeName });
-    return node.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
+    return isConditionTrue(node.status?.conditions, 'Ready');
   });
   return { ...berth, nodeName, agent };
 }

@@ -1,5 +1,6 @@
 import type { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../api/generated/types.ts';
 import { isGated } from '../api/kinds/pod/gates.ts';
+import { isFinished } from '../api/kinds/pod/lifecycle.ts';
 import { storageClassOf } from '../api/kinds/storage.ts';
 import { objectKey } from '../api/meta/key.ts';
 import type { InformerHandler } from '../client/index.ts';
@@ -98,8 +99,8 @@ export function createObserver({ schedulerNames, cache, queue }: ObserverOptions
 
 /** A pod of these schedulers that waits for a node: not bound, finished, on its way out, or held back by a gate. */
 export function needsNode(pod: Pod, schedulerNames: ReadonlySet<string>): boolean {
-  const { spec = {}, status = {}, metadata = {} } = pod;
+  const { spec = {}, metadata = {} } = pod;
   if (spec.nodeName || !schedulerNames.has(spec.schedulerName ?? '')) return false;
-  if (status.phase === 'Succeeded' || status.phase === 'Failed' || metadata.deletionTimestamp) return false;
+  if (isFinished(pod) || metadata.deletionTimestamp) return false;
   return !isGated(pod);
 }

@@ -28,6 +28,11 @@ export function isKeptFor({ claimRef }: PersistentVolumeSpec, { metadata = {} }:
   return !claimRef?.uid || claimRef.uid === metadata.uid;
 }
 
+/** Where the scheduler wants the volume of a claim that waits for a pod; undefined while it has not chosen. */
+export function selectedNode(claim: PersistentVolumeClaim | undefined): string | undefined {
+  return claim?.metadata?.annotations?.[annotations.selectedNode];
+}
+
 /** The names of the claims that a pod uses, in its namespace. */
 export function claimsOf(pod: Pod): string[] {
   return (pod.spec?.volumes ?? []).flatMap(({ volumeSource }) => volumeSource?.persistentVolumeClaim?.claimName || []);

@@ -18,7 +18,10 @@ interface Asked {
 /** A simulation of many pods in a large cluster takes seconds. */
 const ANSWER_TIMEOUT_MS = 25_000;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** Questions that wait at one time: each costs its scheduler a copy of what it knows. */
+/**
+ * Questions that a scheduler has not answered yet, and askers that wait for one to connect. Each question costs its scheduler a copy of what it knows,
+ * also when nobody waits for the answer any more: those count until the answer is here.
+ */
 const MAX_ASKED = 32;
 const RETRY_AFTER_MS = 2_000;
 
@@ -26,6 +29,8 @@ const RETRY_AFTER_MS = 2_000;
 export class SchedulerLinks {
   private readonly links = new Map<string, Set<SchedulerLink>>();
   private readonly asked = new Map<number, Asked>();
+  /** The questions that a scheduler is at work on, or has still before it. */
+  private readonly open = new WeakMap<SchedulerLink, Set<number>>();
   /** Those who wait for any scheduler to connect. */
   private readonly waiting = new Set<() => void>();
   private lastId = 0;
@@ -34,6 +39,7 @@ export class SchedulerLinks {
   connect(schedulerName: string, link: SchedulerLink): () => void {
     const links = this.links.get(schedulerName) ?? new Set();
     this.links.set(schedulerName, links.add(link));
+    this.open.set(link, new Set());
     for (const wake of this.waiting) wake();
     return () => {
       links.delete(link);
@@ -45,9 +51,9 @@ export class SchedulerLinks {
 
   /** Throws UNAVAILABLE when no such scheduler is connected or none answers, and what the scheduler refuses with. */
   async ask(schedulerName: string, question: Omit<PlacementQuestion, 'id'>, signal: AbortSignal): Promise<PlacementAnswer> {
-    if (this.asked.size + this.waiting.size >= MAX_ASKED)
-      throw exhausted('too many questions wait for schedulers: try again later', RETRY_AFTER_MS);
     const link = this.newest(schedulerName) ?? (await this.connected(schedulerName, signal));
+    const open = this.open.get(link)!;
+    if (open.size >= MAX_ASKED) throw tooMany();
     this.lastId = (this.lastId % 0xffff_ffff) + 1;
     const id = this.lastId;
     const answer = new Promise<PlacementAnswer>((resolve, reject) => this.asked.set(id, { link, resolve, reject }));
@@ -56,6 +62,7 @@ export class SchedulerLinks {
     const timer = setTimeout(late, ANSWER_TIMEOUT_MS);
     try {
       link.send(encodeMessage('berth.scheduling.v1.PlacementQuestion', { ...question, id }));
+      open.add(id);
       return await abortable(answer, signal);
     } finally {
       clearTimeout(timer);
@@ -70,6 +77,7 @@ export class SchedulerLinks {
 
   /** A scheduler that has just started, or lost its connection, is waited for a moment. */
   private async connected(schedulerName: string, signal: AbortSignal): Promise<SchedulerLink> {
+    if (this.waiting.size >= MAX_ASKED) throw tooMany();
     let timer: NodeJS.Timeout | undefined;
     let wake = (): void => {};
     const come = new Promise<void>((resolve) => {
@@ -91,9 +99,12 @@ export class SchedulerLinks {
 
   /** What a scheduler says; nothing happens when nobody waits for it, or another was asked. */
   answer(link: SchedulerLink, answer: PlacementAnswer): void {
+    this.open.get(link)?.delete(answer.id ?? 0);
     const asked = this.asked.get(answer.id ?? 0);
     if (asked?.link !== link) return;
     if (answer.error) asked.reject(fromStatus(answer.error));
     else asked.resolve(answer);
   }
 }
+
+const tooMany = (): ApiError => exhausted('too many questions wait for schedulers: try again later', RETRY_AFTER_MS);

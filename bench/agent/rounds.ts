@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import type { Pod } from '../../client/index.ts';
 import type { BenchBerth } from '../berth.ts';
 import type { Engine } from '../engine.ts';
@@ -64,7 +65,7 @@ export async function berthRound(
       for (const { type, object } of events) {
         const name = object.metadata?.name ?? '';
         if (type === 'DELETED') gone.add(name);
-        else if (object.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True')) running.add(name);
+        else if (isPodReady(object)) running.add(name);
       }
       if (running.size === count) reached.running.resolve(undefined);
       if (gone.size === count) reached.gone.resolve(undefined);

@@ -1,6 +1,6 @@
 import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
-import { storageClassOf } from '../../api/kinds/storage.ts';
+import { selectedNode, storageClassOf } from '../../api/kinds/storage.ts';
 import { isLocalPath } from '../../api/kinds/storage-class/local-path.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { annotations, finalizers } from '../../api/meta/well-known.ts';
@@ -39,7 +39,7 @@ export function createLocalPath(options: LocalPathOptions): Controller {
     if (!claim) return;
     const storageClass = classes.lister.get(storageClassOf(claim));
     if (!isLocalPath(storageClass?.provisioner)) return;
-    const nodeName = claim.metadata?.annotations?.[annotations.selectedNode];
+    const nodeName = selectedNode(claim);
     const node = nodeName === undefined ? undefined : await nodeNamed(nodeName, signal);
     const hasVolume = volumes.lister
       .byIndex('claim', objectKey(claim))
@@ -117,9 +117,9 @@ export function createLocalPath(options: LocalPathOptions): Controller {
 
 /** Claims that wait for a volume on a node, and volumes that wait for the node's agent. */
 export const openNodeIndexers = {
-  openNode: ({ metadata, spec }: PersistentVolumeClaim): readonly string[] => {
-    const nodeName = metadata?.annotations?.[annotations.selectedNode];
-    return nodeName === undefined || spec?.volumeName ? [] : [nodeName];
+  openNode: (claim: PersistentVolumeClaim): readonly string[] => {
+    const nodeName = selectedNode(claim);
+    return nodeName === undefined || claim.spec?.volumeName ? [] : [nodeName];
   },
 };
 export const awaitedNodeIndexers = {

@@ -1,5 +1,6 @@
 import { join } from 'node:path/posix';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { selectedNode } from '../../api/kinds/storage.ts';
 import { isLocalPath, localPathProvisioner, nodeOfVolume, onlyOnNode } from '../../api/kinds/storage-class/local-path.ts';
 import { waitsForConsumer } from '../../api/kinds/volume-matching.ts';
 import { annotations, finalizers } from '../../api/meta/well-known.ts';
@@ -32,7 +33,7 @@ export function decideClaim(claim: PersistentVolumeClaim, { storageClass, node, 
   if (!isOpen || !metadata?.finalizers?.includes(finalizers.claimProtection)) return none;
   const problem = problemOf(claim, storageClass);
   if (problem !== undefined) return { kind: 'failed', message: problem };
-  const nodeName = metadata.annotations?.[annotations.selectedNode];
+  const nodeName = selectedNode(claim);
   if (nodeName === undefined) return none;
   const folder = node?.metadata?.annotations?.[annotations.localPathFolder];
   if (!node) return { kind: 'elsewhere', message: `node "${nodeName}", where its pod was to go, is gone` };

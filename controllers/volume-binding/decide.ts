@@ -1,5 +1,5 @@
 import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeStatus, StorageClass } from '../../api/generated/types.ts';
-import { isKeptFor, storageClassOf } from '../../api/kinds/storage.ts';
+import { isKeptFor, selectedNode, storageClassOf } from '../../api/kinds/storage.ts';
 import { namesNoClass } from '../../api/kinds/storage-class/default-class.ts';
 import { isLocalPath, noProvisioner } from '../../api/kinds/storage-class/local-path.ts';
 import {
@@ -51,7 +51,7 @@ export function decideClaim(claim: PersistentVolumeClaim, volumes: Volumes): Cla
   if (volume) return { kind: 'bind', volume };
   const byDefault = namesNoClass(claim) ? volumes.defaultClass()?.metadata?.name : undefined;
   if (byDefault) return { kind: 'class', name: byDefault };
-  const isConsumed = claim.metadata?.annotations?.[annotations.selectedNode] !== undefined;
+  const isConsumed = selectedNode(claim) !== undefined;
   return delayed && !isConsumed ? { kind: 'wait', note: noConsumer } : decideMaking(claim, storageClass);
 }
 

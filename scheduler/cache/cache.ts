@@ -1,4 +1,5 @@
 import type { Namespace, Node, Pod } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { Labels } from '../../api/meta/labels.ts';
 import { toMillis } from '../../api/meta/time.ts';
@@ -214,6 +215,7 @@ function cacheFrom(origin: Origin, { now }: CacheOptions): Cache {
     setPod(pod) {
       if (!seenPods.isNews(pod.metadata)) return [];
       const nodeName = pod.spec?.nodeName;
+      // It holds nothing and never starts again.
       if (isFinished(pod)) return release(pod);
       if (!nodeName) return withdraw(pod.metadata?.uid ?? '');
       const known = placed.get(pod.metadata?.uid ?? '');
@@ -278,11 +280,6 @@ function podEvents(pod: PodInfo, known: Placed | undefined): ClusterEvent[] {
 /** Only CPU and memory of a bound pod change. */
 function asksForLess({ requests }: PodInfo, { requests: before }: PodInfo): boolean {
   return requests.cpuMilli < before.cpuMilli || requests.memory < before.memory;
-}
-
-/** A finished pod holds nothing and never starts again. */
-function isFinished(pod: Pod): boolean {
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
 /** When a pod that somebody else placed came to its node: what its condition says, and never later than now. */

@@ -4,6 +4,10 @@ import { type HostPort, hostPortKey } from '../../api/kinds/pod/host-ports.ts';
 export type PortsInUse = ReadonlyMap<string, readonly HostPort[]>;
 export type PortsByKey = Map<string, HostPort[]>;
 
+export function copyPorts(inUse: PortsInUse): PortsByKey {
+  return new Map([...inUse].map(([key, ports]) => [key, [...ports]]));
+}
+
 export function addPorts(inUse: PortsByKey, ports: readonly HostPort[]): void {
   for (const port of ports) {
     const key = hostPortKey(port);

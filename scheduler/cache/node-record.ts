@@ -1,7 +1,8 @@
 import type { Node, Quantity, Taint } from '../../api/generated/types.ts';
+import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import { addPorts, type PortsByKey, removePorts } from './host-ports.ts';
+import { addPorts, copyPorts, type PortsByKey, removePorts } from './host-ports.ts';
 import { type Images, imagesOf } from './image-columns.ts';
 import { type ColumnName, columnNames, type NodeRow } from './node-table.ts';
 import { isSettled, nextReading, type Reading, type RecentPlacement } from './usage.ts';
@@ -58,7 +59,7 @@ export function copyRecord(record: NodeRecord): NodeRecord {
     recent: new Map(record.recent),
     figures: { ...record.figures },
     extended: new Map([...record.extended].map(([name, amounts]) => [name, { ...amounts }])),
-    hostPorts: new Map([...record.hostPorts].map(([key, ports]) => [key, [...ports]])),
+    hostPorts: copyPorts(record.hostPorts),
     claims: new Map(record.claims),
   };
 }
@@ -119,7 +120,7 @@ export function setNode(record: NodeRecord, node: Node, now: number): void {
 }
 
 export function isReady(node: Node): boolean {
-  return node.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false;
+  return isConditionTrue(node.status?.conditions, 'Ready');
 }
 
 /** Taints that keep a pod away, as opposed to those that only ask to. */
@@ -135,7 +136,7 @@ function addSums(record: NodeRecord, pod: PodInfo, sign: 1 | -1): void {
   figures.podCount += sign;
   figures.hostPorts += sign * pod.hostPorts.length;
   figures.claimUses += sign * pod.claims.length;
-  for (const claim of pod.claims) count(record.claims, claim, sign);
+  countUses(record.claims, pod.claims, sign);
   figures.scoringCpu += sign * pod.scoringCpuMilli;
   figures.scoringMemory += sign * pod.scoringMemory;
   for (const [name, amount] of pod.requests.extended) {
@@ -145,10 +146,13 @@ function addSums(record: NodeRecord, pod: PodInfo, sign: 1 | -1): void {
   }
 }
 
-function count(users: Map<string, number>, claim: string, sign: 1 | -1): void {
-  const next = (users.get(claim) ?? 0) + sign;
-  if (next > 0) users.set(claim, next);
-  else users.delete(claim);
+/** A pod that uses these claims came, or left. */
+export function countUses(users: Map<string, number>, claims: readonly string[], sign: 1 | -1): void {
+  for (const claim of claims) {
+    const next = (users.get(claim) ?? 0) + sign;
+    if (next > 0) users.set(claim, next);
+    else users.delete(claim);
+  }
 }
 
 const ownColumns: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pods']);

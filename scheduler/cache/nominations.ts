@@ -1,5 +1,5 @@
 import type { PodInfo } from '../framework/pod-info.ts';
-import { addPorts } from './host-ports.ts';
+import { addPorts, copyPorts } from './host-ports.ts';
 import type { NodeRow } from './node-table.ts';
 
 /** Pods for which room is being made, by the node where. Each has one node at most. */
@@ -60,7 +60,7 @@ export function withNominated(row: NodeRow, pods: readonly PodInfo[]): NodeRow {
   if (pods.length === 0) return row;
   const figures = { ...row.figures };
   const extended = new Map(row.extended);
-  const hostPorts = new Map([...row.hostPorts].map(([key, ports]) => [key, [...ports]]));
+  const hostPorts = copyPorts(row.hostPorts);
   for (const { requests, hostPorts: wanted } of pods) {
     figures.requestedCpu += requests.cpuMilli;
     figures.requestedMemory += requests.memory;

@@ -41,14 +41,31 @@ function filterRows(plugin: AnyPlugin, state: unknown, nodes: NodeTable, rows: I
   return kept;
 }
 
-export interface ScoreScratch {
+/** Memory for one judgement of many rows, used again by the next. */
+export interface Scratch {
   readonly rows: Int32Array;
-  /** The weighted scores are added to what is there. */
   readonly totals: Float64Array;
   readonly scores: Float64Array;
 }
 
-export function addScores(participants: readonly Participant[], nodes: NodeTable, { rows, totals, scores }: ScoreScratch): void {
+/** Grows with the cluster: `fit` answers memory for at least so many rows, and what was in it may be gone. */
+export function createScratch(): { fit(count: number): Scratch } {
+  const make = (count: number): Scratch => ({
+    rows: new Int32Array(count),
+    totals: new Float64Array(count),
+    scores: new Float64Array(count),
+  });
+  let scratch = make(0);
+  return {
+    fit(count) {
+      if (scratch.rows.length < count) scratch = make(count * 2);
+      return scratch;
+    },
+  };
+}
+
+/** The weighted scores are added to what is in `totals`. */
+export function addScores(participants: readonly Participant[], nodes: NodeTable, { rows, totals, scores }: Scratch): void {
   const own = scores.subarray(0, rows.length);
   for (const participant of participants) {
     if (!participant.scores) continue;

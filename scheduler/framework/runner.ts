@@ -2,7 +2,7 @@ import type { NodeTable } from '../cache/node-table.ts';
 import type { Profile } from '../profile.ts';
 import { keepBesideNominated, rejectionOn } from './beside-nominated.ts';
 import { type Diagnosis, diagnoseNodes, diagnoseNoNodes, diagnosePod } from './diagnosis.ts';
-import { addScores, filterAll, type Participant } from './judge.ts';
+import { addScores, createScratch, filterAll, type Participant } from './judge.ts';
 import type { Attempt, MakeRoom, Proceed, Rejection } from './plugin.ts';
 import { asRejection, guard, PluginFault } from './plugin-fault.ts';
 import { createStandings, rejected } from './standings.ts';
@@ -35,21 +35,12 @@ export interface RunnerOptions {
  */
 export function createRunner({ profile, random }: RunnerOptions): Runner {
   const standings = createStandings();
-  let rows = new Int32Array(0);
-  let totals = new Float64Array(0);
-  let scores = new Float64Array(0);
-
-  function ensureScratch(count: number): void {
-    if (rows.length >= count) return;
-    rows = new Int32Array(count * 2);
-    totals = new Float64Array(count * 2);
-    scores = new Float64Array(count * 2);
-  }
+  const scratch = createScratch();
 
   /** Leaves the rows that pass everything in `rows` with their sums in `totals`, and says how many they are. */
   function judgeWidely(wide: readonly Participant[], standing: Float64Array, nodes: NodeTable): number {
     const all = nodes.count;
-    ensureScratch(all);
+    const { rows, totals, scores } = scratch.fit(all);
     let count = 0;
     for (let row = 0; row < all; row++) if (standing[row] !== rejected) rows[count++] = row;
     const left = keepBesideNominated(wide, nodes, rows.subarray(0, filterAll(wide, nodes, rows.subarray(0, count))));
@@ -69,6 +60,7 @@ export function createRunner({ profile, random }: RunnerOptions): Runner {
       const { local, wide } = split(prepared);
       const standing = standings.of(local, nodes);
       const isAll = wide.length === 0;
+      const { rows, totals } = scratch.fit(nodes.count);
       const count = isAll ? nodes.count : judgeWidely(wide, standing, nodes);
       const { index, feasible } = chooseBest(isAll ? standing : totals, count, random);
       if (feasible === 0) return decidedAgainst(profile, attempt, prepared);

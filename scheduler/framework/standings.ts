@@ -1,5 +1,6 @@
+import { createLru } from '../../client/lru.ts';
 import type { NodeTable } from '../cache/node-table.ts';
-import { addScores, filterAll, type Participant } from './judge.ts';
+import { addScores, createScratch, filterAll, type Participant } from './judge.ts';
 
 /** The total of a node that a filter keeps the pod off. */
 export const rejected = Number.NEGATIVE_INFINITY;
@@ -23,26 +24,15 @@ export interface Standings {
 }
 
 export function createStandings(): Standings {
-  /** In the order in which they were last asked for. */
-  const known = new Map<string, Standing>();
+  let known = createLru<Standing>(mostShapes);
   let table: NodeTable | undefined;
-  let rows = new Int32Array(0);
-  let totals = new Float64Array(0);
-  let scores = new Float64Array(0);
+  const scratch = createScratch();
 
-  function ensureRoom(count: number): void {
-    if (rows.length >= count) return;
-    rows = new Int32Array(count * 2);
-    totals = new Float64Array(count * 2);
-    scores = new Float64Array(count * 2);
-  }
-
-  /** Takes it out: what a plugin's fault leaves half done is forgotten. */
-  function take(key: string, nodes: NodeTable): Standing {
-    if (table !== nodes) known.clear();
+  function recall(key: string, nodes: NodeTable): Standing {
+    if (table !== nodes) known = createLru(mostShapes);
     table = nodes;
     const standing = known.get(key) ?? { totals: new Float64Array(0), version: Number.NEGATIVE_INFINITY };
-    known.delete(key);
+    known.set(key, standing);
     if (standing.totals.length < nodes.count) {
       const grown = new Float64Array(nodes.count * 2);
       grown.set(standing.totals);
@@ -51,14 +41,8 @@ export function createStandings(): Standings {
     return standing;
   }
 
-  function put(key: string, standing: Standing): void {
-    const oldest = known.size >= mostShapes ? known.keys().next().value : undefined;
-    if (oldest !== undefined) known.delete(oldest);
-    known.set(key, standing);
-  }
-
   /** Puts the rows to ask about into `rows`, and says how many they are. */
-  function outdated({ version }: Standing, nodes: NodeTable): number {
+  function outdated({ version }: Standing, nodes: NodeTable, rows: Int32Array): number {
     const written = nodes.writtenSince(version);
     if (written === undefined || written.length >= nodes.count) {
       for (let row = 0; row < nodes.count; row++) rows[row] = row;
@@ -70,17 +54,16 @@ export function createStandings(): Standings {
 
   return {
     of(participants, nodes) {
-      ensureRoom(nodes.count);
-      const key = keyOf(participants);
-      const standing = take(key, nodes);
-      const count = outdated(standing, nodes);
+      const { rows, totals, scores } = scratch.fit(nodes.count);
+      const standing = recall(keyOf(participants), nodes);
+      const count = outdated(standing, nodes, rows);
       for (let i = 0; i < count; i++) standing.totals[rows[i]!] = rejected;
       const left = filterAll(participants, nodes, rows.subarray(0, count));
       totals.fill(0, 0, left);
       addScores(participants, nodes, { rows: rows.subarray(0, left), totals, scores });
       for (let i = 0; i < left; i++) standing.totals[rows[i]!] = totals[i]!;
+      // Not before: what a plugin's fault leaves half done is asked anew.
       standing.version = nodes.version;
-      put(key, standing);
       return standing.totals;
     },
   };

@@ -1,4 +1,5 @@
 import { addPorts, type PortsByKey, removePorts } from '../cache/host-ports.ts';
+import { countUses } from '../cache/node-record.ts';
 import type { ColumnName, NodeTable } from '../cache/node-table.ts';
 import { rejectionOn } from './beside-nominated.ts';
 import type { AnyPlugin, Trial } from './plugin.ts';
@@ -105,10 +106,5 @@ function movePorts({ columns, hostPorts }: NodeTable, row: number, pod: PodInfo,
 
 function moveClaims({ columns, claims }: NodeTable, row: number, pod: PodInfo, sign: 1 | -1): void {
   columns.claimUses[row]! += sign * pod.claims.length;
-  const users = claims[row] as Map<string, number>;
-  for (const claim of pod.claims) {
-    const next = (users.get(claim) ?? 0) + sign;
-    if (next > 0) users.set(claim, next);
-    else users.delete(claim);
-  }
+  countUses(claims[row] as Map<string, number>, pod.claims, sign);
 }

@@ -1,5 +1,6 @@
 import { asApiError, internal } from '../../api/errors/index.ts';
 import { type Client, type Clock, createBackoff, type Logger, pause } from '../../client/index.ts';
+import { PluginFault } from '../framework/plugin-fault.ts';
 import type { Explainer } from './explainer.ts';
 
 export interface ServeOptions {
@@ -12,12 +13,12 @@ export interface ServeOptions {
 
 /** Answers what others ask the API server about this scheduler's pods, until aborted; opens the stream again when it breaks. */
 export async function servePlacements(options: ServeOptions, signal: AbortSignal): Promise<void> {
-  const { client, schedulerName, explainer, clock, logger } = options;
+  const { client, schedulerName, clock, logger } = options;
   const backoff = createBackoff({ initialMs: 500, maxMs: 60_000 });
   while (!signal.aborted) {
     const startedAt = clock.now();
     try {
-      await client.placements.serve(schedulerName, (question) => answer(explainer, question, signal), { signal });
+      await client.placements.serve(schedulerName, (question) => answer(options, question, signal), { signal });
     } catch (err) {
       if (!signal.aborted) logger.debug({ err }, 'questions cannot be answered, will try again');
     }
@@ -30,12 +31,26 @@ type Question = Parameters<Parameters<Client['placements']['serve']>[1]>[0];
 type Answer = Awaited<ReturnType<Parameters<Client['placements']['serve']>[1]>>;
 
 /** A plugin that fails is told to whoever asked. */
-async function answer(explainer: Explainer, { why, simulate, list }: Question, signal: AbortSignal): Promise<Answer> {
+async function answer(
+  { explainer, schedulerName, logger }: ServeOptions,
+  { why, simulate, list }: Question,
+  signal: AbortSignal,
+): Promise<Answer> {
   try {
     if (why) return { explanation: explainer.why(why) };
     if (simulate) return { simulation: await explainer.simulate(simulate, signal) };
     return { placements: explainer.list(list ?? {}) };
   } catch (error) {
+    if (error instanceof PluginFault) {
+      logger.debug({ err: error }, 'a plugin kept a question from being answered');
+      throw internal(`${error.message}; ${whatToDo(schedulerName)}`, error);
+    }
     throw asApiError(error) ?? internal(error instanceof Error ? error.message : String(error), error);
   }
+}
+
+/** Pods are not placed either as long as it fails. */
+function whatToDo(schedulerName: string): string {
+  const disable = `take it out of profile "${schedulerName}" in the scheduler's configuration (plugins.disabled, or its entry in plugins.enabled)`;
+  return `pods of this scheduler wait for that, too: mend the plugin, or ${disable}, and start the scheduler again`;
 }

@@ -195,6 +195,8 @@ describe('InterPodAffinity', () => {
     ['another leaves', false, fleeing, { kind: 'pod/removed', pod: info(pod('x')) }],
     ['a pod that avoids it leaves', true, fleeing, { kind: 'pod/removed', pod: info(avoiding('x', near('web'))) }],
     ['a pod that it avoids is one no more', true, fleeing, { kind: 'pod/changed', before: info(db), pod: info(pod('x')) }],
+    ['a pod that it avoids begins to end', false, fleeing, { kind: 'pod/changed', before: info(db), pod: info(db.deleting(0)) }],
+    ['a pod that it requires begins to end', false, asking, { kind: 'pod/changed', before: info(db), pod: info(db.deleting(0)) }],
     ['a node comes with the label', true, asking, { kind: 'node/added', node: nodes[0]! }],
     ['a node comes without the label', false, asking, { kind: 'node/added', node: nodes[3]! }],
     ['a namespace gets other labels', true, asking, { kind: 'namespace/changed', namespace: 'x' }],

@@ -1,3 +1,4 @@
+import { equalValues } from '../../api/meta/equal.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import { type Domains, topologyValue } from '../cache/topology/domains.ts';
 import type { Carried, Tally, Topology } from '../cache/topology/topology.ts';
@@ -301,6 +302,8 @@ function helps({ terms, face }: PodInfo, event: ClusterEvent): boolean {
       // Without the last pod that its affinity requires, it may be the first of them itself.
       return isNamedBy(event.pod) || names(event.pod) || mayBe(terms.requiredOf, event.pod);
     case 'pod/changed':
+      // That a pod is being deleted, or by whom it is controlled, is nothing to terms.
+      if (equalValues(event.pod.face.labels, event.before.face.labels)) return false;
       return isNamedBy(event.before) || mayBe(terms.requiredOf, event.pod) || mayBe(terms.requiredOf, event.before);
     default:
       return true;

@@ -1,9 +1,9 @@
 import type { NodeSelector, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import { compileNodeSelector, type NodePredicate } from '../../api/kinds/node/selector.ts';
-import { storageClassOf } from '../../api/kinds/storage.ts';
+import { selectedNode, storageClassOf } from '../../api/kinds/storage.ts';
 import { noProvisioner } from '../../api/kinds/storage-class/local-path.ts';
 import { isBound, waitsForConsumer } from '../../api/kinds/volume-matching.ts';
-import { annotations } from '../../api/meta/well-known.ts';
+import { splitKey } from '../../api/meta/key.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import { explainSelectorMismatch } from '../framework/node-mismatch.ts';
 import { type Attempt, definePlugin, type Plugin, proceed, skip, unresolvable, unschedulable } from '../framework/plugin.ts';
@@ -159,12 +159,12 @@ function problemOf(key: string, claim: PersistentVolumeClaim | undefined, { volu
   }
   const storageClass = classes.get(storageClassOf(claim));
   if (volumeName || !waitsForConsumer(storageClass)) return `pod has unbound immediate PersistentVolumeClaims: "${name}"`;
-  const nodeName = claim.metadata?.annotations?.[annotations.selectedNode];
+  const nodeName = selectedNode(claim);
   if (nodeName === undefined || storageClass?.provisioner === noProvisioner) return undefined;
   return `persistentvolumeclaim "${name}" waits for its volume, which "${storageClass?.provisioner}" is to make on node "${nodeName}"`;
 }
 
-const nameOf = (key: string): string => key.slice(key.indexOf('/') + 1);
+const nameOf = (key: string): string => splitKey(key).name;
 const wordClaims = (names: readonly string[]): string =>
   `claim${names.length > 1 ? 's' : ''} ${names.map((name) => `"${name}"`).join(' and ')}`;
 

@@ -3,6 +3,7 @@ import { compileNodeSelector, type NodePredicate } from '../../api/kinds/node/se
 import { accessModesCell, isKeptFor, storageClassOf } from '../../api/kinds/storage.ts';
 import { noProvisioner } from '../../api/kinds/storage-class/local-path.ts';
 import { compareVolumes, compileChoice, compileTopologies, satisfies } from '../../api/kinds/volume-matching.ts';
+import { splitKey } from '../../api/meta/key.ts';
 import { compareQuantity } from '../../api/meta/quantity.ts';
 import { labels } from '../../api/meta/well-known.ts';
 import type { Lister } from '../../client/indexer.ts';
@@ -148,7 +149,7 @@ function canBeMade({ making, promisedNode }: OpenClaim, node: Node): boolean {
 
 /** In figures, what keeps a claim from getting a volume on the node. */
 export function explainOpen({ key, claim, choice, free, making, promisedNode }: OpenClaim, node: Node): string {
-  const name = key.slice(key.indexOf('/') + 1);
+  const { name } = splitKey(key);
   if (promisedNode !== undefined) return `the volume of claim "${name}" is being made on node "${promisedNode}"`;
   const { accessModes, resources } = claim.spec ?? {};
   const storageClass = storageClassOf(claim);

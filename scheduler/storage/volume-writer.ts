@@ -1,7 +1,8 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import { compileNodeSelector } from '../../api/kinds/node/selector.ts';
+import { selectedNode } from '../../api/kinds/storage.ts';
 import { boundVolume, isBound } from '../../api/kinds/volume-matching.ts';
-import { objectKey } from '../../api/meta/key.ts';
+import { objectKey, splitKey } from '../../api/meta/key.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { linkAbort, onAbort } from '../../client/abort.ts';
 import type { Client, Clock, InformerHandler } from '../../client/index.ts';
@@ -70,7 +71,7 @@ export function createVolumeWriter({ client, claims, volumes, nodes, clock }: Vo
   /** Undefined as long as it may still come true. */
   function judge(promised: Promised, wasSelected: boolean): 'kept' | Rejection | undefined {
     const claim = claims.get(promised.claim);
-    const name = promised.claim.slice(promised.claim.indexOf('/') + 1);
+    const name = splitKey(promised.claim).name;
     if (!isSame(claim, promised)) return waitsForVolume(`persistentvolumeclaim "${name}" not found`);
     if (claim.metadata?.deletionTimestamp !== undefined)
       return waitsForVolume(`persistentvolumeclaim "${name}" is being deleted`);
@@ -144,13 +145,10 @@ export function createVolumeWriter({ client, claims, volumes, nodes, clock }: Vo
 }
 
 function tooLate({ claim, volume }: Promised): Rejection {
-  const name = claim.slice(claim.indexOf('/') + 1);
+  const { name } = splitKey(claim);
   const missing = volume === undefined ? 'nobody has made its volume yet' : `volume "${volume}" is not bound to it yet`;
   return waitsForVolume(`claim "${name}" was waited for ${volumeWaitMs / 1000} s: ${missing}; its events may say why`);
 }
-
-const selectedNode = (claim: PersistentVolumeClaim | undefined): string | undefined =>
-  claim?.metadata?.annotations?.[annotations.selectedNode];
 
 function isSame(claim: PersistentVolumeClaim | undefined, { claimUid }: Promised): claim is PersistentVolumeClaim {
   return claim !== undefined && (claim.metadata?.uid ?? '') === claimUid;

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { type Client, type Container, listAll, type Pod, type PodSpec } from '../../client/index.ts';
 import { containersOf, eventually, freePort, run } from '../e2e/installation.ts';
 import { unmountBelow } from '../e2e/private-engine.ts';
@@ -82,7 +83,7 @@ export async function createChaosHouse(name: string): Promise<ChaosHouse> {
       ),
     async nodeIsReady(nodeName = houseNode) {
       const { status } = await client.nodes.get({ name: nodeName });
-      return status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') === true;
+      return isConditionTrue(status?.conditions, 'Ready');
     },
     running: async (pod) =>
       (await containersOf(houseNode)).filter((each) => each.pod === pod && each.container !== 'POD' && each.state === 'running'),

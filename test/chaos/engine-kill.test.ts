@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isConditionTrue } from '../../api/meta/conditions.ts';
 import type { Client, Pod } from '../../client/index.ts';
 import { containersOf, eventually, freePort } from '../e2e/installation.ts';
 import { copyImage, createPrivateEngine, type PrivateEngine, unmountBelow } from '../e2e/private-engine.ts';
@@ -131,7 +132,7 @@ async function restartEngine(liveRestore: boolean): Promise<void> {
   await engine.start({ liveRestore });
   await eventually('the node is ready', async () => {
     const node = await client.nodes.get({ name: nodeName });
-    return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ? true : undefined;
+    return isConditionTrue(node.status?.conditions, 'Ready') ? true : undefined;
   });
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { type Client, isNotFound, listAll, type Pod } from '../../client/index.ts';
 import { eventually } from '../e2e/installation.ts';
 import { type Account, countsOf } from './machine-account.ts';
@@ -172,5 +173,4 @@ export async function createMounted(client: Client): Promise<void> {
   await client.secrets.create({ metadata: { namespace, name: 'keys' }, stringData: { key: 'secret' } });
 }
 
-export const isReady = (pod: Pod): boolean =>
-  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+export const isReady = (pod: Pod): boolean => isPodReady(pod);

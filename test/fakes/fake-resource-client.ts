@@ -1,5 +1,6 @@
 import { ApiError, alreadyExists, conflict, expired, notFound } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { splitKey } from '../../api/meta/key.ts';
 import type { CallOptions, ObjectKey, Page, ResourceClient, Scope, WatchEvent } from '../../client/resource-client.ts';
 import { matchesScope } from './fake-selectors.ts';
 import { createFakeWatches } from './fake-watches.ts';
@@ -183,11 +184,6 @@ export function createFakeResourceClient<T extends ApiObject>(options: FakeResou
       return erase(keyOf(key))!;
     },
   };
-}
-
-function splitKey(key: string): { namespace?: string; name: string } {
-  const slash = key.indexOf('/');
-  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 function withName<T extends ApiObject>(object: T, suffix: number): T {

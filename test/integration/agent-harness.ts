@@ -11,6 +11,7 @@ import { createVolumes } from '../../agent/volumes/volumes.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { createFakeCommands, type FakeCommands } from '../fakes/fake-commands.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
@@ -139,6 +140,4 @@ export async function isGone(client: Client, name: string): Promise<boolean> {
   );
 }
 
-export const isRunning = (pod: Pod): boolean =>
-  pod.status?.phase === 'Running' &&
-  pod.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+export const isRunning = (pod: Pod): boolean => pod.status?.phase === 'Running' && isPodReady(pod);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { pod } from '../builders/index.ts';
 import { image, isGone, isRunning, podWhere, startAgent, startMachine, until } from './agent-harness.ts';
 import { houseAgent } from './agent-house.ts';
@@ -16,7 +17,7 @@ describe('an agent', () => {
   it('registers a node that is ready', async () => {
     const found = await until('ready node', async () => {
       const object = await house.server.client.nodes.get({ name: house.node });
-      return object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') && object;
+      return isConditionTrue(object.status?.conditions, 'Ready') && object;
     });
     expect(found.metadata?.labels).toMatchObject({ 'kubernetes.io/hostname': house.node, 'kubernetes.io/arch': 'amd64' });
     expect(found.status?.nodeInfo?.containerRuntimeVersion).toBe('docker://20.10.24');

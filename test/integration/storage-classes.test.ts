@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isNotFound } from '../../api/errors/index.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { connect } from '../../client/index.ts';
 import { runScheduler } from '../../scheduler/main.ts';
 import { claim, pod, storageClass, volume } from '../builders/index.ts';
@@ -26,9 +27,7 @@ beforeAll(async () => {
   }
   for (const name of machines.keys())
     await until(`node ${name}`, async () =>
-      (await server.client.nodes.get({ name }).catch(() => undefined))?.status?.conditions?.some(
-        ({ type, status }) => type === 'Ready' && status === 'True',
-      ),
+      isConditionTrue((await server.client.nodes.get({ name }).catch(() => undefined))?.status?.conditions, 'Ready'),
     );
 });
 afterAll(async () => {

@@ -1,10 +1,10 @@
 import type { StorageClass } from '../../generated/types.ts';
-import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { storageClassColumns } from './columns.ts';
 import { defaultStorageClass } from './defaults.ts';
 import { storageClassFields } from './fields.ts';
 import { validateStorageClass, validateStorageClassUpdate } from './validate.ts';
+import { storageClassWarnings } from './warnings.ts';
 
 export const storageClass = defineKind<StorageClass>()({
   kind: 'StorageClass',
@@ -21,7 +21,7 @@ export const storageClass = defineKind<StorageClass>()({
   defaults: defaultStorageClass,
   validate: validateStorageClass,
   validateUpdate: validateStorageClassUpdate,
-  warnings: fieldWarnings('berth.storage.v1.StorageClass', storageClassFields),
+  warnings: storageClassWarnings,
   fields: storageClassFields,
   selectableFields: {},
   columns: storageClassColumns,

@@ -93,3 +93,16 @@ it('finds the only node of a volume, and none where there may be several', () =>
   expect(nodeOfVolume(volume('v').onHost('n1').build())).toBeUndefined();
   expect(nodeOfVolume(volume('v').build())).toBeUndefined();
 });
+
+describe('a class of local-path', () => {
+  it.each([
+    ['berth.io/local-path', 'Immediate', true],
+    ['rancher.io/local-path', '', true],
+    ['berth.io/local-path', 'WaitForFirstConsumer', false],
+    ['example.com/disks', 'Immediate', false],
+  ])('of %s with volumeBindingMode "%s" is warned about: %s', (provisioner, volumeBindingMode, isWarned) => {
+    const warnings = kind.warnings?.(made({ provisioner, ...(volumeBindingMode && { volumeBindingMode }) })) ?? [];
+    expect(warnings.some((warning) => warning.includes('never get a volume'))).toBe(isWarned);
+    if (isWarned) expect(warnings.join()).toContain('which needs "WaitForFirstConsumer"');
+  });
+});

@@ -1,4 +1,5 @@
 import type { Node } from '../../../api/generated/types.ts';
+import { equalValues } from '../../../api/meta/equal.ts';
 import type { Labels } from '../../../api/meta/labels.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
 import type { PodFace, PodSelection } from '../../framework/pod-selection.ts';
@@ -147,23 +148,7 @@ function isSame(a: PodInfo, b: PodInfo): boolean {
 /** Whether its labels differ, or its taints, which choices of nodes may look at. */
 function isElsewhere(a: Node, b: Node): boolean {
   if (a === b) return false;
-  return !isSameLabels(a.metadata?.labels ?? {}, b.metadata?.labels ?? {}) || !isSameTaints(a.spec?.taints, b.spec?.taints);
-}
-
-function isSameLabels(a: Labels, b: Labels): boolean {
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
-}
-
-function isSameTaints(a: Taints, b: Taints): boolean {
-  const [left, right] = [a ?? [], b ?? []];
   return (
-    left.length === right.length &&
-    left.every(({ key, value, effect }, i) => {
-      const other = right[i]!;
-      return key === other.key && value === other.value && effect === other.effect;
-    })
+    !equalValues(a.metadata?.labels ?? {}, b.metadata?.labels ?? {}) || !equalValues(a.spec?.taints ?? [], b.spec?.taints ?? [])
   );
 }
-
-type Taints = NonNullable<Node['spec']>['taints'];
