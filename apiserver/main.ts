@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
+import { anyOf, BootstrapTokens } from './auth/bootstrap-tokens.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
+import { runLoops } from './loops.ts';
 import { measureCaches } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { runAggregation } from './registry/aggregated-roles.ts';
 import { ensureObjects } from './registry/ensure-objects.ts';
-import { runExpiries } from './registry/expiry.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
 import { servedKinds } from './served-kinds.ts';
-import { runCompaction } from './storage/run-compaction.ts';
 import type { Storage } from './storage/storage.ts';
-import { compactionFailed, measureStorage } from './storage-metrics.ts';
+import { measureStorage } from './storage-metrics.ts';
 import { openStore } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
@@ -49,6 +49,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
   );
   const registry = createRegistry(caches.values(), { storage, now: () => new Date(), random: Math.random, uid: randomUUID });
   const sums = new NodeSums(registry.store('Pod').cache);
+  const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   measureCaches(metrics, [...caches.values()]);
   const endStorage = measureStorage(metrics, storage);
   // The loops below the API outlive the signal, so that calls that are still running find them.
@@ -57,9 +58,8 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
   try {
     const feed = await startFeed({ storage, caches, log }, inner.signal);
     loops.push(feed.ended);
-    sums.observe();
-    loops.push(runCompaction(storage, { keepMs: options.historyMs, onError: compactionFailed(log, metrics) }, inner.signal));
-    loops.push(...runExpiries(registry.stores.values(), { ttlMs: options.eventTtlMs, log }, inner.signal));
+    for (const each of [sums, tokens]) each.observe();
+    loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry);
     loops.push(runAggregation(registry, log, inner.signal));
     await listenUntil({
@@ -67,7 +67,7 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
       backup: storage.backup,
       registry,
       sums,
-      pki,
+      pki: { ...pki, tokens: anyOf([pki.tokens, tokens]) },
       signal: AbortSignal.any([signal, feed.failed]),
     });
     feed.failed.throwIfAborted();

@@ -1,6 +1,8 @@
 import { kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import { bootstrapTokenType } from '../api/kinds/secret/bootstrap-token.ts';
 import { volumeIndexers } from '../api/kinds/volume-matching.ts';
+import { namespaces } from '../api/meta/well-known.ts';
 import { type Client, createInformer, type Informer } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
 import { familyIndexers } from './dependents/family.ts';
@@ -35,6 +37,16 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
   });
   const classes = createInformer({ client: client.storageClasses, indexers: familyIndexers, ...named('storageclasses') });
   const budgets = createInformer({ client: client.podDisruptionBudgets, indexers: everyIndex, ...named('poddisruptionbudgets') });
+  const requests = createInformer({
+    client: client.resource('CertificateSigningRequest'),
+    indexers: familyIndexers,
+    ...named('certificatesigningrequests'),
+  });
+  const joinTokens = createInformer({
+    client: client.secrets,
+    scope: { namespace: namespaces.system, fieldSelector: `type=${bootstrapTokenType}` },
+    ...named('join tokens'),
+  });
   const known: Readonly<Record<string, Informer<ApiObject>>> = {
     Node: nodes,
     Lease: leases,
@@ -43,6 +55,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     PersistentVolumeClaim: claims,
     StorageClass: classes,
     PodDisruptionBudget: budgets,
+    CertificateSigningRequest: requests,
   };
   const outlined = (kind: Kind) =>
     createInformer<ApiObject>({
@@ -54,7 +67,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
   const followed = kinds
     .filter(({ unowned }) => !unowned)
     .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
-  const namespaces = followed.find(({ kind }) => kind.kind === 'Namespace')!.informer;
+  const allNamespaces = followed.find(({ kind }) => kind.kind === 'Namespace')!.informer;
   const contents = followed.filter(({ kind }) => kind.namespaced);
   const keptForNodes = followed.filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics');
   return {
@@ -66,9 +79,11 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     classes,
     budgets,
     followed,
-    namespaces,
+    requests,
+    joinTokens,
+    namespaces: allNamespaces,
     contents,
     keptForNodes,
-    all: followed.map(({ informer }) => informer),
+    all: [...followed.map(({ informer }) => informer), joinTokens],
   };
 }

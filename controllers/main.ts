@@ -2,6 +2,8 @@ import { setMaxListeners } from 'node:events';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import { type Client, type Clock, createEventRecorder, type Logger, stderrLogger, systemClock } from '../client/index.ts';
+import { createBootstrapTokens } from './bootstrap-tokens/controller.ts';
+import { createCertificateRequests } from './certificate-requests/controller.ts';
 import { runController } from './controller.ts';
 import { createDependents } from './dependents/controller.ts';
 import { createDisruption } from './disruption/controller.ts';
@@ -53,6 +55,8 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
   const outage = createOutage();
   const informers = createInformers(client, base);
   const { nodes, leases, pods, volumes, claims, classes, budgets, followed, namespaces, contents, keptForNodes } = informers;
+  const { requests, joinTokens } = informers;
+  const requestClient = client.resource('CertificateSigningRequest');
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
   const [nodeEvents, taintEvents, podEvents, volumeEvents, localPathEvents, budgetEvents] = [
     recorder('node-controller'),
@@ -72,6 +76,8 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     createVolumeBinding({ client, volumes, claims, classes, events: volumeEvents, ...base }),
     createLocalPath({ client, volumes, claims, classes, nodes, events: localPathEvents, logger }),
     createVolumeProtection({ client, volumes, claims, pods, logger }),
+    createCertificateRequests({ client, requests, requestClient, ...base }),
+    createBootstrapTokens({ client: client.secrets, tokens: joinTokens, ...base }),
     createDisruption({ client, budgets, pods, events: budgetEvents, clock }),
   ];
   await Promise.all([

@@ -1,3 +1,4 @@
+import { certificateSigningRequest } from './certificate-signing-request/kind.ts';
 import { clusterRole } from './cluster-role/kind.ts';
 import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
@@ -35,6 +36,7 @@ const all = [
   clusterRole,
   roleBinding,
   clusterRoleBinding,
+  certificateSigningRequest,
   event,
   lease,
   nodeMetrics,

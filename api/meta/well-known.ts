@@ -64,6 +64,8 @@ export const annotations = {
   localPathFolder: 'berth.io/local-path-folder',
   /** On the namespace kube-system: the default class was made once. Who deletes it does not want it back. */
   localPathClassMade: 'berth.io/local-path-class-made',
+  /** On a request for a certificate: which version the API server is. */
+  serverVersion: 'berth.io/server-version',
 } as const;
 
 /**

@@ -18,8 +18,8 @@ export interface Subject {
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** Clocks differ; a certificate is good a little before it was made. */
-const BACKDATE_MS = 60 * 60_000;
+/** Clocks differ; a certificate is good a little before it was made. The same as in Kubernetes. */
+const BACKDATE_MS = 5 * 60_000;
 const YEAR_MS = 365 * 24 * 3600_000;
 export const CA_YEARS = 10;
 export const LEAF_YEARS = 1;
@@ -67,19 +67,40 @@ export async function issueCertificate(
   hosts: readonly string[] | undefined,
   now: Date,
 ): Promise<KeyPair> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const leaf = { subject: nameOf(subject), publicKey: keys.publicKey, hosts, ...validity(now, LEAF_YEARS) };
+  return toPem(await sign(authority, leaf), keys.privateKey);
+}
+
+/** Signs the key of a PKCS #10 request (PEM) as a client's, with the subject that it names; answers the certificate (PEM). */
+export async function signRequest(authority: KeyPair, request: string, now: Date, seconds: number | undefined): Promise<string> {
+  const { subjectName: subject, publicKey } = new x509.Pkcs10CertificateRequest(request);
+  const longest = LEAF_YEARS * YEAR_MS;
+  const lifeMs = seconds === undefined ? longest : Math.min(seconds * 1000, longest);
+  const end = Math.min(now.getTime() + lifeMs, new x509.X509Certificate(authority.certificate).notAfter.getTime());
+  const leaf = { subject, publicKey, hosts: undefined, notBefore: validity(now, 0).notBefore, notAfter: new Date(end) };
+  return `${(await sign(authority, leaf)).toString('pem')}\n`;
+}
+
+interface Leaf {
+  readonly subject: x509.Name;
+  readonly publicKey: x509.PublicKeyType;
+  readonly hosts: readonly string[] | undefined;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+async function sign(authority: KeyPair, { hosts, ...leaf }: Leaf): Promise<x509.X509Certificate> {
   const issuer = new x509.X509Certificate(authority.certificate);
   const pkcs8 = x509.PemConverter.decodeFirst(authority.key);
   const signingKey = await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']);
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const usage = hosts ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
   const names = hosts?.map((host) => ({ type: isIP(host) ? 'ip' : 'dns', value: host }) as const);
-  const certificate = await x509.X509CertificateGenerator.create({
+  return x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
-    subject: nameOf(subject),
     issuer: issuer.subjectName,
-    ...validity(now, LEAF_YEARS),
+    ...leaf,
     signingKey,
-    publicKey: keys.publicKey,
     signingAlgorithm: algorithm,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
@@ -89,7 +110,6 @@ export async function issueCertificate(
       ...(names ? [new x509.SubjectAlternativeNameExtension(names)] : []),
     ],
   });
-  return toPem(certificate, keys.privateKey);
 }
 
 /** What decides whether a stored certificate is still the right one. */

@@ -10,6 +10,8 @@ export const groups = {
   /** Everybody who is known. */
   authenticated: 'system:authenticated',
   serviceAccounts: 'system:serviceaccounts',
+  /** Who brings a token for joining. */
+  bootstrappers: 'system:bootstrappers',
 } as const;
 
 /** The certificates' names of what runs the cluster. */
@@ -56,4 +58,13 @@ export function isMaster(identity: Identity): boolean {
 /** Whether this is the scheduler or the controllers. */
 export function isControlPlane(user: string): boolean {
   return user === controlPlane.scheduler || user === controlPlane.controllers;
+}
+
+/** Who brings a token for joining. */
+export function bootstrapUser(tokenId: string): string {
+  return `system:bootstrap:${tokenId}`;
+}
+
+export function isBootstrapper(identity: Identity): boolean {
+  return identity.groups.includes(groups.bootstrappers);
 }

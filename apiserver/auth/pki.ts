@@ -9,6 +9,8 @@ import { formatToken, parseTokens, type TokenTable } from './tokens.ts';
 /** What the server needs to listen. */
 export interface ServerPki {
   readonly ca: string;
+  /** What signs certificates. */
+  readonly authority: KeyPair;
   readonly server: KeyPair;
   readonly tokens: TokenTable;
 }
@@ -46,7 +48,7 @@ export async function ensurePki(dataDir: string, hosts: readonly string[], now: 
   const authority = await ensureAuthority(dir, now);
   const server = await ensurePair(dir, 'server', authority, { commonName: 'berth', organizations: [] }, now, allHosts(hosts));
   for (const [name, subject] of Object.entries(components)) await ensurePair(dir, name, authority, subject, now);
-  return { ca: authority.certificate, server, tokens: parseTokens(await ensureTokens(dir)) };
+  return { ca: authority.certificate, authority, server, tokens: parseTokens(await ensureTokens(dir)) };
 }
 
 /** Issues (or finds) the client certificate of a node's agent: user system:node:NAME, group system:nodes. */

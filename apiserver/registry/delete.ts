@@ -4,6 +4,7 @@ import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts'
 import { longestSeconds, secondsTimestamp } from '../../api/meta/time.ts';
 import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
+import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { hasSpecFinalizers } from './metadata.ts';
 
@@ -66,11 +67,11 @@ export function checkPreconditions(
 }
 
 export function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
-  const grace = store.kind.lifecycle?.gracePeriodSeconds?.(structuredClone(previous), options.gracePeriodSeconds) ?? 0;
+  const grace = store.kind.lifecycle?.gracePeriodSeconds?.(cloneObject(previous), options.gracePeriodSeconds) ?? 0;
   const metadata = previous.metadata ?? {};
   const kept = keepersOf(store.kind.unowned ? { propagationPolicy: 'Background' } : options, metadata.finalizers ?? []);
   if (grace === 0 && kept.length === 0 && !hasSpecFinalizers(previous)) return 'remove';
-  const next: AnyObject = structuredClone(previous);
+  const next: AnyObject = cloneObject(previous);
   next.metadata = { ...next.metadata, finalizers: kept };
   if (kept.length === 0) delete next.metadata.finalizers;
   const waiting = metadata.deletionTimestamp !== undefined;

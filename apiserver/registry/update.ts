@@ -4,6 +4,7 @@ import { validateConditions } from '../../api/kinds/conditions.ts';
 import type { Subresource } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import type { AnyObject } from './any-object.ts';
+import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
 
@@ -39,14 +40,14 @@ function throughDoor(store: KindStore, door: Door, sent: AnyObject, previous: An
     const metadata = validateSentMetadata(sent.metadata ?? {}, previous.metadata ?? {});
     return [next, [...metadata, ...validateObject(store, next, previous)]];
   }
-  const next = door.take(structuredClone(sent), structuredClone(previous));
+  const next = door.take(cloneObject(sent), cloneObject(previous));
   store.kind.defaults(next);
   return [next, [...store.kind.validate(next), ...door.validate(next, previous)]];
 }
 
 /** The status of the one and everything else of the other. */
 function nextStatus(sent: AnyObject, previous: AnyObject): AnyObject {
-  const next = { ...structuredClone(previous), status: structuredClone(sent.status) };
+  const next = { ...cloneObject(previous), status: cloneObject(sent.status) };
   if (next.status === undefined) delete next.status;
   return next as AnyObject;
 }
@@ -54,11 +55,11 @@ function nextStatus(sent: AnyObject, previous: AnyObject): AnyObject {
 /** The same order of steps as in create.ts, and for the same reasons. */
 function nextObject(store: KindStore, sent: AnyObject, previous: AnyObject): AnyObject {
   const { kind } = store;
-  const next = structuredClone(sent);
+  const next = cloneObject(sent);
   next.metadata = metadataForUpdate(next.metadata ?? {}, previous.metadata ?? {}, store.subject(nameOf(previous)));
   if (kind.hasStatus) {
     delete next.status;
-    if (previous.status !== undefined) next.status = structuredClone(previous.status);
+    if (previous.status !== undefined) next.status = cloneObject(previous.status);
   }
   kind.defaults(next);
   kind.lifecycle?.prepareForUpdate?.(next, previous);

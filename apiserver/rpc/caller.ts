@@ -2,7 +2,7 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node
 import type { TLSSocket } from 'node:tls';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { authenticate, type Credentials } from '../auth/authenticate.ts';
-import type { Identity } from '../auth/identity.ts';
+import { type Identity, isBootstrapper } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
@@ -83,8 +83,10 @@ export function identify(call: AnyCall, tokens: TokenTable): Identity {
   const certificate = certificateOf(call, session);
   const refusedCertificate = certificate || authorization !== undefined ? undefined : refusalOf(session);
   const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
-  if (session && authorization !== undefined) shown.set(session, { authorization, tokens, identity });
-  else if (session) identities.set(session, identity);
+  if (session && authorization === undefined) identities.set(session, identity);
+  // Tokens for joining expire and are deleted while connections stay.
+  else if (session && authorization !== undefined && !isBootstrapper(identity))
+    shown.set(session, { authorization, tokens, identity });
   return identity;
 }
 

@@ -7,7 +7,8 @@ import { refuseMalformed } from './malformed-calls.ts';
 
 /** The one port: TLS always, a client certificate asked for but not required, so that bearer tokens come in as well. */
 export function serverCredentials(pki: ServerPki): ServerCredentials {
-  const identity = { certificate: Buffer.from(pki.server.certificate), privateKey: Buffer.from(pki.server.key) };
+  // With the authority behind it: who joins has the hash of its key and nothing else.
+  const identity = { certificate: Buffer.from(pki.server.certificate + pki.ca), privateKey: Buffer.from(pki.server.key) };
   const ca = { caCertificate: Buffer.from(pki.ca) };
   // Later, as grpc-js expects: the listener is added before the server that it tells.
   const provider = {

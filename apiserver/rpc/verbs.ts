@@ -17,6 +17,7 @@ import type {
 import { parseFieldSelector } from '../../api/meta/fields.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Access, AccessVerb } from '../auth/attributes.ts';
+import { noteRequester } from '../certificates/requester.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
@@ -281,7 +282,10 @@ function enterWrite(verb: AccessVerb, store: KindStore, input: WriteInput, call:
   if (namespace && kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   const at = nameOf(object);
   const context = admit(call, verb, store, at, input.options);
-  if (verb === 'create') call.authorizer.authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
+  if (verb === 'create') {
+    call.authorizer.authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
+    noteRequester(kind.kind, object, call.identity);
+  }
   return { object, context };
 }
 

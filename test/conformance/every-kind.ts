@@ -14,6 +14,9 @@ import { registerToy, toy } from './toy-kind.ts';
 // What every kind does, whoever wrote it, on every backend. A new kind is tested by being listed in api/kinds, a new backend by being listed
 // in storage-backends.ts; only what an object needs to be valid is said here.
 const container = { name: 'main', image: 'x' };
+/** A PKCS #10 request in PEM, as JSON has bytes. */
+export const certificateRequest =
+  'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIck1JR1NBZ0VBTURBeEZUQVRCZ05WQkFvVERITjVjM1JsYlRwdWIyUmxjekVYTUJVR0ExVUVBeE1PYzNsegpkR1Z0T201dlpHVTZiakV3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQkJ3TkNBQVEvVjY4cTErcENCQ3pECno1dkx5ZnpLWU81b0U5c3dmZlFkdmpsVExIZFhMNldVZWxHa0pvdlN4M2RXdjRnT2dOK09YUE8zcjk3YjhUUlgKTmZBYnplZXdvQUF3Q2dZSUtvWkl6ajBFQXdJRFNBQXdSUUloQUxsSm9uZU9Wd2UvOEJ3aFF0Q2VMQWhLWVV5Rgo1UkVZNGlkNi9IeVc4R2ttQWlBaGRRMnNxTzk0SER4Z1JyemVRMUVDRzB4eS9GNDVNVTlEenpRMTk4YUl5QT09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=';
 const required: Readonly<Record<string, JsonObject>> = {
   Pod: { spec: { containers: [container] } },
   Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
@@ -30,6 +33,9 @@ const required: Readonly<Record<string, JsonObject>> = {
   PriorityClass: { value: 5 },
   RoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'x' } },
   ClusterRoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'x' } },
+  CertificateSigningRequest: {
+    spec: { request: certificateRequest, signerName: 'example.com/tests', usages: ['client auth'] },
+  },
   Toy: { spec: { color: 'red' } },
 };
 

@@ -21,6 +21,7 @@ function stepsTo(message: string, path: string): protobuf.Field[] {
 }
 
 const samples: Readonly<Record<string, unknown>> = {
+  bytes: 'eHg=',
   'google.protobuf.Timestamp': '2026-01-01T00:00:00Z',
   'google.protobuf.Duration': '1s',
   'berth.meta.v1.Quantity': '1',
@@ -37,6 +38,7 @@ function sampleOf(field: protobuf.Field, support: FieldSupport): unknown {
     if (field.type.startsWith('int')) return nothing.includes(1) ? 2 : 1;
     return samples[typeOf(field)] ?? {};
   };
+  if (field.map && typeOf(field).endsWith('.ExtraValue')) return { key: {} };
   if (field.map) return { key: field.type === 'string' || field.type === 'bytes' ? 'eHg=' : '1' };
   return field.repeated ? [single()] : single();
 }

@@ -24,6 +24,7 @@ const groups = [
   'rbac.v1',
   'authentication.v1',
   'authorization.v1',
+  'certificates.v1',
 ];
 const byName = models as unknown as Record<string, Model | undefined>;
 const modelOf = (message: string): Model | undefined =>
@@ -77,6 +78,7 @@ function jsonTypes(field: protobuf.Field): string[] {
     'berth.meta.v1.FieldsV1': ['any|'],
     'berth.authentication.v1.ExtraValue': ['Array<string>|'],
     'berth.authorization.v1.ExtraValue': ['Array<string>|'],
+    'berth.certificates.v1.ExtraValue': ['Array<string>|'],
   };
   const scalars = known[type] ?? [`V1${name}|`, `CoreV1${name}|`, `RbacV1${name}|`];
   const wrap = (form: (type: string) => string): string[] =>

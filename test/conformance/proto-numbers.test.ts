@@ -29,6 +29,7 @@ const groups = [
   'rbac.v1',
   'authentication.v1',
   'authorization.v1',
+  'certificates.v1',
 ];
 const messages = groups.flatMap((group) =>
   messagesOf(group).map((message) => ({ group, message, name: `${group}.${message.name}` })),

@@ -93,10 +93,13 @@ const controllerRules: PolicyRule[] = [
   rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
   rule(['create'], CORE, 'pods/eviction', 'persistentvolumes', 'serviceaccounts'),
   rule(['update'], CORE, 'namespaces/finalize'),
+  rule(['update', 'patch'], 'certificates.k8s.io', 'certificatesigningrequests/approval'),
   rule(['update', 'patch'], CORE, 'namespaces/status'),
   writeEvents,
   lead,
 ];
+
+const requestCertificates = rule(['create', 'get'], 'certificates.k8s.io', 'certificatesigningrequests');
 
 /** What the agent of a node needs; nodes are held to more than a role can say, so it is bound to nobody. */
 const nodeRules: PolicyRule[] = [
@@ -105,6 +108,7 @@ const nodeRules: PolicyRule[] = [
   rule(['update', 'patch'], CORE, 'pods/status'),
   rule(['get'], CORE, 'secrets', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts'),
   rule([...READ, 'patch'], CORE, 'persistentvolumes'),
+  requestCertificates,
   rule(READ, 'node.k8s.io', 'runtimeclasses'),
   rule(READ, 'storage.k8s.io', 'storageclasses'),
   rule([...READ, 'create', 'update', 'patch', 'delete'], 'metrics.k8s.io', 'nodemetrics'),
@@ -128,6 +132,7 @@ export const builtInRoles: readonly ClusterRole[] = [
   makeRole(controlPlane.scheduler, schedulerRules),
   makeRole(controlPlane.controllers, controllerRules),
   makeRole('system:node', nodeRules),
+  makeRole('system:node-bootstrapper', [requestCertificates]),
 ];
 
 const bind = (role: string, kind: 'User' | 'Group', name: string): ClusterRoleBinding => ({
@@ -140,6 +145,7 @@ export const builtInBindings: readonly ClusterRoleBinding[] = [
   bind('cluster-admin', 'Group', groups.masters),
   bind('system:discovery', 'Group', groups.authenticated),
   bind('system:basic-user', 'Group', groups.authenticated),
+  bind('system:node-bootstrapper', 'Group', groups.bootstrappers),
   bind(controlPlane.scheduler, 'User', controlPlane.scheduler),
   bind(controlPlane.controllers, 'User', controlPlane.controllers),
 ];

@@ -1,0 +1,89 @@
+import { timingSafeEqual } from 'node:crypto';
+import { unauthenticated } from '../../api/errors/index.ts';
+import type { Secret } from '../../api/generated/types.ts';
+import { parseTokenText, readBootstrapToken } from '../../api/kinds/secret/bootstrap-token.ts';
+import type { Entry } from '../watch/entry.ts';
+import type { KindCache } from '../watch/kind-cache.ts';
+import { bootstrapUser, groups, type Identity } from './identity.ts';
+import { hashToken, type TokenTable } from './tokens.ts';
+
+interface Row {
+  readonly id: string;
+  readonly hash: Buffer;
+  readonly expiresAt: number | undefined;
+}
+
+/** Compared with instead of a row that is not there, so that it takes as long. */
+const nothing = Buffer.alloc(32);
+
+/**
+ * The tokens with which machines join, kept incrementally from the watch cache of Secrets. Who brings one is system:bootstrap:ID of the group
+ * system:bootstrappers. Of secrets it remembers hashes.
+ */
+export class BootstrapTokens implements TokenTable {
+  private readonly cache: KindCache;
+  private readonly now: () => Date;
+  private readonly rows = new Map<string, Row>();
+  private readonly idOfKey = new Map<string, string>();
+
+  constructor(cache: KindCache, now: () => Date) {
+    this.cache = cache;
+    this.now = now;
+  }
+
+  /** Begins to follow the cache; the returned function ends it. */
+  observe(): () => void {
+    return this.cache.observe({
+      reset: (entries) => {
+        this.rows.clear();
+        this.idOfKey.clear();
+        for (const entry of entries) this.cache.attempt(entry.key, () => this.put(entry));
+      },
+      event: ({ type, entry }) => {
+        this.drop(entry.key);
+        if (type !== 'DELETED') this.put(entry);
+      },
+    });
+  }
+
+  /** Throws UNAUTHENTICATED for a token that has expired: only who has it hears of that. */
+  find(token: string): Identity | undefined {
+    const parts = parseTokenText(token);
+    if (parts === undefined) return undefined;
+    const row = this.rows.get(parts.id);
+    const isSame = timingSafeEqual(row?.hash ?? nothing, hashToken(parts.secret));
+    if (row === undefined || !isSame) return undefined;
+    const { id, expiresAt } = row;
+    if (expiresAt !== undefined && expiresAt <= this.now().getTime())
+      throw unauthenticated(
+        `the join token ${id} expired at ${new Date(expiresAt).toISOString()}: make a new one with "berth token create"`,
+      );
+    return { user: bootstrapUser(id), groups: [groups.bootstrappers] };
+  }
+
+  private put(entry: Entry): void {
+    const token = readBootstrapToken(this.cache.decoder.decode(entry) as Secret);
+    if (!token?.authenticates) return;
+    this.rows.set(token.id, { id: token.id, hash: hashToken(token.secret), expiresAt: token.expiresAt });
+    this.idOfKey.set(entry.key, token.id);
+  }
+
+  private drop(key: string): void {
+    const id = this.idOfKey.get(key);
+    if (id !== undefined) this.rows.delete(id);
+    this.idOfKey.delete(key);
+  }
+}
+
+/** Several tables as one: the first that knows the token. */
+export function anyOf(tables: readonly TokenTable[]): TokenTable {
+  return {
+    find(token) {
+      for (const table of tables) {
+        const found = table.find(token);
+        if (found) return found;
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+import type { Identity } from '../auth/identity.ts';
+
+/** Notes in a new request for a certificate who makes it: approvers go by that, so no client says it itself. */
+export function noteRequester(kind: string, object: ApiObject, { user, groups }: Identity): void {
+  if (kind !== 'CertificateSigningRequest') return;
+  const request = object as CertificateSigningRequest;
+  const { uid: _, extra: __, ...spec } = request.spec ?? {};
+  request.spec = { ...spec, username: user, groups: [...groups] };
+}

@@ -1,0 +1,22 @@
+import type { MetricsRegistry } from '../api/metrics/index.ts';
+import type { ServerPki } from './auth/pki.ts';
+import { runSigner } from './certificates/signer.ts';
+import type { ServerOptions } from './options.ts';
+import { runExpiries } from './registry/expiry.ts';
+import type { Registry } from './registry/registry.ts';
+import { runCompaction } from './storage/run-compaction.ts';
+import { compactionFailed } from './storage-metrics.ts';
+
+/** What the server does by itself besides answering calls, until the signal aborts. */
+export function runLoops(
+  { historyMs, eventTtlMs, log, metrics }: ServerOptions & { readonly metrics: MetricsRegistry },
+  { registry, pki }: { readonly registry: Registry; readonly pki: ServerPki },
+  signal: AbortSignal,
+): Promise<void>[] {
+  const requests = registry.stores.get('CertificateSigningRequest');
+  return [
+    runCompaction(registry.storage, { keepMs: historyMs, onError: compactionFailed(log, metrics) }, signal),
+    ...runExpiries(registry.stores.values(), { ttlMs: eventTtlMs, log }, signal),
+    ...(requests ? [runSigner({ store: requests, authority: () => pki.authority, log }, signal)] : []),
+  ];
+}

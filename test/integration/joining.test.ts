@@ -1,0 +1,134 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { connect as connectTls } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { CertificateRefused, requestCertificate } from '../../agent/identity/request-certificate.ts';
+import { type BootstrapToken, bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
+import { type Client, connect, systemClock } from '../../client/index.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { startControllers } from './controllers-harness.ts';
+
+// From a token to a certificate of a node and its successor, with the real server and the real controllers.
+let server: RunningServer;
+let stopControllers: () => Promise<void>;
+let admin: Client;
+const open: Client[] = [];
+
+const token: BootstrapToken = {
+  id: 'abcdef',
+  secret: '0123456789abcdef',
+  expiresAt: undefined,
+  description: '',
+  authenticates: true,
+};
+
+beforeAll(async () => {
+  server = await startServer();
+  admin = server.client;
+  stopControllers = await startControllers(server);
+  await admin.secrets.create(bootstrapTokenSecret(token));
+}, 60_000);
+
+afterAll(async () => {
+  for (const client of open) client.close();
+  await stopControllers();
+  await server.stop();
+  await server.remove();
+});
+
+const client = (credentials: { readonly token?: string; readonly cert?: string; readonly key?: string }): Client => {
+  const made = connect({ address: server.info.address, ca: server.info.ca, ...credentials });
+  open.push(made);
+  return made;
+};
+const withToken = (text = 'abcdef.0123456789abcdef') => client({ token: text });
+const askFor = (nodeName: string, as: Client) =>
+  requestCertificate({
+    client: as.resource('CertificateSigningRequest'),
+    nodeName,
+    clock: systemClock,
+    signal: AbortSignal.timeout(20_000),
+  });
+const join = async (nodeName: string): Promise<Client> => {
+  const { certificate: cert, key } = await askFor(nodeName, withToken());
+  return client({ cert, key });
+};
+const refused = (call: Promise<unknown>): Promise<{ code?: string; message: string }> =>
+  call.then(
+    () => expect.unreachable('the call should have been refused'),
+    (error) => error,
+  );
+
+describe('joining', () => {
+  it('makes a node of who brings a token, which then is that node and no other', async () => {
+    const { certificate, key, serverVersion } = await askFor('n2', withToken());
+    const facts = new X509Certificate(certificate);
+    expect(facts.subject).toBe('O=system:nodes\nCN=system:node:n2');
+    expect(facts.checkIssued(new X509Certificate(server.info.ca))).toBe(true);
+    expect(Date.now() - Date.parse(facts.validFrom)).toBeGreaterThanOrEqual(5 * 60_000 - 1_000);
+    expect(Date.parse(facts.validTo) - Date.now()).toBeLessThanOrEqual(365 * 24 * 3600_000);
+    expect(serverVersion).toMatch(/^\d+\.\d+\.\d+/);
+    const node = client({ cert: certificate, key });
+    await node.nodes.create({ metadata: { name: 'n2' } });
+    expect(await refused(node.nodes.create({ metadata: { name: 'n3' } }))).toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('is one of several: a token is good for many nodes', async () => {
+    await Promise.all([join('m1'), join('m2'), join('m3')]);
+  });
+
+  it("lets a node renew its own certificate, and get nobody else's", async () => {
+    const node = await join('renewing');
+    expect(new X509Certificate((await askFor('renewing', node)).certificate).subject).toContain('CN=system:node:renewing');
+    const error = await refused(askFor('other', node));
+    expect(error).toBeInstanceOf(CertificateRefused);
+    expect(error.message).toContain('may renew its own certificate only');
+  });
+
+  it('is refused for the name of a node that lives, until it is deleted', async () => {
+    await admin.nodes.create({ metadata: { name: 'taken' } });
+    const ready = { type: 'Ready', status: 'True', reason: 'r' };
+    await admin.nodes.patch({ name: 'taken', subresource: 'status' }, { status: { conditions: [ready] } });
+    expect((await refused(askFor('taken', withToken()))).message).toMatch(/has a node taken.*alive.*--node-name/);
+    await admin.nodes.delete({ name: 'taken' });
+    await join('taken');
+  });
+
+  it('lets who has a token do nothing else, also on a connection that is open', async () => {
+    const joining = withToken();
+    await askFor('somebody', joining);
+    for (const call of [
+      () => joining.nodes.list(),
+      () => joining.secrets.get({ namespace: 'kube-system', name: 'bootstrap-token-abcdef' }),
+      () => joining.objects.get('Pod', { namespace: 'default', name: 'x' }),
+      () => joining.resource('CertificateSigningRequest').list(),
+      () => joining.configMaps.create({ metadata: { namespace: 'default', name: 'x' } }),
+    ])
+      expect(await refused(call())).toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('ends with the token: deleted, it is refused at once; expired, it says so and is removed', async () => {
+    const own = (id: string, expiresAt?: number) => bootstrapTokenSecret({ ...token, id, expiresAt });
+    const at = { namespace: 'kube-system', name: 'bootstrap-token-gggggg' };
+    await admin.secrets.create(own('gggggg'));
+    const joining = withToken('gggggg.0123456789abcdef');
+    await askFor('early', joining);
+    await admin.secrets.delete(at);
+    expect(await refused(askFor('late', joining))).toMatchObject({ code: 'UNAUTHENTICATED' });
+    await admin.secrets.create(own('hhhhhh', Date.now() + 2_000));
+    const gone = () => refused(admin.secrets.get({ ...at, name: 'bootstrap-token-hhhhhh' }));
+    await vi.waitFor(async () => expect(await gone()).toMatchObject({ code: 'NOT_FOUND' }), { timeout: 15_000 });
+  });
+
+  it('begins with a handshake that shows the authority, so that its hash can be compared', async () => {
+    const [host, port] = server.info.address.split(':');
+    const socket = connectTls({ host, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+    await new Promise((resolve) => socket.once('secureConnect', resolve));
+    const { raw } = socket.getPeerCertificate(true).issuerCertificate;
+    socket.destroy();
+    const hash = (certificate: X509Certificate) =>
+      createHash('sha256')
+        .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
+        .digest('hex');
+    expect(hash(new X509Certificate(raw))).toBe(hash(new X509Certificate(server.info.ca)));
+  });
+});
