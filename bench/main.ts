@@ -1,5 +1,6 @@
 import { benchAgent } from './agent/index.ts';
 import { benchApi } from './api/index.ts';
+import { benchAuth } from './auth/index.ts';
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
@@ -11,6 +12,7 @@ import { UsageError } from './usage-error.ts';
 const benches: Readonly<Record<string, (say: (text: string) => void, parts: readonly string[]) => Promise<Figure[]>>> = {
   agent: benchAgent,
   api: benchApi,
+  auth: benchAuth,
   cli: benchCli,
   idle: benchIdle,
   scheduler: benchScheduler,

@@ -86,7 +86,9 @@ async function simulate({ registry, links }: Deps, request: SimulateRequest, cal
 /** As a create would store it. Under a drawn name, so that a pod of the same name is no obstacle. */
 async function completed(registry: Registry, pod: Pod, call: CallContext): Promise<Pod> {
   const { name = '', namespace = '', generateName = '' } = pod.metadata ?? {};
-  call.authorize({ verb: 'create', kind: 'Pod', namespace, name });
+  const access = { verb: 'create', kind: 'Pod', namespace, name } as const;
+  call.authorize(access);
+  call.authorizer.authorizeCreate(call.identity, access, pod);
   const drawn = name === '' ? {} : { name: '', generateName: `${name.slice(0, 200)}-` };
   const store = registry.store('Pod');
   const { bytes } = await createObject(store, registry.admission, () => ({

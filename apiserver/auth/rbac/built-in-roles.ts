@@ -80,7 +80,7 @@ const schedulerRules: PolicyRule[] = [
   rule(['create'], CORE, 'pods/binding'),
   // A pod makes room for a more important one.
   rule(['delete'], CORE, 'pods'),
-  rule(['update', 'patch'], CORE, 'pods/status', 'persistentvolumeclaims', 'persistentvolumes'),
+  rule(['patch'], CORE, 'pods/status', 'persistentvolumeclaims', 'persistentvolumes'),
   rule(['update'], 'berth.io', 'schedulers'),
   writeEvents,
   lead,
@@ -88,10 +88,10 @@ const schedulerRules: PolicyRule[] = [
 
 const controllerRules: PolicyRule[] = [
   // Who is owned goes with its owners, and what is in a namespace with it, of whatever kind.
-  ...everyKind([...READ, 'update', 'patch', 'delete', 'deletecollection']),
+  ...everyKind([...READ, 'patch', 'delete', 'deletecollection']),
   rule(['update', 'patch'], CORE, 'pods/status', 'nodes/status', 'persistentvolumes/status', 'persistentvolumeclaims/status'),
   rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
-  rule(['create'], CORE, 'pods/eviction', 'persistentvolumes', 'serviceaccounts'),
+  rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts'),
   rule(['update'], CORE, 'namespaces/finalize'),
   rule(['update', 'patch'], 'certificates.k8s.io', 'certificatesigningrequests/approval'),
   rule(['update', 'patch'], CORE, 'namespaces/status'),

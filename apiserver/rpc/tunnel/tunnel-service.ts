@@ -59,6 +59,10 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
 }
 
 async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Promise<void> {
+  const { identity } = context;
+  // Which node's the stream is, is judged when it is found.
+  if (!isMaster(identity) && nodeNameOf(identity) === undefined)
+    throw permissionDenied(`user "${identity.user}" is no node, and serves no streams`);
   const frames = framesOf(call);
   const first = await frames.next();
   const streamId = first.done

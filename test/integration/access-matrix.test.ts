@@ -1,0 +1,120 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { credentials, Client as GrpcClient, Metadata, type StatusObject } from '@grpc/grpc-js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { type AskedMethod, everyMethod } from './access-requests.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+
+// Every method as every built-in role and as no one. What is allowed stands in access-matrix.txt, which a person reads: after a change that is meant,
+// `npx vitest run --project integration access-matrix -u` writes it anew.
+
+const UNAUTHENTICATED = 16;
+const PERMISSION_DENIED = 7;
+
+/** The columns: who asks. `role` is bound in the namespace "default", or with `everywhere` in the cluster. */
+const askers = [
+  { who: 'known', user: 'guest', groups: [] },
+  { who: 'view', user: 'viewer', groups: [], role: 'view' },
+  { who: 'edit', user: 'editor', groups: [], role: 'edit' },
+  { who: 'admin', user: 'owner', groups: [], role: 'admin' },
+  { who: 'cluster-admin', user: 'root', groups: [], role: 'cluster-admin', everywhere: true },
+  { who: 'scheduler', user: 'system:kube-scheduler', groups: [] },
+  { who: 'controllers', user: 'system:kube-controller-manager', groups: [] },
+  { who: 'node', user: 'system:node:n1', groups: ['system:nodes'] },
+];
+
+let server: RunningServer;
+let connection: GrpcClient;
+const stopping = new AbortController();
+let answering: Promise<unknown>;
+
+beforeAll(async () => {
+  const first = await startServer();
+  await first.stop();
+  const file = join(first.dataDir, 'pki', 'tokens');
+  const lines = askers.map(({ who, user, groups }) => formatToken(who, { user, groups }));
+  await writeFile(file, (await readFile(file, 'utf8')) + lines.join(''));
+  server = await startServer({ dataDir: first.dataDir });
+  connection = new GrpcClient(server.info.address, credentials.createSsl(Buffer.from(server.info.ca)));
+  for (const { user, role, everywhere } of askers) {
+    if (role === undefined) continue;
+    const binding = { roleRef: { kind: 'ClusterRole', name: role }, subjects: [{ kind: 'User', name: user }] };
+    if (everywhere) await server.client.clusterRoleBindings.create({ ...binding, metadata: { name: user } });
+    else await server.client.roleBindings.create({ ...binding, metadata: { namespace: 'default', name: user } });
+  }
+  // Otherwise questions about placements wait for a scheduler.
+  answering = server.client.placements
+    .serve('default-scheduler', async () => ({ placements: {}, simulation: { pods: [{}] } }), { signal: stopping.signal })
+    .catch(() => {});
+});
+afterAll(async () => {
+  stopping.abort();
+  await answering;
+  connection.close();
+  await server.stop();
+  await server.remove();
+});
+
+/** The code that a call ends with; 0 when something is answered. Of streams of items the item's. */
+function codeOf({ path, request, method }: AskedMethod, token: string | undefined): Promise<number> {
+  const metadata = new Metadata();
+  if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
+  const nameOf = (type: AskedMethod['method']['resolvedRequestType']) => type?.fullName.slice(1) ?? '';
+  const pass = (bytes: Buffer): Buffer => bytes;
+  return new Promise((resolve) => {
+    const call = connection.makeBidiStreamRequest(path, pass, pass, metadata);
+    const done = (code: number): void => {
+      resolve(code);
+      call.cancel();
+    };
+    call.on('error', () => {});
+    call.on('status', ({ code }: StatusObject) => done(code));
+    call.on('data', (bytes: Buffer) => {
+      const answer = decodeMessage<{ results?: { error?: { code?: number } }[] }>(nameOf(method.resolvedResponseType), bytes);
+      done(answer.results?.[0]?.error?.code ?? 0);
+    });
+    call.write(encodeMessage(nameOf(method.resolvedRequestType), request));
+    call.end();
+  });
+}
+
+test('every method answers those who may use it, and nobody else', async () => {
+  const rows: string[][] = [['', ...askers.map(({ who }) => who)]];
+  for (const asked of everyMethod()) {
+    expect(await codeOf(asked, undefined), `${asked.path} as no one`).toBe(UNAUTHENTICATED);
+    const codes = await Promise.all(askers.map(({ who }) => codeOf(asked, who)));
+    expect(codes, asked.path).not.toContain(UNAUTHENTICATED);
+    rows.push([asked.path.slice(1), ...codes.map((code) => (code === PERMISSION_DENIED ? '.' : 'yes'))]);
+  }
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const table = rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+  await expect(`${table}\n`).toMatchFileSnapshot('access-matrix.txt');
+});
+
+test('reflection is for those who are known, and health for everybody', async () => {
+  const code = (path: string, token?: string): Promise<number> => {
+    const metadata = new Metadata();
+    if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
+    const pass = (bytes: Buffer): Buffer => bytes;
+    return new Promise((resolve) => {
+      const call = connection.makeBidiStreamRequest(path, pass, pass, metadata);
+      call.on('error', () => {});
+      call.on('data', () => {});
+      call.on('status', (status: StatusObject) => resolve(status.code));
+      call.write(path.includes('reflection') ? Buffer.from('3a00', 'hex') : Buffer.alloc(0));
+      call.end();
+    });
+  };
+  const reflection = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+  expect(await Promise.all([code(reflection), code(reflection, 'known')])).toEqual([UNAUTHENTICATED, 0]);
+  expect(await code('/grpc.health.v1.Health/Check')).toBe(0);
+});
