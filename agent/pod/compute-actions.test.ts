@@ -50,6 +50,22 @@ const rows: Row[] = [
     plan: ['remove POD-0', 'run app 1 (0 in a row)', 'sandbox 1', 'stop app-0: Stopping container app'],
   },
   {
+    title: 'moves to another sandbox when something is to start in one that the engine took the network of',
+    observed: [container('POD', { ip: undefined }), dead('app', 128, 500)],
+    plan: ['remove POD-0', 'run app 1 (1 in a row)', 'sandbox 1'],
+  },
+  {
+    title: 'leaves what runs in such a sandbox alone',
+    observed: [container('POD', { ip: undefined }), container('app')],
+    plan: [],
+  },
+  {
+    title: 'expects no address of a sandbox in the network of the machine',
+    pod: web.spec({ hostNetwork: true }),
+    observed: [container('POD', { ip: undefined }), dead('app', 128, 500)],
+    plan: ['run app 1 (1 in a row)'],
+  },
+  {
     title: 'kills what lost its sandbox and is never to run again',
     pod: web.restartPolicy('Never'),
     observed: [container('app')],

@@ -5,7 +5,7 @@ import { type BackOff, computeRestart } from './back-off.ts';
 import { containerStep, discardStep, ephemeralStep, removal, restStep, type Step, type StepContext } from './container-step.ts';
 import type { Health } from './health.ts';
 import { initSteps } from './init-step.ts';
-import { allContainers, hasEnded, isAlive, isIn, type PodObservation, readySandbox } from './observation.ts';
+import { allContainers, hasEnded, isAlive, isBare, isIn, type PodObservation, readySandbox } from './observation.ts';
 import type { Action, Plan, StopInTurn } from './plan.ts';
 import { ephemeralContainers, initContainers, mainContainers, type PodContainer, podContainers } from './pod-containers.ts';
 import type { SizeChange } from './resize.ts';
@@ -38,9 +38,17 @@ export function computeActions(pod: Pod | undefined, observed: PodObservation, n
       gracePeriodSeconds: options.kill?.gracePeriodSeconds ?? graceOf(observed),
     };
   if (options.finished || isFinished(pod) || isOver(pod, observed)) return finishPlan(pod, observed);
-  const step = syncStep(observed, { ...options, pod, nowMs, sandbox: readySandbox(observed) });
+  const step = planSync(observed, { ...options, pod, nowMs, sandbox: readySandbox(observed) });
   const wakes = [step.wakeAt, options.deadlineAt].filter((at) => at !== undefined);
   return { type: 'sync', actions: step.actions, wakeAt: wakes.length === 0 ? undefined : Math.min(...wakes) };
+}
+
+/** What runs in a sandbox that nothing can join is left alone until something is to start: then all of the pod moves to another one. */
+function planSync(observed: PodObservation, context: StepContext): Step {
+  const step = syncStep(observed, context);
+  const { pod, sandbox } = context;
+  const mustMove = sandbox !== undefined && isBare(pod, sandbox) && step.actions.some(({ type }) => type === 'run-container');
+  return mustMove ? syncStep(observed, { ...context, sandbox: undefined }) : step;
 }
 
 /** Of a pod that only the engine still knows. */

@@ -92,7 +92,10 @@ const rows: Row[] = [
   },
   {
     title: 'believes the API that an init container is done whose remains somebody removed',
-    pod: two.status({ initContainerStatuses: [{ name: 'first', containerID: 'docker://x', state: ended(0, 50) }] }),
+    pod: two.status({
+      podIP: box.ip,
+      initContainerStatuses: [{ name: 'first', containerID: 'docker://x', state: ended(0, 50) }],
+    }),
     observed: [box],
     plan: ['run second 0 (0 in a row)'],
   },

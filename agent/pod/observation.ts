@@ -1,3 +1,4 @@
+import type { Pod } from '../../api/generated/types.ts';
 import { type ObservedContainer, sandboxName } from '../runtime/runtime.ts';
 
 /** A pod as the engine has it: its sandboxes and its containers by name, the newest attempt first. */
@@ -51,6 +52,14 @@ export function hasEnded(container: ObservedContainer): boolean {
 export function readySandbox(observed: PodObservation): ObservedContainer | undefined {
   const newest = observed.sandboxes[0];
   return newest !== undefined && newest.state === 'running' ? newest : undefined;
+}
+
+/**
+ * Whether nothing can join a sandbox that runs: an engine that is killed may give its network and shared memory back, and starts no container in it
+ * any more. Then it has no address.
+ */
+export function isBare(pod: Pod, sandbox: ObservedContainer): boolean {
+  return sandbox.ip === undefined && pod.spec?.hostNetwork !== true;
 }
 
 /** Whether a container shares this sandbox's network. Those of earlier versions do not say whose: they never outlived theirs. */

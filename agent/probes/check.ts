@@ -50,7 +50,7 @@ async function checkExec(
   const result = await commands.run(containerId, command, { timeoutMs, maxBytes: maxOutputBytes }, signal);
   if (result.type === 'timed-out')
     return failure(`command timed out: ${JSON.stringify(command.join(' '))} timed out after ${timeoutMs / 1000}s`);
-  return result.exitCode === 0 ? success : failure(result.output);
+  return result.type === 'succeeded' ? success : failure(result.output);
 }
 
 interface Port {

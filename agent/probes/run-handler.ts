@@ -53,8 +53,8 @@ async function runCommand(
   signal: AbortSignal,
 ): Promise<'done' | HookFailure> {
   const result = await commands.run(containerId, command, { timeoutMs: undefined, maxBytes }, signal);
-  if (result.type === 'exited' && result.exitCode === 0) return 'done';
-  const code = result.type === 'exited' ? result.exitCode : 'no code';
+  if (result.type === 'succeeded') return 'done';
+  const code = result.type === 'failed' ? result.exitCode : 'no code';
   return { reason: `the command exited with ${code}`, output: result.output };
 }
 

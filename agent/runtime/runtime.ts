@@ -357,9 +357,10 @@ export interface CommandOptions {
   readonly maxBytes: number;
 }
 
-/** `output` is what both streams said, in the order it came. */
+/** `output` is what both streams said, in the order it came. What a success said nobody wants to know. */
 export type CommandResult =
-  | { readonly type: 'exited'; readonly exitCode: number; readonly output: string }
+  | { readonly type: 'succeeded' }
+  | { readonly type: 'failed'; readonly exitCode: number; readonly output: string }
   | { readonly type: 'timed-out'; readonly output: string };
 
 /** Short commands in running containers, for probes and hooks. */

@@ -29,7 +29,7 @@ export function container(containerName: string, change: Partial<ObservedContain
     exitCode: undefined,
     oomKilled: false,
     error: '',
-    ip: undefined,
+    ip: containerName === 'POD' ? '10.88.0.2' : undefined,
     pid: undefined,
     ...change,
   };

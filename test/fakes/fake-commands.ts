@@ -13,7 +13,8 @@ export interface FakeCommands extends CommandRunner {
   answer(answer: (call: FakeCommand, signal: AbortSignal) => Promise<CommandResult> | CommandResult): void;
 }
 
-export const exited = (exitCode: number, output = ''): CommandResult => ({ type: 'exited', exitCode, output });
+export const exited = (exitCode: number, output = ''): CommandResult =>
+  exitCode === 0 ? { type: 'succeeded' } : { type: 'failed', exitCode, output };
 
 export function createFakeCommands(): FakeCommands {
   const calls: FakeCommand[] = [];

@@ -89,7 +89,7 @@ describe('a command in a container', () => {
     script = { output: 'no such file', states: [ended(3)] };
     const commands = createCommands({ engine });
     for (let i = 0; i < 2; i++)
-      expect(await commands.run('c1', ['cat'], options, never)).toEqual({ type: 'exited', exitCode: 3, output: 'no such ' });
+      expect(await commands.run('c1', ['cat'], options, never)).toEqual({ type: 'failed', exitCode: 3, output: 'no such ' });
     expect(requests.slice(0, 3)).toEqual([
       'POST /v1.41/containers/c1/exec HTTP/1.1',
       'POST /v1.41/exec/e1/start HTTP/1.1',
@@ -105,19 +105,47 @@ describe('a command in a container', () => {
     const late = commands.run('c1', ['x'], options, never);
     await expect.poll(() => requests.length).toBe(2);
     exits.note('e1', 4);
-    expect(await late).toEqual({ type: 'exited', exitCode: 4, output: 'hm' });
+    expect(await late).toEqual({ type: 'failed', exitCode: 4, output: 'hm' });
     requests = [];
     instead = (request) => {
       if (request.includes('/start HTTP')) exits.note('e1', 5);
       return false;
     };
-    expect(await commands.run('c1', ['x'], options, never)).toEqual({ type: 'exited', exitCode: 5, output: 'hm' });
+    expect(await commands.run('c1', ['x'], options, never)).toEqual({ type: 'failed', exitCode: 5, output: 'hm' });
     expect(requests.filter((line) => line.startsWith('GET'))).toEqual([]);
   });
 
   it('waits for the exit that the engine notes a moment after the output', async () => {
     script = { states: [running, running, ended(0)] };
-    expect(await createCommands({ engine }).run('c1', ['x'], options, never)).toMatchObject({ exitCode: 0 });
+    expect(await createCommands({ engine }).run('c1', ['x'], options, never)).toEqual({ type: 'succeeded' });
+  });
+
+  it('that succeeds at once is over as soon as an event says so, whatever becomes of its output', async () => {
+    script = { output: 'all is well', open: true, states: [running] };
+    const exits = createExecExits();
+    const commands = createCommands({ engine, exits });
+    const result = commands.run('c1', ['x'], options, never);
+    await expect.poll(() => requests.length).toBe(2);
+    const [, attached] = [...sockets];
+    exits.note('e1', 0);
+    expect(await result).toEqual({ type: 'succeeded' });
+    expect(requests).toHaveLength(2);
+    await expect.poll(() => attached?.destroyed).toBe(true);
+  });
+
+  it('that fails while something else holds its output has failed when its time is over', async () => {
+    script = { output: 'hm', open: true, states: [ended(3)] };
+    const exits = createExecExits();
+    const result = createCommands({ engine, exits }).run('c1', ['x'], { ...options, timeoutMs: 100 }, never);
+    await expect.poll(() => requests.length).toBe(2);
+    exits.note('e1', 3);
+    expect(await result).toEqual({ type: 'failed', exitCode: 3, output: 'hm' });
+  });
+
+  it('whose connection the engine closes is not known to have ended', async () => {
+    instead = (request, socket) => request.includes('/start') && socket.destroy().destroyed;
+    const result = createCommands({ engine }).run('c1', ['x'], options, never);
+    await expect(result).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('that is not over in time is ended', async () => {

@@ -1,4 +1,3 @@
-import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../client/clock.ts';
 import type { CommandOptions, CommandResult, CommandRunner } from '../runtime.ts';
@@ -6,7 +5,7 @@ import { RuntimeError } from '../runtime-error.ts';
 import { createExecExits, type ExecExits, type ExpectedExit } from './exec-exits.ts';
 import { createFrameSplitter } from './frames.ts';
 import { killCommand } from './kill-command.ts';
-import type { LeanEngine } from './lean-engine.ts';
+import type { LeanEngine, UnreadConnection } from './lean-engine.ts';
 import { checkPath } from './long-paths.ts';
 
 interface ExecState {
@@ -16,7 +15,7 @@ interface ExecState {
 }
 
 export interface CommandsOptions {
-  readonly engine: Pick<LeanEngine, 'call' | 'hijack'>;
+  readonly engine: Pick<LeanEngine, 'call' | 'hijackUnread'>;
   /** What the engine's events say of the commands. */
   readonly exits?: ExecExits;
   /** Ends a process of a container and all that it started; false when there is none like it. */
@@ -27,13 +26,15 @@ export interface CommandsOptions {
 interface Running {
   readonly exec: string;
   readonly action: string;
-  readonly socket: Duplex;
+  readonly connection: UnreadConnection;
   readonly exit: ExpectedExit;
   output: string;
   given: 'overdue' | 'aborted' | undefined;
 }
 
 const engineTimeoutMs = 15_000;
+// Most commands are probes that succeed in less, again and again: their output is not even looked at.
+const quickMs = 500;
 // The engine tells the exit a moment after the output has ended; where its event does not come it is asked. A command may also close its
 // output and go on.
 const exitPollMs = 100;
@@ -60,8 +61,8 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
     const exit = exits.expect(exec);
     try {
       const start = { method: 'POST', path: `/exec/${exec}/start`, body: { Detach: false }, action } as const;
-      const socket = await engine.hijack({ ...start, timeoutMs: engineTimeoutMs });
-      return { exec, action, socket, exit, output: '', given: undefined };
+      const connection = await engine.hijackUnread({ ...start, timeoutMs: engineTimeoutMs });
+      return { exec, action, connection, exit, output: '', given: undefined };
     } catch (error) {
       exit.forget();
       throw error;
@@ -109,23 +110,34 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
     }
   }
 
-  async function waitFor(running: Running, { timeoutMs, maxBytes }: CommandOptions, signal: AbortSignal): Promise<CommandResult> {
-    const stopWatching = timeoutMs === undefined ? () => {} : watchTime(running, timeoutMs);
+  async function waitFor(running: Running, options: CommandOptions, signal: AbortSignal): Promise<CommandResult> {
     const onAbort = () => give(running, 'aborted');
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      await collect(running, maxBytes);
-      const code = await exitCode(running);
+      const told = running.given === undefined ? await running.exit.within(quickMsOf(options)) : undefined;
+      const code = told === 0 ? told : await follow(running, options, told);
       if (running.given === 'aborted') throw new RuntimeError('failed', `${running.action}: aborted`, { cause: signal.reason });
-      return code === undefined
-        ? { type: 'timed-out', output: running.output }
-        : { type: 'exited', exitCode: code, output: running.output };
+      if (code === 0) return { type: 'succeeded' };
+      const { output } = running;
+      return code === undefined ? { type: 'timed-out', output } : { type: 'failed', exitCode: code, output };
     } finally {
-      stopWatching();
       signal.removeEventListener('abort', onAbort);
       running.exit.forget();
-      running.socket.destroy();
+      running.connection.destroy();
+    }
+  }
+
+  /** The exit code and the output of what did not succeed at once; undefined when it is given up. */
+  async function follow(running: Running, options: CommandOptions, told: number | undefined): Promise<number | undefined> {
+    if (running.given !== undefined) return undefined;
+    const { timeoutMs, maxBytes } = options;
+    const stopWatching = timeoutMs === undefined ? () => {} : watchTime(running, timeoutMs - quickMsOf(options));
+    try {
+      await collect(running, maxBytes);
+      return told ?? (await exitCode(running));
+    } finally {
+      stopWatching();
     }
   }
 
@@ -149,36 +161,34 @@ function isEnded(state: ExecState): state is ExecState & { readonly ExitCode: nu
   return !state.Running && state.ExitCode !== null;
 }
 
+/** How long it is waited for a success alone. */
+function quickMsOf({ timeoutMs = Number.POSITIVE_INFINITY }: CommandOptions): number {
+  return Math.min(quickMs, timeoutMs / 2);
+}
+
 function give(running: Running, why: 'overdue' | 'aborted'): void {
   running.given ??= why;
-  running.socket.destroy();
+  running.connection.destroy();
+  running.exit.forget();
 }
 
 /** Reads what both streams say, as far as it is wanted, until the engine ends them or the command is given up. */
-function collect(running: Running, maxBytes: number): Promise<void> {
-  const { socket, action } = running;
+async function collect(running: Running, maxBytes: number): Promise<void> {
   const kept: Uint8Array[] = [];
   const split = createFrameSplitter();
   let left = maxBytes;
-  return new Promise((resolve, reject) => {
-    socket.on('data', (chunk: Buffer) => {
-      for (const { data } of split(chunk)) {
+  try {
+    for await (const chunk of await running.connection.read()) {
+      for (const { data } of split(chunk as Buffer)) {
         if (left > 0) kept.push(Buffer.from(data.subarray(0, left)));
         left -= data.length;
       }
-    });
-    let cause: Error | undefined;
-    socket.once('error', (error) => {
-      cause = error;
-    });
-    const settle = (isWhole: boolean) => {
-      running.output = Buffer.concat(kept).toString('utf8');
-      if (isWhole || running.given !== undefined) resolve();
-      else reject(new RuntimeError('unavailable', `${action}: the engine closed the connection`, { cause }));
-    };
-    socket.once('end', () => settle(true));
-    socket.once('close', () => settle(false));
-    if (socket.destroyed) settle(false);
-    else socket.resume();
-  });
+    }
+  } catch (error) {
+    if (running.given !== undefined) return;
+    if (error instanceof RuntimeError) throw error;
+    throw new RuntimeError('unavailable', `${running.action}: the engine closed the connection`, { cause: error });
+  } finally {
+    running.output = Buffer.concat(kept).toString('utf8');
+  }
 }

@@ -2,14 +2,14 @@ import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService } f
 import { createAccess } from './access.ts';
 import { createCommands } from './commands.ts';
 import { createContainers } from './containers.ts';
-import { createEngine, type Engine, socketPathOf } from './engine.ts';
+import { createEngine, type Engine, type EngineCall, socketPathOf } from './engine.ts';
 import { watchEvents } from './events.ts';
 import { createExecExits } from './exec-exits.ts';
 import { createImageDigests } from './image-digests.ts';
 import { createImages } from './images.ts';
 import { createInventory } from './inventory.ts';
 import { label } from './labels.ts';
-import { createLeanEngine, isLean, type LeanEngine } from './lean-engine.ts';
+import { createLeanEngine, isLean, type LeanEngine, type UnreadConnection } from './lean-engine.ts';
 import { createLeftoverSweeper } from './leftovers.ts';
 import { createOomKills, type OomKills } from './oom-kills.ts';
 import { createOomPolicy } from './oom-policy.ts';
@@ -91,11 +91,17 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
 // The engine works on few things at once; more calls only queue up inside of it.
 const callsAtOnce = 16;
 
+async function takenOver(engine: Engine, call: EngineCall): Promise<UnreadConnection> {
+  const connection = await engine.hijack(call);
+  return { read: async () => connection, destroy: () => void connection.destroy() };
+}
+
 /** An engine that is not behind a Unix socket is spoken to in the general way. What probes ask waits for nobody else's calls. */
 function openEngine(options: DockerRuntimeOptions): { readonly engine: Engine; readonly probed: LeanEngine } {
   const general = options.engine ?? createEngine({ socketPath: options.socketPath, timeoutMs: options.timeoutMs });
   const socketPath = options.engine === undefined ? socketPathOf(options.socketPath) : undefined;
-  if (socketPath === undefined) return { engine: general, probed: general };
+  if (socketPath === undefined)
+    return { engine: general, probed: { ...general, hijackUnread: (call) => takenOver(general, call) } };
   const leanOptions = { socketPath, apiVersion: () => general.apiVersion(), timeoutMs: options.timeoutMs };
   const lean = createLeanEngine({ ...leanOptions, atOnce: callsAtOnce });
   const engine: Engine = {

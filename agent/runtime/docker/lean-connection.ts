@@ -100,8 +100,8 @@ export function answerReader(): (chunk: Buffer) => LeanAnswer | undefined {
   };
 }
 
-/** Sends a request whose answer is a stream: resolves with its status; what follows the head is there to be read from the socket. */
-export function openStream(socket: Socket, request: string): Promise<{ readonly status: number }> {
+/** Reads the head of an answer that is a stream: resolves with its status; what follows is there to be read from the socket. */
+export function readHead(socket: Socket): Promise<{ readonly status: number }> {
   return new Promise((resolve, reject) => {
     let data: Buffer = Buffer.alloc(0);
     const settle = () => {
@@ -120,11 +120,12 @@ export function openStream(socket: Socket, request: string): Promise<{ readonly 
     };
     const onClose = () => {
       settle();
-      reject(Object.assign(new Error('the connection ended'), { code: 'ECONNRESET' }));
+      reject(socket.errored ?? Object.assign(new Error('the connection ended'), { code: 'ECONNRESET' }));
     };
+    if (socket.destroyed) return onClose();
     socket.on('data', onData);
     socket.once('close', onClose);
-    socket.write(request);
+    socket.resume();
   });
 }
 

@@ -4,10 +4,20 @@ import { createLimit } from '../../limit.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine, EngineCall } from './engine.ts';
 import { codeForStatus, translate } from './errors.ts';
-import { exchange, type LeanAnswer, openSocket, openStream, requestBytes } from './lean-connection.ts';
+import { exchange, type LeanAnswer, openSocket, readHead, requestBytes } from './lean-connection.ts';
 
 /** The part of the engine's API whose answers are read at once. */
-export type LeanEngine = Pick<Engine, 'call' | 'hijack' | 'close'>;
+export interface LeanEngine extends Pick<Engine, 'call' | 'hijack' | 'close'> {
+  /** Takes a connection over without looking at it: nothing is read, and no time spent, before somebody asks. */
+  hijackUnread(call: EngineCall): Promise<UnreadConnection>;
+}
+
+/** A connection on which a request was sent that may not be answered yet, or may have been refused. */
+export interface UnreadConnection {
+  /** What `hijack` gives. At most once. */
+  read(): Promise<Duplex>;
+  destroy(): void;
+}
 
 export interface LeanEngineOptions {
   readonly socketPath: string;
@@ -64,6 +74,26 @@ export function createLeanEngine({ socketPath, apiVersion, timeoutMs, atOnce }: 
     return requestBytes(method, `/v${await apiVersion()}${path}${queryOf(query)}`, body);
   }
 
+  async function hijackUnread(call: EngineCall): Promise<UnreadConnection> {
+    const request = await requestOf(call);
+    const socket = openSocket(socketPath).pause();
+    socket.write(request);
+    return {
+      destroy: () => void socket.destroy(),
+      async read() {
+        try {
+          const { status } = await within({ timeoutMs, ...call }, socket, () => readHead(socket));
+          if (status > lastGoodStatus || (status < 200 && status !== switchingProtocols))
+            throw refusal(call, status, await readText(socket));
+          return socket;
+        } catch (error) {
+          socket.destroy();
+          throw translate(error, call.action, call.subject ?? 'container');
+        }
+      },
+    };
+  }
+
   return {
     async call<T>(call: EngineCall) {
       try {
@@ -76,19 +106,10 @@ export function createLeanEngine({ socketPath, apiVersion, timeoutMs, atOnce }: 
         throw translate(error, call.action, call.subject ?? 'container');
       }
     },
-    async hijack(call): Promise<Duplex> {
-      const request = await requestOf(call);
-      const socket = openSocket(socketPath);
-      try {
-        const { status } = await within({ timeoutMs, ...call }, socket, () => openStream(socket, request));
-        if (status > lastGoodStatus || (status < 200 && status !== switchingProtocols))
-          throw refusal(call, status, await readText(socket));
-        return socket;
-      } catch (error) {
-        socket.destroy();
-        throw translate(error, call.action, call.subject ?? 'container');
-      }
+    async hijack(call) {
+      return (await hijackUnread(call)).read();
     },
+    hijackUnread,
     close() {
       for (const socket of free.splice(0)) socket.destroy();
     },
