@@ -48,6 +48,7 @@ const meanings = {
   'write-files': { verb: 'create', subresource: 'exec' },
   escalate: { verb: 'escalate' },
   impersonate: { verb: 'impersonate' },
+  approve: { verb: 'approve' },
   'bind-role': { verb: 'bind' },
 } satisfies Record<string, Meaning>;
 
@@ -65,6 +66,7 @@ export const extraResources = {
   LogLevel: { group: 'berth.io', resource: 'loglevels' },
   Placement: { group: 'berth.io', resource: 'placements' },
   Scheduler: { group: 'berth.io', resource: 'schedulers' },
+  Signer: { group: 'certificates.k8s.io', resource: 'signers' },
   User: { group: '', resource: 'users' },
   Group: { group: '', resource: 'groups' },
   ServiceAccount: { group: '', resource: 'serviceaccounts' },

@@ -1,4 +1,5 @@
 import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
+import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 import { type Access, type Attributes, attributesOf, extraResources, groupOf, type ResourceName } from './attributes.ts';
@@ -89,6 +90,15 @@ export class Authorizer {
     if (isMaster(identity)) return;
     checkNodeNext(identity, access, next, previous);
     checkRoleChange(this.questions(identity), access, next, previous);
+    // Who approves for one signer need not be trusted with another's certificates.
+    if (access.kind === 'CertificateSigningRequest' && access.verb.endsWith('-approval'))
+      this.authorizeSigner(identity, (next as CertificateSigningRequest).spec?.signerName ?? '');
+  }
+
+  private authorizeSigner(identity: Identity, signer: string): void {
+    const ask = (name: string): Access => ({ verb: 'approve', kind: 'Signer', namespace: '', name });
+    if (this.may(identity, ask(`${signer.slice(0, signer.indexOf('/'))}/*`))) return;
+    this.authorize(identity, ask(signer));
   }
 
   /** The second half for what is new. Throws PERMISSION_DENIED. */

@@ -82,6 +82,12 @@ export async function signRequest(authority: KeyPair, request: string, now: Date
   return `${(await sign(authority, leaf)).toString('pem')}\n`;
 }
 
+/** Whom a PKCS #10 request (PEM) names. Throws for what is none. */
+export function requestedSubject(request: string): Subject {
+  const { subjectName } = new x509.Pkcs10CertificateRequest(request);
+  return { commonName: subjectName.getField('CN')[0] ?? '', organizations: subjectName.getField('O') };
+}
+
 interface Leaf {
   readonly subject: x509.Name;
   readonly publicKey: x509.PublicKeyType;

@@ -2,11 +2,12 @@ import type { Logger } from 'pino';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { isApproved, refusalOf } from '../../api/kinds/certificate-signing-request/approval.ts';
-import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
+import { clientSigner, ownSigners } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { textOf } from '../../api/kinds/certificate-signing-request/text.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { annotations } from '../../api/meta/well-known.ts';
-import { type KeyPair, signRequest } from '../auth/certificates.ts';
+import { type KeyPair, requestedSubject, type Subject, signRequest } from '../auth/certificates.ts';
+import { groups } from '../auth/identity.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { serverContext } from '../registry/server-context.ts';
@@ -28,11 +29,13 @@ const retryMs = 1_000;
 /** Whether the signer has something to do: approved, for it, and neither signed nor failed. */
 export function isDue(request: CertificateSigningRequest): boolean {
   const { spec, status } = request;
-  return spec?.signerName === nodeClientSigner && isApproved(request) && !refusalOf(request) && !status?.certificate?.length;
+  return (
+    ownSigners.includes(spec?.signerName ?? '') && isApproved(request) && !refusalOf(request) && !status?.certificate?.length
+  );
 }
 
 /**
- * Signs requests for certificates of nodes that somebody approved, until the signal aborts: writes the certificate into their status. It sits in the
+ * Signs requests for certificates of nodes and users that somebody approved, until the signal aborts: writes the certificate into their status. It sits in the
  * API server because the authority's key does.
  */
 export async function runSigner(options: SignerOptions, signal: AbortSignal): Promise<void> {
@@ -109,6 +112,7 @@ async function statusOf(
 ): Promise<(previous: CertificateSigningRequest) => Status> {
   const at = secondsTimestamp(now);
   try {
+    if (spec?.signerName === clientSigner) checkUser(requestedSubject(textOf(spec.request)));
     const certificate = Buffer.from(await signRequest(authority, textOf(spec?.request), now, spec?.expirationSeconds));
     return ({ status }) => ({ ...status, certificate });
   } catch (error) {
@@ -116,4 +120,14 @@ async function statusOf(
     const failed = { type: 'Failed', status: 'True', reason: 'SignerError', message, lastUpdateTime: at, lastTransitionTime: at };
     return ({ status }) => ({ ...status, conditions: [...(status?.conditions ?? []), failed] });
   }
+}
+
+/** Administrators, nodes and the parts of the cluster get their certificates in other ways, whoever approves. Throws an Error. */
+function checkUser({ commonName, organizations }: Subject): void {
+  const names = [commonName, ...organizations];
+  if (commonName === '') throw new Error('the common name, which is the user, is empty');
+  if (organizations.includes(groups.masters))
+    throw new Error(`nobody gets a certificate of the group ${groups.masters} in this way`);
+  const own = names.find((name) => name.startsWith('system:'));
+  if (own !== undefined) throw new Error(`"${own}" is a name of the system's own`);
 }

@@ -11,6 +11,7 @@ import type { BudgetFlags, PriorityClassFlags } from '../generators/priority.ts'
 import type { BindingFlags, RoleFlags } from '../generators/rbac.ts';
 import type { ManifestFlags } from '../manifests.ts';
 import { type Session, withSession } from '../session.ts';
+import { registerCreateUser } from '../user/command.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
 
 type CreateFlags = WriteFlags & Partial<ManifestFlags>;
@@ -42,6 +43,7 @@ export function registerCreate(program: Command): void {
   withPriorityClass(command.command('priorityclass').alias('pc').description('Create a PriorityClass'));
   withBudget(command.command('poddisruptionbudget').alias('pdb').description('Create a PodDisruptionBudget'));
   withRoles(command);
+  registerCreateUser(command);
   const secret = command.command('secret').description('Create a Secret').usage('generic|tls|docker-registry NAME [flags]');
   addGenerator(
     withDataFlags(secret.command('generic').description('from values and files')).option(

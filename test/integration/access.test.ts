@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatToken } from '../../apiserver/auth/tokens.ts';
@@ -166,5 +166,53 @@ describe('on the command line', () => {
     expect(await err('role', 'r', '--verb=get', '--resource=toys')).toContain('no resource "toys"');
     expect(await err('rolebinding', 'b', '--user=x')).toContain('either --role=NAME or --clusterrole=NAME');
     expect(await err('clusterrolebinding', 'b', '--clusterrole=view', '--serviceaccount=x')).toContain('NAMESPACE:NAME');
+  });
+});
+
+describe('create user', () => {
+  test('makes a certificate, a role and a context that is ready to use', async () => {
+    const made = await shell.berth('create', 'user', 'dora', '--clusterrole=view', '--group=ops', '--expires=2h');
+    expect(made).toEqual({
+      code: 0,
+      out: 'user dora created, with the role view in the namespace default\ntry it: berth --context dora get pods\n',
+      err: '',
+    });
+    expect((await shell.berth('auth', 'whoami', '--context', 'dora')).out).toContain('[ops system:authenticated]');
+    expect((await shell.berth('get', 'configmaps', '--context', 'dora')).code).toBe(0);
+    expect((await shell.berth('delete', 'configmaps', 'x', '--context', 'dora')).err).toBe(
+      'error: user "dora" cannot delete configmaps in the namespace "default": no role allows it; berth auth can-i --list shows what you may do\n',
+    );
+    expect((await shell.berth('create', 'user', 'dora')).err).toContain('has a context "dora"');
+  });
+
+  test('writes a file to take away, readable by its owner only', async () => {
+    const file = join(shell.folder, 'eve.config');
+    const made = await shell.berth('create', 'user', 'eve', '--clusterrole=view', '-A', `--file=${file}`);
+    expect(made.out).toContain(`with the cluster role view everywhere\ntry it: BERTH_CONFIG=${file} berth get pods\n`);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const own = process.env.BERTH_CONFIG;
+    process.env.BERTH_CONFIG = file;
+    expect((await shell.berth('get', 'pods', '-A')).code).toBe(0);
+    process.env.BERTH_CONFIG = own;
+  });
+
+  test.each([
+    [['root', '--group=system:masters'], 'nobody gets a certificate of the group system:masters in this way'],
+    [['system:kube-scheduler'], `"system:kube-scheduler" is a name of the system's own`],
+    [['x', '--clusterrole=view', '--as=anna'], 'user "anna" cannot create rolebindings'],
+    [['x', '--expires=5s'], 'good for 10 minutes at least'],
+    [['x', '-A'], '-A gives a cluster role everywhere'],
+    [['x', '--role=a', '--clusterrole=b'], 'give either --role or --clusterrole'],
+  ])('refuses %j', async (words, why) => {
+    const { code, err } = await shell.berth('create', 'user', ...words);
+    expect(code).toBe(1);
+    expect(err).toContain(why);
+  });
+
+  test('approving for a signer must be allowed for that signer', async () => {
+    await shell.berth('create', 'clusterrole', 'approvers', '--verb=get,create,update,patch', '--resource=csr,csr/approval');
+    await shell.berth('create', 'clusterrolebinding', 'approvers', '--clusterrole=approvers', '--user=frank');
+    const { err } = await shell.berth('create', 'user', 'grace', '--as=frank');
+    expect(err).toContain('user "frank" cannot approve signers');
   });
 });

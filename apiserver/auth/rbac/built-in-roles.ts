@@ -1,4 +1,5 @@
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../../api/generated/types.ts';
+import { nodeClientSigner } from '../../../api/kinds/certificate-signing-request/signers.ts';
 import { kinds } from '../../../api/kinds/index.ts';
 import { rbacGroup } from '../../../api/kinds/rbac-roles.ts';
 import { groupOf } from '../attributes.ts';
@@ -94,6 +95,7 @@ const controllerRules: PolicyRule[] = [
   rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts'),
   rule(['update'], CORE, 'namespaces/finalize'),
   rule(['update', 'patch'], 'certificates.k8s.io', 'certificatesigningrequests/approval'),
+  { ...rule(['approve'], 'certificates.k8s.io', 'signers'), resourceNames: [nodeClientSigner] },
   rule(['update', 'patch'], CORE, 'namespaces/status'),
   writeEvents,
   lead,
