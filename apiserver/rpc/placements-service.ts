@@ -2,12 +2,14 @@ import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, notFound } from '../../api/errors/index.ts';
 import type {
   ListPlacementsRequest,
+  Placement,
   PlacementAnswer,
   Pod,
   SimulateRequest,
   SimulateResponse,
   WhyRequest,
 } from '../../api/generated/types.ts';
+import { compareTimestamps } from '../../api/meta/time.ts';
 import { defaultSchedulerName } from '../../api/meta/well-known.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
@@ -39,8 +41,7 @@ export function placementsService(registry: Registry, door: Door) {
       List: door.unary(async (request, call) => {
         call.authorize({ verb: 'list', kind: 'Placement', namespace: '', name: '' });
         const list = read<ListPlacementsRequest>('ListPlacementsRequest', request);
-        const { placements } = await links.ask(list.schedulerName || defaultSchedulerName, { list }, call.signal);
-        return { bytes: encodeMessage(`${messages}.PlacementList`, placements ?? {}) };
+        return { bytes: encodeMessage(`${messages}.PlacementList`, { items: await last(links, list, call.signal) }) };
       }),
       Serve: door.duplex((call, context) => serve(links, call, context)),
     },
@@ -97,6 +98,17 @@ async function completed(registry: Registry, pod: Pod, call: CallContext): Promi
   }));
   const stored = decodeMessage<Pod>('berth.core.v1.Pod', bytes);
   return { ...stored, metadata: { ...stored.metadata, name: name || generateName } };
+}
+
+/** Of all schedulers that are connected, if none is named, the newest first. */
+async function last(links: SchedulerLinks, list: ListPlacementsRequest, signal: AbortSignal): Promise<Placement[]> {
+  const { schedulerName, limit = 0 } = list;
+  const connected = schedulerName ? [schedulerName] : links.names();
+  const names = connected.length > 0 ? connected : [defaultSchedulerName];
+  const answers = await Promise.all(names.map((name) => links.ask(name, { list: { ...list, schedulerName: name } }, signal)));
+  const items = answers.flatMap(({ placements }) => placements?.items ?? []);
+  const newest = items.toSorted((a, b) => compareTimestamps(b.time, a.time));
+  return limit === 0 ? newest : newest.slice(0, limit);
 }
 
 async function serve(links: SchedulerLinks, call: Duplex, context: CallContext): Promise<void> {

@@ -49,6 +49,11 @@ export class SchedulerLinks {
     };
   }
 
+  /** Those that are connected, in alphabetical order. */
+  names(): string[] {
+    return [...this.links.keys()].sort();
+  }
+
   /** Throws UNAVAILABLE when no such scheduler is connected or none answers, and what the scheduler refuses with. */
   async ask(schedulerName: string, question: Omit<PlacementQuestion, 'id'>, signal: AbortSignal): Promise<PlacementAnswer> {
     const link = this.newest(schedulerName) ?? (await this.connected(schedulerName, signal));
@@ -93,7 +98,7 @@ export class SchedulerLinks {
     }
     const link = this.newest(schedulerName);
     if (link) return link;
-    const others = [...this.links.keys()].sort().join(', ') || 'none';
+    const others = this.names().join(', ') || 'none';
     throw unavailable(`no scheduler called "${schedulerName}" is connected: is it running? Connected: ${others}`);
   }
 

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
-import { defaultSchedulerName } from '../../api/meta/well-known.ts';
 import { parseResourceArguments } from '../resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 
@@ -8,7 +7,7 @@ interface WhyFlags {
   readonly all?: boolean;
   readonly output?: string;
   readonly last?: number | true;
-  readonly scheduler: string;
+  readonly scheduler?: string;
 }
 
 export function registerWhy(program: Command): void {
@@ -19,7 +18,7 @@ export function registerWhy(program: Command): void {
     .argument('[pod...]', 'pod/NAME or pod NAME')
     .option('--all', 'every node (at most 10,000), not only the first 20 of each kind')
     .option('--last [n]', 'instead: the last n placements (20)', parseCount)
-    .option('--scheduler <name>', 'with --last: whose placements', defaultSchedulerName)
+    .option('--scheduler <name>', 'with --last: only the placements of this scheduler')
     .addOption(new Option('-o, --output <format>', 'how to print').choices(['json']))
     .action(async (words: string[], flags: WhyFlags, command: Command) => {
       await withSession(command, (session) => (flags.last ? showLast(session, words, flags) : showWhy(session, words, flags)));
@@ -49,7 +48,7 @@ async function showWhy({ client, namespace }: Session, words: readonly string[],
 async function showLast({ client }: Session, words: readonly string[], { last, scheduler, output }: WhyFlags): Promise<void> {
   if (words.length > 0) throw badRequest('--last shows placements of all pods; leave the pod out');
   const limit = typeof last === 'number' ? last : 20;
-  const { items = [] } = await client.placements.list({ schedulerName: scheduler, limit });
+  const { items = [] } = await client.placements.list({ schedulerName: scheduler ?? '', limit });
   const { jsonText, placementTable } = await import('../why/report.ts');
   process.stdout.write(output === 'json' ? jsonText('PlacementList', { items }) : placementTable(items, Date.now()));
 }

@@ -81,14 +81,16 @@ function advice({ remedies = [], triedAgainWhen = [] }: Explanation): string[] {
 
 /** The last placements, the newest first. */
 export function placementTable(placements: readonly Placement[], nowMs: number): string {
+  const isUsual = placements.every(({ schedulerName }) => !schedulerName || schedulerName === defaultSchedulerName);
   const rows = placements.map((placement) => [
     wordAge(placement, nowMs),
     placement.namespace ?? '',
     placement.name ?? '',
     placement.nodeName ?? '',
     `${placement.fitting}/${placement.nodeCount}`,
+    ...(isUsual ? [] : [placement.schedulerName ?? '']),
   ]);
-  return plainTable(['AGE', 'NAMESPACE', 'POD', 'NODE', 'NODES THAT FITTED'], rows);
+  return plainTable(['AGE', 'NAMESPACE', 'POD', 'NODE', 'NODES THAT FITTED', ...(isUsual ? [] : ['SCHEDULER'])], rows);
 }
 
 /** Where pods would go. */

@@ -10,6 +10,8 @@ import { wordKnown } from './shape.ts';
 export interface KnownPlugins {
   readonly factories: ReadonlyMap<string, ProfileFactory>;
   readonly modules: ReadonlyMap<string, string>;
+  /** False when a module cannot be used: what nobody knows may be one of its plugins. */
+  readonly isComplete: boolean;
 }
 
 /** What a profile's plugin comes from: an entry of `enabled` (by number), one of `pluginConfig`, or neither. */
@@ -33,9 +35,10 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /**
  * Kubernetes' rules for sets of plugins: Berth's own are in every profile, in their order, but for those that it disables; what it enables takes the
- * place of one of the same name that is still there, or comes after them. Tells `at` what is wrong; what it answers is of use when that is nothing.
+ * place of one of the same name that is still there, or comes after them. Tells `at` what is wrong; what it answers is of use when that is nothing. A profile
+ * that is undefined has not the right form, which has been told.
  */
-export function compileProfiles(forms: readonly ProfileForm[], known: KnownPlugins, at: JsonReader): ProfilePlan[] {
+export function compileProfiles(forms: readonly (ProfileForm | undefined)[], known: KnownPlugins, at: JsonReader): ProfilePlan[] {
   const names: string[] = [];
   const plans: ProfilePlan[] = [];
   let first: Ordering | undefined;
@@ -49,7 +52,7 @@ export function compileProfiles(forms: readonly ProfileForm[], known: KnownPlugi
     plans.push({ schedulerName, plugins: chosen.map(({ factory, args, weight }) => ({ factory, args, weight })) });
   };
   at.within('profiles', forms, () => {
-    for (const [index, form] of forms.entries()) at.within(index, form, compile);
+    for (const [index, form] of forms.entries()) if (form) at.within(index, form, compile);
   });
   return plans;
 }
@@ -86,7 +89,8 @@ function choosePlugins(
   const kept = off.has('*') ? [] : ownPlugins.filter(({ name }) => !off.has(name));
   const order = [...new Set([...kept.map(({ name }) => name), ...enabled.map(({ name }) => name)])];
   const present = order.flatMap((name) => known.factories.get(name) ?? []);
-  const isAbsent = (name: string) => unknownPlugin(name, known) ?? `"${name}" is not among the plugins of this profile`;
+  const isAbsent = (name: string) =>
+    unknownPlugin(name, known) ?? (known.factories.has(name) ? `"${name}" is not among the plugins of this profile` : undefined);
   checkNames(pluginConfig, (name) => (order.includes(name) ? undefined : isAbsent(name)), refuse('pluginConfig'));
   return present.map((factory) => {
     const entry = indexOf(enabled, factory.name);
@@ -109,15 +113,17 @@ function checkNames(
   }
 }
 
-function unknownPlugin(name: string, { factories }: KnownPlugins): string | undefined {
-  if (factories.has(name)) return undefined;
+function unknownPlugin(name: string, { factories, isComplete }: KnownPlugins): string | undefined {
+  if (factories.has(name) || !isComplete) return undefined;
   const hint = Object.hasOwn(elsewhere, name) ? `; ${elsewhere[name]}` : wordKnown(name, [...factories.keys()]);
   return `unknown plugin "${name}"${hint}`;
 }
 
 function notOwn(name: string, own: readonly string[], known: KnownPlugins): string | undefined {
   if (own.includes(name)) return undefined;
-  return unknownPlugin(name, known) ?? `"${name}" of module "${known.modules.get(name)}" is not there unless it is enabled`;
+  const module = known.modules.get(name);
+  if (module === undefined) return unknownPlugin(name, known);
+  return `"${name}" of module "${module}" is not there unless it is enabled`;
 }
 
 function indexOf(entries: readonly { readonly name: string }[], name: string): number | undefined {
@@ -157,7 +163,7 @@ function checkPlugins(chosen: readonly Chosen[], { known, at }: Compiling): Orde
     return plugin ? [{ ...each, plugin }] : [];
   });
   // What is missing may be what could not be made.
-  if (at.violations.length > before && made.length < chosen.length) return undefined;
+  if (!known.isComplete || (at.violations.length > before && made.length < chosen.length)) return undefined;
   const refuse = (why: string) => void at.refuse(why, 'plugins');
   const ordering = made.filter(({ plugin }) => plugin.queueOrder);
   if (ordering.length === 0) refuse('no plugin orders the queue: enable PrioritySort');

@@ -427,6 +427,45 @@ profiles:
     ]);
   });
 
+  const places = async (text: string) =>
+    (await refusal(text))
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().replace(/^(\S+) (\S+): .*/, '$1 $2'));
+
+  it('tells of modules, plugins and arguments together with what has not the right form', async () => {
+    const text = `apiVersion: scheduler.berth.io/v9
+kind: Configuration
+pluginModules: [racks, empty]
+profiles:
+  - schedulerName: 5
+    plugins: {enabled: [{name: NodeUsage, weight: heavy}], disabled: [{name: Colour}]}
+    pluginConfig: [{name: NodeUsage, args: {staleAfterMs: 1}}]
+  - plugins: [NodeName]
+    pluginConfig: [{name: NodeUsage, args: {staleAfterMs: 1}}]
+  - schedulerName: b
+    pluginConfig: [{name: RackSpread, args: {most: 99}}, {name: NodeResourcesFit, args: {ignored: 1}}]
+`;
+    expect(await places(text)).toEqual([
+      '1:1: apiVersion',
+      '2:1: kind',
+      '3:24: pluginModules[1]',
+      '5:5: profiles[0].schedulerName',
+      '6:43: profiles[0].plugins.enabled[0].weight',
+      '7:45: profiles[0].pluginConfig[0].args.staleAfterMs',
+      // Of what has not the form of a profile nothing more is said.
+      '8:5: profiles[1].plugins',
+      // Not that nobody knows Colour: it may be of the module that cannot be used.
+      '11:21: profiles[2].pluginConfig[0].name',
+      '11:90: profiles[2].pluginConfig[1].args.ignored',
+    ]);
+  });
+
+  it('does not miss what a module that cannot be used may have', async () => {
+    const text = `${head}pluginModules: [3]\nprofiles: [{plugins: {disabled: [{name: '*'}], enabled: [{name: Any}]}}]\n`;
+    expect((await refusal(text)).trim()).toBe('3:17: pluginModules[0]: wrong type: expected a text, found number 3');
+  });
+
   it('is refused when it is not there', async () => {
     await expect(readSchedulerConfig(join(folder, 'none.yaml'))).rejects.toThrow(
       /cannot read the scheduler's configuration .*there is no such file$/,

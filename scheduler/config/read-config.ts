@@ -5,13 +5,13 @@ import { parseSettings } from '../../api/codec/yaml-settings.ts';
 import { ownPlugins, type ProfilePlan } from '../profile.ts';
 import { compileProfiles, type KnownPlugins } from './compile-profiles.ts';
 import { ConfigurationError } from './config-error.ts';
-import { type ConfigurationForm, configurationForm } from './form.ts';
+import { configurationForm, readableParts } from './form.ts';
 import { importBeside } from './load-module.ts';
 import { factoriesOf, type ImportModule } from './plugin-modules.ts';
 
 /**
  * Reads a file of profiles, and imports the modules that it names. Everything that is wrong with it is told together, as far as it can be judged: what
- * plugins there are is known only when the form is right and all modules are there. Throws ConfigurationError, and an Error when there is no file.
+ * plugins there are is known only when all modules are there, and of a profile that has not the right form nothing more. Throws ConfigurationError, and an Error when there is no file.
  */
 export async function readSchedulerConfig(
   file: string,
@@ -21,8 +21,9 @@ export async function readSchedulerConfig(
   if (settings.kind === 'unreadable') throw new ConfigurationError(file, settings.problems);
   const at = new JsonReader();
   const form = configurationForm.read(settings.value, at);
-  const known = form && (await importAll(form, { at, from: resolve(file), importModule }));
-  const plans = form && known ? compileProfiles(form.profiles, known, at) : [];
+  const { pluginModules = [], profiles } = form ?? readableParts(settings.value);
+  const known = await importAll(pluginModules, { at, from: resolve(file), importModule });
+  const plans = compileProfiles(profiles, known, at);
   if (at.violations.length === 0) return plans;
   const problems = at.violations.map(({ field, description }) => ({
     place: settings.place(field),
@@ -49,15 +50,19 @@ interface Importing {
   readonly importModule: ImportModule;
 }
 
-/** Undefined when one of the modules cannot be used: what profiles name would seem unknown. */
+/** A module that is undefined cannot be read, which has been told. */
 async function importAll(
-  { pluginModules = [] }: ConfigurationForm,
+  pluginModules: readonly (string | undefined)[],
   { at, from, importModule }: Importing,
-): Promise<KnownPlugins | undefined> {
+): Promise<KnownPlugins> {
   const factories = new Map(ownPlugins.map((factory) => [factory.name, factory]));
   const modules = new Map<string, string>();
-  let isWhole = true;
+  let isComplete = true;
   for (const [index, specifier] of pluginModules.entries()) {
+    if (specifier === undefined) {
+      isComplete = false;
+      continue;
+    }
     try {
       for (const factory of factoriesOf(await importModule(specifier, from))) {
         const { name } = factory;
@@ -68,9 +73,9 @@ async function importAll(
         modules.set(name, specifier);
       }
     } catch (error) {
-      isWhole = false;
+      isComplete = false;
       at.refuse(`module "${specifier}": ${(error as Error).message}`, 'pluginModules', index);
     }
   }
-  return isWhole ? { factories, modules } : undefined;
+  return { factories, modules, isComplete };
 }

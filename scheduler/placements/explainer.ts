@@ -96,7 +96,7 @@ export function createExplainer({ profile, cache, placements, find, now }: Expla
           ...wordNomination(info, cache.nominatedNode(info.uid), table),
         ].join('; '),
         nodeName: pod.spec?.nodeName ?? '',
-        ...(record && { placement: placementOf(record) }),
+        ...(record && { placement: placementOf(record, profile.schedulerName) }),
       };
     },
     async simulate({ pods = [], nodeLimit: wanted = 0 }, signal) {
@@ -113,7 +113,9 @@ export function createExplainer({ profile, cache, placements, find, now }: Expla
       }
       return { pods: answers };
     },
-    list: ({ limit = 0 }) => ({ items: placements.last(limit || rememberedPlacements).map(placementOf) }),
+    list: ({ limit = 0 }) => ({
+      items: placements.last(limit || rememberedPlacements).map((record) => placementOf(record, profile.schedulerName)),
+    }),
   };
 }
 
@@ -183,6 +185,6 @@ function nodeJudgement({ nodeName, obstacles, scores, total }: NodeOpinion): Nod
   };
 }
 
-function placementOf({ at, ...record }: PlacementRecord): Placement {
-  return { ...record, time: timestamp(new Date(at)) };
+function placementOf({ at, ...record }: PlacementRecord, schedulerName: string): Placement {
+  return { ...record, schedulerName, time: timestamp(new Date(at)) };
 }

@@ -103,8 +103,14 @@ describe('a scheduler with profiles and plugins from packages', () => {
     expect(out).toMatch(/^red \* .* 42\.0$/m);
     expect(out).toMatch(/^blue {11}Colour {8}is blue, not red$/m);
     const last = await cli.berth('why', '--last', '--scheduler', 'red');
-    expect(last.out).toMatch(/default +rose +red +1\/3$/m);
-    expect((await cli.berth('why', '--last')).out).not.toContain('rose');
+    expect(last.out).toMatch(/default +rose +red +1\/3 +red$/m);
+    await addPod(cluster, asking('default-scheduler', 'plain'));
+    const place = await placeOf('plain');
+    const [newest, before] = (await cli.berth('why', '--last')).out.trimEnd().split('\n').slice(1);
+    expect(newest).toMatch(new RegExp(`default +plain +${place} +3/3 +default-scheduler$`));
+    expect(before).toMatch(/default +rose +red +1\/3 +red$/);
+    expect((await cli.berth('why', '--last', '--scheduler', 'default-scheduler')).out).not.toContain('rose');
+    await cluster.client.pods.delete({ namespace: 'default', name: 'plain' }, { gracePeriodSeconds: 0 });
   });
 
   it('says of a pod that fits nowhere what the plugin has against the nodes', async () => {
@@ -144,6 +150,11 @@ describe('a scheduler with profiles and plugins from packages', () => {
           ({ involvedObject }) => involvedObject?.name === name,
         );
       await expect.poll(async () => (await events()).map(({ message }) => message), { timeout: 10_000 }).toContain(message);
+      const { code, err } = await cli.berth('why', `pod/${name}`);
+      expect(code).toBe(1);
+      expect(err).toContain(
+        `${message}; pods of this scheduler wait for that, too: mend the plugin, or take it out of profile "`,
+      );
       await cluster.client.pods.delete({ namespace: 'default', name });
     }
     await addPod(cluster, asking('default-scheduler', 'after'));

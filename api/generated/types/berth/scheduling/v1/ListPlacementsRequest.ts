@@ -7,11 +7,11 @@
  */
 export interface ListPlacementsRequest__Input {
   /**
-   * The scheduler's name; empty: default-scheduler.
+   * The scheduler's name; empty: all that are connected.
    */
   'schedulerName'?: (string);
   /**
-   * At most so many; 0: all that it remembers, which are the last 1,000.
+   * At most so many; 0: all that they remember, which are the last 1,000 of each.
    */
   'limit'?: (number);
 }
@@ -21,11 +21,11 @@ export interface ListPlacementsRequest__Input {
  */
 export interface ListPlacementsRequest {
   /**
-   * The scheduler's name; empty: default-scheduler.
+   * The scheduler's name; empty: all that are connected.
    */
   'schedulerName'?: (string);
   /**
-   * At most so many; 0: all that it remembers, which are the last 1,000.
+   * At most so many; 0: all that they remember, which are the last 1,000 of each.
    */
   'limit'?: (number);
 }

@@ -35,6 +35,10 @@ export interface Placement__Input {
    * How many of them fitted.
    */
   'fitting'?: (number);
+  /**
+   * Who placed it.
+   */
+  'schedulerName'?: (string);
 }
 
 /**
@@ -69,4 +73,8 @@ export interface Placement {
    * How many of them fitted.
    */
   'fitting'?: (number);
+  /**
+   * Who placed it.
+   */
+  'schedulerName'?: (string);
 }
