@@ -13,9 +13,8 @@ import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
 import { servedKinds } from './served-kinds.ts';
-import type { Storage } from './storage/storage.ts';
 import { measureStorage } from './storage-metrics.ts';
-import { openStore } from './store-files.ts';
+import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
@@ -34,15 +33,16 @@ const DRAIN_MS = 5_000;
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   const pki = await ensurePki(options.dataDir, options.advertise ? [host, options.advertise] : [host], new Date());
-  const storage = await openStore(options);
+  const store = await openStore(options);
   try {
-    await serve(options, storage, pki, signal);
+    await serve(options, store, pki, signal);
   } finally {
-    await storage.close();
+    await store.storage.close();
   }
 }
 
-async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, signal: AbortSignal): Promise<void> {
+async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
+  const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
   const caches = new Map(
     servedKinds(options).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {}, log })]),
@@ -61,10 +61,10 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
     for (const each of [sums, tokens]) each.observe();
     loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry);
-    loops.push(runAggregation(registry, log, inner.signal));
+    loops.push(runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },
-      backup: storage.backup,
+      store,
       registry,
       sums,
       pki: { ...pki, tokens: anyOf([pki.tokens, tokens]) },
@@ -80,14 +80,14 @@ async function serve(options: ServerOptions, storage: Storage, pki: ServerPki, s
 
 interface ListenInput {
   readonly options: ServerOptions & { readonly metrics: MetricsRegistry };
-  readonly backup: Storage['backup'];
+  readonly store: OpenedStore;
   readonly registry: Registry;
   readonly sums: NodeSums;
   readonly pki: ServerPki;
   readonly signal: AbortSignal;
 }
 
-async function listenUntil({ options, backup, registry, sums, pki, signal }: ListenInput): Promise<void> {
+async function listenUntil({ options, store, registry, sums, pki, signal }: ListenInput): Promise<void> {
   const { log, watchLimits = {}, listLimits = {}, itemStreamLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
   // Every open stream listens to it.
@@ -102,7 +102,8 @@ async function listenUntil({ options, backup, registry, sums, pki, signal }: Lis
     stopping: stopping.signal,
     metrics,
     logLevel: options.logLevel,
-    backup,
+    backup: store.storage.backup,
+    secretKeys: store.secretKeys,
     keepalive: options.keepalive,
     ...{ watchLimits, limits, listLimits, itemStreamLimits },
   });

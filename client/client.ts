@@ -10,6 +10,7 @@ import type { PlacementsClient } from './placements-client.ts';
 import type { PodStreams } from './pod-streams.ts';
 import type { CallOptions, ResourceClient } from './resource-client.ts';
 import type { ReviewsClient } from './reviews-client.ts';
+import type { SecretKeysClient } from './secret-keys-client.ts';
 import type { UsageHistoriesClient } from './usage-histories-client.ts';
 
 /** Where the API server is and who is calling. */
@@ -129,6 +130,7 @@ export interface Client {
   bulkWriter(options?: BulkWriterOptions): BulkWriter;
   readonly tunnel: TunnelClient;
   readonly backups: BackupClient;
+  readonly secretKeys: SecretKeysClient;
   /** Ends every call with CANCELLED and closes the connection. */
   close(): void;
 }

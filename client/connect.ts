@@ -13,6 +13,7 @@ import { createPlacementsClient } from './placements-client.ts';
 import { createPodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
 import { createReviewsClient } from './reviews-client.ts';
+import { createSecretKeysClient } from './secret-keys-client.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 import { createUsageHistoriesClient } from './usage-histories-client.ts';
 
@@ -55,6 +56,7 @@ export function connect(options: ConnectOptions): Client {
       createBulkWriter({ connection, kindNamed: known, onWarning: options.onWarning }, writerOptions),
     tunnel: createTunnelClient(connection),
     backups: createBackupClient(connection),
+    secretKeys: createSecretKeysClient(connection),
     close: () => connection.close(),
   };
 }

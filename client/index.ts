@@ -78,5 +78,6 @@ export type {
   WatchEvent,
   WatchEventType,
 } from './resource-client.ts';
+export type { SecretKeysClient } from './secret-keys-client.ts';
 export type { UsageHistoriesClient } from './usage-histories-client.ts';
 export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-queue.ts';

@@ -52,7 +52,7 @@ export const packages: Readonly<Record<string, { readonly imports: readonly stri
   },
   'berth.server.v1': {
     imports: [],
-    json: "{\"Backups\":{\"methods\":{\"Backup\":{\"requestType\":\"BackupRequest\",\"responseType\":\"BackupResponse\",\"responseStream\":true}}},\"BackupRequest\":{\"fields\":{}},\"BackupResponse\":{\"fields\":{\"data\":{\"type\":\"bytes\",\"id\":1},\"totalBytes\":{\"type\":\"int64\",\"id\":2},\"resourceVersion\":{\"type\":\"string\",\"id\":3},\"objects\":{\"type\":\"int64\",\"id\":4}}}}",
+    json: "{\"Backups\":{\"methods\":{\"Backup\":{\"requestType\":\"BackupRequest\",\"responseType\":\"BackupResponse\",\"responseStream\":true}}},\"BackupRequest\":{\"fields\":{}},\"BackupResponse\":{\"fields\":{\"data\":{\"type\":\"bytes\",\"id\":1},\"totalBytes\":{\"type\":\"int64\",\"id\":2},\"resourceVersion\":{\"type\":\"string\",\"id\":3},\"objects\":{\"type\":\"int64\",\"id\":4}}},\"SecretKeys\":{\"methods\":{\"Rotate\":{\"requestType\":\"RotateSecretKeyRequest\",\"responseType\":\"RotateSecretKeyResponse\"}}},\"RotateSecretKeyRequest\":{\"fields\":{}},\"RotateSecretKeyResponse\":{\"fields\":{\"keyId\":{\"type\":\"string\",\"id\":1},\"rewritten\":{\"type\":\"int64\",\"id\":2}}}}",
   },
   'berth.storage.v1': {
     imports: ["berth.meta.v1","berth.core.v1"],

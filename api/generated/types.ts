@@ -335,6 +335,8 @@ export type { RoleRef } from './types/berth/rbac/v1/RoleRef.ts';
 export type { RoleWatchEvent } from './types/berth/rbac/v1/RoleWatchEvent.ts';
 export type { RoleWatchResponse } from './types/berth/rbac/v1/RoleWatchResponse.ts';
 export type { RoleWriteRequest } from './types/berth/rbac/v1/RoleWriteRequest.ts';
+export type { RotateSecretKeyRequest } from './types/berth/server/v1/RotateSecretKeyRequest.ts';
+export type { RotateSecretKeyResponse } from './types/berth/server/v1/RotateSecretKeyResponse.ts';
 export type { RuntimeClass } from './types/berth/node/v1/RuntimeClass.ts';
 export type { RuntimeClassList } from './types/berth/node/v1/RuntimeClassList.ts';
 export type { RuntimeClassWatchEvent } from './types/berth/node/v1/RuntimeClassWatchEvent.ts';

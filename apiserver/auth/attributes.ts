@@ -64,6 +64,7 @@ export interface ResourceName {
 export const extraResources = {
   Backup: { group: 'berth.io', resource: 'backups' },
   LogLevel: { group: 'berth.io', resource: 'loglevels' },
+  SecretKey: { group: 'berth.io', resource: 'secretkeys' },
   Placement: { group: 'berth.io', resource: 'placements' },
   Scheduler: { group: 'berth.io', resource: 'schedulers' },
   Signer: { group: 'certificates.k8s.io', resource: 'signers' },

@@ -31,6 +31,7 @@ const translations = {
     }),
   corrupt: (_, error) => internal('the store is damaged', error),
   'newer-format': (_, error) => internal('the store was made by a newer version', error),
+  'no-key': (_, error) => internal('the key of encrypted Secrets is missing', error),
   locked: (_, error) => internal('the store is in use by another process', error),
   closed: (_, error) => unavailable('the server is stopping: try again', error),
   failed: (_, error) => internal('the store failed', error),

@@ -9,6 +9,7 @@ import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/c
 import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
+import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
 import { identify } from './caller.ts';
@@ -22,6 +23,7 @@ import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { PLACEMENTS_SERVICE, placementsService } from './placements-service.ts';
 import { addReflection } from './reflection.ts';
 import { reviewServices } from './review-services.ts';
+import { SECRET_KEYS_SERVICE, secretKeysService } from './secret-keys-service.ts';
 import { bindMethods, evictMethod, finalizeMethod } from './special-methods.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
@@ -47,6 +49,8 @@ export interface ApiServerOptions {
   readonly logLevel?: LogLevelControl | undefined;
   /** What backups are made of; absent when there can be none. */
   readonly backup?: BackupSource | undefined;
+  /** How Secrets are kept; absent where nothing is kept that outlives the process. */
+  readonly secretKeys?: SecretKeys | undefined;
   readonly keepalive?: Keepalive | undefined;
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
 }
@@ -86,6 +90,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     LOG_LEVELS_SERVICE,
     USAGE_HISTORIES_SERVICE,
     BACKUP_SERVICE,
+    SECRET_KEYS_SERVICE,
     PLACEMENTS_SERVICE,
   ];
   for (const store of registry.stores.values()) {
@@ -109,6 +114,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     server.addService(definition, implementation);
     names.push(name);
   }
+  const keys = secretKeysService({ keys: options.secretKeys, log, now }, door);
+  server.addService(keys.definition, keys.implementation);
   const setServing = addHealth(server);
   addReflection(
     server,

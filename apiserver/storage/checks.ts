@@ -12,11 +12,9 @@ const validKey = /^[!-~]+$/;
 /** Refuses what no backend stores. Keys are printable ASCII, so that their order as text is their order as bytes. */
 export function checkWrite(key: string, write: Write): void {
   checkKey(key);
-  if (write.bytes.length > maxObjectBytes)
-    throw new StorageError(
-      'too-large',
-      `write ${key}: the object has ${write.bytes.length} bytes, at most ${maxObjectBytes} are stored`,
-    );
+  const size = write.bytes.length - (write.overheadBytes ?? 0);
+  if (size > maxObjectBytes)
+    throw new StorageError('too-large', `write ${key}: the object has ${size} bytes, at most ${maxObjectBytes} are stored`);
 }
 
 export function checkKey(key: string): void {

@@ -10,6 +10,7 @@ export type StorageErrorCode =
   | 'busy'
   | 'corrupt'
   | 'newer-format'
+  | 'no-key'
   | 'locked'
   | 'closed'
   | 'failed';

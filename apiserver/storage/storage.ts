@@ -14,6 +14,8 @@ export interface Write {
   readonly durability: Durability;
   /** It ends or reports something: it is written on a disk that is nearly full too, as long as there is a reserve. */
   readonly urgent?: boolean;
+  /** So many of the bytes are not the object's own, and do not count where its size is bounded. */
+  readonly overheadBytes?: number;
 }
 
 export interface StoredObject {

@@ -10,7 +10,10 @@ export function registerBackup(program: Command): void {
       await withSession(command, async ({ client }) => {
         const { saveBackup } = await import('../backup/save-backup.ts');
         const { resourceVersion, objects, bytes } = await saveBackup(client.backups.backup(), file);
-        process.stderr.write(`backed up ${objects} objects as of version ${resourceVersion}: ${bytes} bytes\n`);
+        process.stderr.write(
+          `backed up ${objects} objects as of version ${resourceVersion}: ${bytes} bytes\n` +
+            "Secrets in it are encrypted: keep a copy of secret-keys/ of the server's data directory, in another place\n",
+        );
       });
     });
 }

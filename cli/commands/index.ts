@@ -35,6 +35,7 @@ import { registerReplace } from './replace.ts';
 import { registerRestore } from './restore.ts';
 import { registerRun } from './run.ts';
 import { registerScheduler } from './scheduler.ts';
+import { registerSecrets } from './secrets.ts';
 import { registerServer } from './server.ts';
 import { registerSimulate } from './simulate.ts';
 import { registerTaint } from './taint.ts';
@@ -82,6 +83,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerRestore,
   registerCompact,
   registerAuth,
+  registerSecrets,
   registerConfig,
   registerLogLevel,
   registerProto,

@@ -2,13 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StorageClock } from '../../apiserver/storage/clock.ts';
-import { type OpenStorageOptions, openStorage } from '../../apiserver/storage/open-storage.ts';
+import { withNewKey } from '../../apiserver/storage/encryption/keyring.ts';
+import { createSealedStorage } from '../../apiserver/storage/encryption/sealed-storage.ts';
+import { openStorage } from '../../apiserver/storage/open-storage.ts';
 import type { Durability, Storage, StorageEvent, Write } from '../../apiserver/storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../../apiserver/storage/storage-error.ts';
 import type { WatcherLimits } from '../../apiserver/storage/watchers.ts';
 
 /** Every backend that must keep the contract. */
-export const backends: readonly OpenStorageOptions['backend'][] = ['memory', 'lmdb'];
+export const backends = ['memory', 'lmdb', 'sealed'] as const;
+/** `sealed`: one whose values are encrypted, all of them. */
+export type BackendName = (typeof backends)[number];
 
 export interface OpenedBackend {
   readonly storage: Storage;
@@ -18,7 +22,7 @@ export interface OpenedBackend {
 }
 
 export async function openBackend(
-  backend: OpenStorageOptions['backend'],
+  backend: BackendName,
   watcherLimits?: WatcherLimits,
   options: { readonly clock?: StorageClock; readonly maxHistoryBytes?: number } = {},
 ): Promise<OpenedBackend> {
@@ -26,9 +30,11 @@ export async function openBackend(
   const { maxHistoryBytes, clock } = options;
   const common = { ...(watcherLimits && { watcherLimits }), ...(clock && { clock }) };
   const bound = maxHistoryBytes === undefined ? {} : { maxHistoryBytes };
-  const storage = await openStorage(
-    backend === 'lmdb' ? { backend, directory, ...common, limits: bound } : { backend, ...common, ...bound },
+  const inner = await openStorage(
+    backend === 'lmdb' ? { backend, directory, ...common, limits: bound } : { backend: 'memory', ...common, ...bound },
   );
+  const keyring = withNewKey(undefined, new Date());
+  const storage = backend === 'sealed' ? createSealedStorage(inner, { keyring: () => keyring, isSealed: () => true }) : inner;
   const dispose = async (): Promise<void> => {
     await storage.close();
     await rm(directory, { recursive: true, force: true });

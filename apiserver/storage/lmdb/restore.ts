@@ -21,6 +21,8 @@ export interface RestoreOptions {
   /** A store that is there is moved aside. */
   readonly force: boolean;
   readonly now: Date;
+  /** Sees each record before anything is touched; throws for one that this installation could not read. */
+  readonly check?: ((record: StorageRecord) => void) | undefined;
 }
 
 export interface Restored {
@@ -35,9 +37,9 @@ export interface Restored {
 /**
  * Makes a store of a backup. The whole backup is read, checked and written into a new file, which is verified and then takes its place by a
  * rename: until then nothing is touched, and whenever the power fails there is the old store or the new one. Throws `locked`, `exists`
- * (without `force`), `corrupt` and `newer-format` (the backup), `no-space` and `failed`.
+ * (without `force`), `corrupt` and `newer-format` (the backup), `no-key` (`check`), `no-space` and `failed`.
  */
-export async function restoreStore({ directory, backup, name, force, now }: RestoreOptions): Promise<Restored> {
+export async function restoreStore({ directory, backup, name, force, now, check }: RestoreOptions): Promise<Restored> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const lock = await lockDirectory(directory);
   try {
@@ -50,7 +52,7 @@ export async function restoreStore({ directory, backup, name, force, now }: Rest
     const read = await readBackup(backup, name);
     const { reached, isUnread } = isTaken ? await readReached(directory) : { reached: 0, isUnread: false };
     const revision = computeRestoredRevision([read.header.revision, reached], now);
-    const { header, state } = await writeNewFile(directory, read, { revision, now });
+    const { header, state } = await writeNewFile(directory, read, { revision, now, check });
     await runInChild(newFileIn(directory), 'verify');
     const aside = isTaken ? await keepAside(directory, now) : undefined;
     if (!isTaken) await writeFormat(directory);
@@ -108,14 +110,14 @@ async function readReached(directory: string): Promise<{ reached: number; isUnre
 async function writeNewFile(
   directory: string,
   { header, records }: ReadBackup,
-  { revision, now }: { readonly revision: number; readonly now: Date },
+  { revision, now, check }: { readonly revision: number } & Pick<RestoreOptions, 'now' | 'check'>,
 ): Promise<{ header: BackupHeader; state: StoreState }> {
   const tables = await openNewFile(directory);
   try {
     const at = now.getTime();
     const times = { compactedAt: at, steps: [], last: at, floor: 0 };
     const start = { ...emptyState, commit: 1, revision, reserved: revision, compacted: revision, swept: revision, times };
-    const state = await writeRecords(tables, records, start);
+    const state = await writeRecords(tables, records, { start, check });
     return { header, state };
   } catch (error) {
     if (error instanceof StorageError) throw error;
@@ -126,11 +128,16 @@ async function writeNewFile(
   }
 }
 
-async function writeRecords(tables: Tables, records: AsyncIterable<StorageRecord>, start: StoreState): Promise<StoreState> {
+async function writeRecords(
+  tables: Tables,
+  records: AsyncIterable<StorageRecord>,
+  { start, check }: { readonly start: StoreState } & Pick<RestoreOptions, 'check'>,
+): Promise<StoreState> {
   const writer = new BatchWriter(tables);
   const counts = { live: 0, liveBytes: 0, records: 0, logBytes: 0, relaxed: 0, relaxedBytes: 0 };
   for await (const record of records) {
     const { key, revision, durability } = record;
+    check?.(record);
     // What came before it is forgotten.
     const bytes = encodeRecord({ ...record, previous: 0 });
     if (durability === 'relaxed') {
