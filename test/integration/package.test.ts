@@ -215,6 +215,15 @@ describe('the package, in the hands of a user', () => {
     expect(await exitCode(child)).toBe(0);
   }, 120_000);
 
+  it('is not asked of the registry by the example of a plugin: what is called like it there is another program', async () => {
+    const alone = join(folder, 'alone');
+    await cp(join(inRepository('examples'), 'scheduler-plugin', 'package.json'), join(alone, 'package.json'));
+    await run('npm', ['install', '--offline', '--omit=dev', '--no-audit', '--no-fund'], { cwd: alone });
+    expect(await readdir(alone)).not.toContain('node_modules');
+    const guide = await readFile(inRepository('examples/scheduler-plugin/README.md'), 'utf8');
+    expect(guide).toContain('npm install --save-dev PATH/TO/BERTH ');
+  });
+
   it('needs no package but those that are installed with it', async () => {
     const program = join(folder, 'node_modules', 'berth', 'dist', 'program');
     const files = (await readdir(program)).filter((name) => name.endsWith('.js'));
