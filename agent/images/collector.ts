@@ -61,9 +61,10 @@ export function createImageCollector(options: ImageCollectorOptions): ImageColle
     return isGone;
   }
 
-  async function collect(): Promise<void> {
+  async function collect(signal: AbortSignal): Promise<void> {
     const found = await records.reconcile(images.list);
     const used = await images.usedByContainers();
+    if (signal.aborted) return;
     const nowMs = clock.now();
     sinceMs = Math.min(sinceMs, nowMs);
     history = computeHistory(history, found, used, nowMs);
@@ -82,6 +83,7 @@ export function createImageCollector(options: ImageCollectorOptions): ImageColle
     let eligible = 0;
     let left = needed;
     for (const { image, expired } of candidates) {
+      if (signal.aborted) return;
       if (left <= 0 && !expired) continue;
       const why = left > 0 ? `the disk is ${usedPercent(before)}% full` : 'it was not used for long';
       if (!(await remove(image))) continue;
@@ -93,9 +95,9 @@ export function createImageCollector(options: ImageCollectorOptions): ImageColle
     if (needed > 0 && left > 0) throw new NotEnoughError(needed, eligible);
   }
 
-  async function collectAndTell(): Promise<boolean> {
+  async function collectAndTell(signal: AbortSignal): Promise<boolean> {
     try {
-      await collect();
+      await collect(signal);
       failures = 0;
       return true;
     } catch (err) {
@@ -116,7 +118,7 @@ export function createImageCollector(options: ImageCollectorOptions): ImageColle
       while (!signal.aborted) {
         const isDue = Math.abs(clock.now() - collectedAt) >= collectionMs;
         if (isDue || (isEnough && (await isTooFull(options)))) {
-          isEnough = await collectAndTell();
+          isEnough = await collectAndTell(signal);
           collectedAt = clock.now();
         }
         await pause(diskMs, signal, clock);

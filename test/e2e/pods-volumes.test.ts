@@ -71,7 +71,8 @@ describe('volumes from ConfigMaps and Secrets', () => {
     expect(await house.sh('objects', 'touch /hidden/x 2>&1 || echo refused')).toContain('refused');
   });
 
-  it('follow changes of their objects while the pod runs', async () => {
+  // Each waits for several of the agent's rounds, half a minute apart: together.
+  it.concurrent('follow changes of their objects while the pod runs', async () => {
     await house.apply(configMap('files', { one: 'changed\n', two: '2\n', four: '4\n' }));
     await eventually('the volume follows', async () =>
       (await house.sh('objects', 'cat /whole/one')) === 'changed\n' ? true : undefined,
@@ -84,7 +85,7 @@ describe('volumes from ConfigMaps and Secrets', () => {
     expect(await house.sh('objects', 'stat -L -c %a /hidden/token /part/deep/token')).toBe('400\n440\n');
   });
 
-  it('change as a whole: who looks sees all of the object as it was, or all of it as it is', async () => {
+  it.concurrent('change as a whole: who looks sees all of the object as it was, or all of it as it is', async () => {
     const object = (generation: number) =>
       configMap('pair', Object.fromEntries(['a', 'b'].map((name) => [name, `${generation}`.repeat(100_000)])));
     const look = 'cd /pair/..data && for f in a b; do cut -c1 $f; tail -c1 $f; echo; wc -c <$f; done';

@@ -39,7 +39,8 @@ function read<T>(look: () => T): T | undefined {
   }
 }
 
-function killProcess(pid: number): void {
+/** No matter whether it is still there. */
+export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {

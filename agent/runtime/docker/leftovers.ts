@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Engine } from './engine.ts';
+import { killProcess } from './kill-command.ts';
 import { listPortProxies, type PortProxy } from './port-proxies.ts';
 
 /** A network link of the machine, as `ip -json link` tells it. */
@@ -193,11 +194,11 @@ export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): Leftov
   }
 
   async function remove({ cables, namespaces, proxies: pids }: Leftovers): Promise<void> {
-    for (const pid of pids) kill(pid);
+    for (const pid of pids) killProcess(pid);
     // The other end of one that is gone already goes with it.
-    for (const cable of cables) await run('ip', ['link', 'delete', cable]).catch(() => {});
+    for (const cable of cables) await run('ip', ['link', 'delete', cable], limits).catch(() => {});
     for (const path of namespaces) {
-      await run('umount', ['-l', path]).catch(() => {});
+      await run('umount', ['-l', path], limits).catch(() => {});
       await rm(path, { force: true });
     }
     warn(
@@ -219,6 +220,7 @@ export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): Leftov
     let before: Leftovers | undefined;
     while (!patience.isOver && !signal.aborted) {
       const now = await tryLook(signal);
+      if (signal.aborted) return;
       patience.looked(now !== undefined && isNothing(now));
       const both = before === undefined || now === undefined ? undefined : leftBoth(before, now);
       if (both !== undefined && !isNothing(both)) await remove(both);
@@ -268,14 +270,6 @@ async function linksOfEach(namespaces: readonly string[]): Promise<Link[][]> {
 
 function parseLinks(text: string): Link[] {
   return text.trim() === '' ? [] : (JSON.parse(text) as Link[]).filter((link) => link.ifindex !== undefined);
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
-  }
 }
 
 const limits = { timeout: 10_000, maxBuffer: 16 * 1024 * 1024 } as const;

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { linkAbort } from '../../../client/abort.ts';
+import { pause } from '../../../client/clock.ts';
 import type { ContainerIdentity, ObservedContainer } from '../runtime.ts';
 import { networkName } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
@@ -306,13 +308,10 @@ export function createWarmNetworks(options: WarmNetworksOptions): WarmNetworks {
 
 /** A pause that ends early on abort, and when it is stopped. */
 async function nap(ms: number, signal: AbortSignal, onStop: (stop: () => void) => void): Promise<void> {
-  const stop = new AbortController();
-  onStop(() => stop.abort());
-  try {
-    await delay(ms, undefined, { signal: AbortSignal.any([signal, stop.signal]) });
-  } catch {
-    // Aborted: the loop sees it itself.
-  }
+  const link = linkAbort(signal);
+  onStop(link.abort);
+  await pause(ms, link.signal);
+  link.unlink();
 }
 
 async function readNamespace(pid: number): Promise<string | undefined> {
