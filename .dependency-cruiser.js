@@ -13,7 +13,7 @@ const allowed = {
 };
 const test = '\\.test\\.ts$';
 const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
-const startsMains = '^cli/commands/(up|down|server|agent|scheduler|restore|compact)\\.ts$';
+const startsMains = '^cli/commands/(up|down|join|server|agent|scheduler|restore|compact)\\.ts$';
 
 const roomRules = rooms.map((room) => ({
   name: `${room}-imports-only-${allowed[room].join('-and-') || 'itself'}`,
@@ -31,7 +31,7 @@ export default {
     {
       name: 'cli-starters-import-only-mains',
       comment:
-        'cli/commands/{up,down,server,agent,scheduler,restore,compact} may import the mains, and nothing else of those rooms.',
+        'cli/commands/{up,down,join,server,agent,scheduler,restore,compact} may import the mains, and nothing else of those rooms.',
       severity: 'error',
       from: { path: startsMains },
       to: { path: '^(apiserver|scheduler|agent|controllers)/', pathNot: mains },

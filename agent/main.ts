@@ -3,8 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
-import { systemClock } from '../client/clock.ts';
+import { type Clock, systemClock } from '../client/clock.ts';
 import { readNodeConfig } from './config/node-config.ts';
+import { runRenewal } from './identity/renewal.ts';
+import { requestCertificate } from './identity/request-certificate.ts';
 import { openPullRecords } from './images/pulled-images.ts';
 import { measurePorts } from './metrics.ts';
 import { withNodeLock } from './node/node-lock.ts';
@@ -13,6 +15,8 @@ import { withDevices } from './pod/devices.ts';
 import { openPorts } from './ports.ts';
 import { serve } from './serve.ts';
 
+export { type HeldCertificate, holdCertificate, readIdentity, saveIdentity } from './identity/held-certificate.ts';
+export { CertificateRefused, requestCertificate } from './identity/request-certificate.ts';
 export type { AgentOptions } from './options.ts';
 export { preflight } from './preflight/preflight.ts';
 export { lockUp } from './process-lock.ts';
@@ -31,6 +35,17 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   });
 }
 
+async function renewCertificate(
+  { client, held, nodeName, logger }: AgentOptions,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  if (held === undefined) return;
+  const requests = client.resource('CertificateSigningRequest');
+  const request = (ends: AbortSignal) => requestCertificate({ client: requests, nodeName, clock, signal: ends });
+  await runRenewal({ held, request, clock, random: Math.random, logger }, signal);
+}
+
 async function runLocked(options: AgentOptions & { readonly nodeDir: string }, signal: AbortSignal): Promise<void> {
   const { nodeName, nodeDir, logger } = options;
   const warn = (message: string) => logger.warn({ node: nodeName }, message);
@@ -46,7 +61,10 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
     const measured = measurePorts({ ...ports, inventory, images: pullRecords.recording(ports.images) }, metrics);
     const own = { metrics, ports: measured, pullRecords, nodeConfig, clock: options.clock ?? systemClock };
     const staticPodPath = options.staticPodPath ?? nodeConfig.staticPodPath;
-    await serve({ ...options, ...own, staticPodPath }, abort.signal, abort.abort);
+    await Promise.all([
+      serve({ ...options, ...own, staticPodPath }, abort.signal, abort.abort).finally(abort.abort),
+      renewCertificate(options, own.clock, abort.signal),
+    ]);
   } finally {
     abort.abort();
     abort.unlink();

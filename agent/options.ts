@@ -3,6 +3,7 @@ import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { Client } from '../client/client.ts';
 import type { Clock } from '../client/clock.ts';
 import type { Logger } from '../client/logger.ts';
+import type { HeldCertificate } from './identity/held-certificate.ts';
 import type { ImageOptions } from './images/options.ts';
 import type { AgentPorts } from './ports.ts';
 
@@ -23,6 +24,8 @@ export interface AgentOptions {
   /** The folder, or the file, of this machine's static pods, in place of what node.yaml says. */
   readonly staticPodPath?: string | undefined;
   readonly imageOptions?: ImageOptions | undefined;
+  /** The certificate that the client uses, which the agent renews; absent: somebody else sees to that. */
+  readonly held?: HeldCertificate | undefined;
   readonly logger: Logger;
   /** Changes how much `logger` writes. */
   readonly logLevel?: LogLevelControl | undefined;

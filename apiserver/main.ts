@@ -3,6 +3,7 @@ import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { anyOf, BootstrapTokens } from './auth/bootstrap-tokens.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
+import { openDoors } from './doors.ts';
 import { runLoops } from './loops.ts';
 import { measureCaches } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
@@ -11,14 +12,15 @@ import { ensureObjects } from './registry/ensure-objects.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
-import { drain, listen, serverCredentials } from './rpc/grpc-server.ts';
+import { drain } from './rpc/grpc-server.ts';
 import { servedKinds } from './served-kinds.ts';
 import { measureStorage } from './storage-metrics.ts';
 import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
-export { type CredentialFiles, issueNodeCredentials, pkiDir } from './auth/pki.ts';
+export { advertiseProblem } from './advertise.ts';
+export { issueNodeCredentials, type NodeCredentials, pkiDir } from './auth/pki.ts';
 export type { ClientLimits } from './limits/client-limits.ts';
 export type { ServerInfo, ServerOptions } from './options.ts';
 export { compactFiles, restoreFiles } from './store-files.ts';
@@ -107,10 +109,8 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
     keepalive: options.keepalive,
     ...{ watchLimits, limits, listLimits, itemStreamLimits },
   });
-  const port = await listen(api.server, options.listen, serverCredentials(pki));
-  const address = `${options.listen.slice(0, options.listen.lastIndexOf(':'))}:${port}`;
+  const { address, port } = await openDoors({ ...options, server: api.server, pki }, stopping.signal);
   api.setServing(true);
-  log.info({ address }, 'the API server is listening');
   options.ready?.({ address, port, ca: pki.ca });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');

@@ -6,6 +6,8 @@ export interface InstallationRecord {
   readonly listen: string;
   readonly nodeName: string;
   readonly advertise?: string | undefined;
+  /** The address of the server that this machine has joined: then it runs an agent and no server, and `listen` is empty. */
+  readonly joined?: string | undefined;
   readonly sandboxImage?: string | undefined;
   readonly maxContainerRestartPeriod?: string | undefined;
   readonly warmSandboxes?: string | undefined;

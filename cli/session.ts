@@ -19,6 +19,8 @@ export interface Session {
   readonly namespaceGiven: boolean;
   /** The API server's address, for messages. */
   readonly address: string;
+  /** The authority that signed its certificate, PEM. */
+  readonly ca: string;
   /** Runs with the warnings of the server reworded, e.g. with the place in a manifest that they are about. */
   rewording(reword: (warning: string) => string, run: () => Promise<void>): Promise<void>;
 }
@@ -39,6 +41,7 @@ export async function withSession(command: Command, run: (session: Session) => P
       namespace: flags.namespace ?? namespace,
       namespaceGiven: flags.namespace !== undefined,
       address: options.address,
+      ca: options.ca,
       async rewording(next, inner) {
         const before = reword;
         reword = next;

@@ -27,7 +27,7 @@ describe('what "berth up" does', () => {
     ['does both at once', orphan, none, [], { kind: 'mend', start: ['agent'], rescue: ['server'] }],
     ['leaves another version alone', kept, kept, ['0.9.0', '0.9.0'], { kind: 'running', versions: ['0.9.0'] }],
   ])('%s', (_, server, agent, versions, plan) => {
-    expect(decideUp({ server, agent }, { isUpgrade: false, versions, ours: '1.0.0' })).toEqual(plan);
+    expect(decideUp({ server, agent }, { isUpgrade: false, advertises: false, versions, ours: '1.0.0' })).toEqual(plan);
   });
 
   it('takes no agent of another node for its own, though that shares the data directory', () => {
@@ -46,7 +46,7 @@ describe('what "berth up" does', () => {
   });
 
   it('replaces another version only when it is asked to, also one that runs in part', () => {
-    const wish = { isUpgrade: true, versions: ['0.9.0'], ours: '1.0.0' };
+    const wish = { isUpgrade: true, advertises: false, versions: ['0.9.0'], ours: '1.0.0' };
     expect(decideUp({ server: kept, agent: kept }, wish)).toEqual({ kind: 'upgrade', from: '0.9.0' });
     expect(decideUp({ server: kept, agent: none }, wish)).toEqual({ kind: 'upgrade', from: '0.9.0' });
     expect(decideUp({ server: kept, agent: kept }, { ...wish, versions: ['0.9.0', '1.0.0'] }).kind).toBe('upgrade');

@@ -8,10 +8,14 @@ export type UpPlan =
   | { readonly kind: 'running'; readonly versions: readonly string[] }
   /** Something is missing: these are started, and these run but nobody would start them again. */
   | { readonly kind: 'mend'; readonly start: readonly ProcessName[]; readonly rescue: readonly ProcessName[] }
+  /** The server listens for other machines from now on, or at another address. */
+  | { readonly kind: 'advertise' }
   | { readonly kind: 'upgrade'; readonly from: string };
 
 export interface UpWish {
   readonly isUpgrade: boolean;
+  /** Whether another address is to be advertised than the one that is. */
+  readonly advertises: boolean;
   /** Of the processes that run, as far as they have said it. */
   readonly versions: readonly string[];
   /** Of this program. */
@@ -26,5 +30,7 @@ export function decideUp(running: Readonly<Record<ProcessName, Running>>, wish: 
   if (wish.isUpgrade && versions.some((version) => version !== wish.ours))
     return { kind: 'upgrade', from: versions.join(' and ') };
   const rescue = processNames.filter((name) => isThere(name) && running[name].keeper === undefined);
-  return start.length + rescue.length > 0 ? { kind: 'mend', start, rescue } : { kind: 'running', versions };
+  if (start.length + rescue.length > 0) return { kind: 'mend', start, rescue };
+  const isSame = versions.every((version) => version === wish.ours);
+  return wish.advertises && isSame ? { kind: 'advertise' } : { kind: 'running', versions };
 }

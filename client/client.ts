@@ -22,6 +22,11 @@ export interface ConnectOptions {
   /** The client's certificate and key (PEM), both or neither. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
+  /**
+   * Instead of `cert` and `key`, for a certificate that is renewed: asked with each call. From another answer on, calls use a connection of its own; those
+   * under way go on, and the connection that they use goes with the last of them.
+   */
+  readonly certificate?: (() => { readonly certificate: string; readonly key: string }) | undefined;
   /** A bearer token, for those without a certificate. */
   readonly token?: string | undefined;
   /** Makes every call as somebody else; who calls must be allowed to "impersonate" the user and each of the groups. */

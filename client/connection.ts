@@ -63,20 +63,36 @@ export function createConnection(options: ConnectOptions): Connection {
   return new GrpcConnection(options);
 }
 
+function connected(options: ConnectOptions): { readonly client: grpc.Client; readonly certificate: object | undefined } {
+  const certificate = options.certificate?.();
+  const own = certificate && { cert: certificate.certificate, key: certificate.key };
+  const client = new grpc.Client(options.address, createCredentials({ ...options, ...own }), {
+    ...channelOptions,
+    ...keepaliveOf(options),
+    ...serverName(options.address),
+    'grpc.primary_user_agent': options.userAgent ?? 'berth',
+  });
+  return { client, certificate };
+}
+
 class GrpcConnection implements Connection {
   readonly #options: ConnectOptions;
-  readonly #client: grpc.Client;
+  #connected: { readonly client: grpc.Client; readonly certificate: object | undefined };
   readonly #running = new Set<RunningCall>();
   #closed = false;
 
   constructor(options: ConnectOptions) {
     this.#options = options;
-    this.#client = new grpc.Client(options.address, createCredentials(options), {
-      ...channelOptions,
-      ...keepaliveOf(options),
-      ...serverName(options.address),
-      'grpc.primary_user_agent': options.userAgent ?? 'berth',
-    });
+    this.#connected = connected(options);
+  }
+
+  /** The connection for new calls: another one when the certificate is another. Calls that use the old one end in their time. */
+  get #client(): grpc.Client {
+    const { client, certificate } = this.#connected;
+    if (this.#closed || certificate === this.#options.certificate?.()) return client;
+    this.#connected = connected(this.#options);
+    client.close();
+    return this.#connected.client;
   }
 
   async unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {

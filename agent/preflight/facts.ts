@@ -15,7 +15,8 @@ export interface Facts {
   readonly dataDir: FolderFacts;
   /** Undefined when the engine did not say where it keeps its images. */
   readonly dockerRoot: FolderFacts | undefined;
-  readonly port: PortFacts;
+  /** Undefined: no server is to listen here. */
+  readonly port: PortFacts | undefined;
   readonly nodeName: string;
   /** Whether this data directory has run a node of this name before. */
   readonly ranNodeBefore: boolean;

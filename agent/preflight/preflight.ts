@@ -32,7 +32,7 @@ export function decidePreflight(facts: Facts): readonly Check[] {
     decideClock(facts.nowMs, facts.certificates),
     decideDataDir(dataDir, facts.uid) ?? decideDisk('data directory', dataDir, dataDirBounds),
     dockerRoot && decideDisk("the engine's folder", dockerRoot, dockerRootBounds),
-    decidePort(facts.port, others),
+    facts.port && decidePort(facts.port, others),
     decideNodeName(nodeName),
     decideOthers({ nodeName, others, ranNodeBefore, containersOfNode: answer?.containersOfNode ?? 0 }),
   ];

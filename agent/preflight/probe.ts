@@ -10,7 +10,8 @@ import { findPortHolder } from './port-holder.ts';
 
 export interface PreflightInput {
   readonly dataDir: string;
-  readonly listen: { readonly host: string; readonly port: number };
+  /** Where a server is to listen; undefined: none is to. */
+  readonly listen: { readonly host: string; readonly port: number } | undefined;
   readonly nodeName: string;
   /** Whether the installation's own server runs: then its port is taken as it should be. */
   readonly serverRuns: boolean;
@@ -129,7 +130,8 @@ async function readSpace(path: string): Promise<Pick<FolderFacts, 'freeBytes' | 
 }
 
 /** Listens for a moment: nothing else tells for sure. */
-async function readPort({ listen, serverRuns }: PreflightInput): Promise<PortFacts> {
+async function readPort({ listen, serverRuns }: PreflightInput): Promise<PortFacts | undefined> {
+  if (listen === undefined) return undefined;
   const address = `${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}`;
   const free = { address, errno: undefined, holder: undefined };
   if (serverRuns) return free;

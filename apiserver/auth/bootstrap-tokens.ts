@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { unauthenticated } from '../../api/errors/index.ts';
+import { ApiError } from '../../api/errors/index.ts';
 import type { Secret } from '../../api/generated/types.ts';
 import { parseTokenText, readBootstrapToken } from '../../api/kinds/secret/bootstrap-token.ts';
 import type { Entry } from '../watch/entry.ts';
@@ -55,7 +55,9 @@ export class BootstrapTokens implements TokenTable {
     if (row === undefined || !isSame) return undefined;
     const { id, expiresAt } = row;
     if (expiresAt !== undefined && expiresAt <= this.now().getTime())
-      throw unauthenticated(
+      throw new ApiError(
+        'UNAUTHENTICATED',
+        'TokenExpired',
         `the join token ${id} expired at ${new Date(expiresAt).toISOString()}: make a new one with "berth token create"`,
       );
     return { user: bootstrapUser(id), groups: [groups.bootstrappers] };

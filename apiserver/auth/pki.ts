@@ -15,11 +15,17 @@ export interface ServerPki {
   readonly tokens: TokenTable;
 }
 
-/** Where an issued client certificate lies. */
-export interface CredentialFiles {
+/** The certificate of a node, where it lies, and how it is kept. */
+export interface NodeCredentials {
+  /** Files: of the authority, of the certificate, of its key. */
   readonly ca: string;
   readonly certificate: string;
   readonly key: string;
+  /** The authority's certificate, PEM. */
+  readonly authority: string;
+  readonly pair: KeyPair;
+  /** Keeps another one in its place. */
+  readonly save: (next: KeyPair) => Promise<void>;
 }
 
 /** A certificate this near its end is replaced at the next start. */
@@ -52,19 +58,21 @@ export async function ensurePki(dataDir: string, hosts: readonly string[], now: 
 }
 
 /** Issues (or finds) the client certificate of a node's agent: user system:node:NAME, group system:nodes. */
-export async function issueNodeCredentials(dataDir: string, nodeName: string): Promise<CredentialFiles> {
+export async function issueNodeCredentials(dataDir: string, nodeName: string): Promise<NodeCredentials> {
   const dir = pkiDir(dataDir);
   const now = new Date();
   await ensurePrivateDir(dir);
   const name = `node-${nodeName}`;
-  await ensurePair(
-    dir,
-    name,
-    await ensureAuthority(dir, now),
-    { commonName: nodeUser(nodeName), organizations: [groups.nodes] },
-    now,
-  );
-  return { ca: join(dir, 'ca.crt'), certificate: join(dir, `${name}.crt`), key: join(dir, `${name}.key`) };
+  const authority = await ensureAuthority(dir, now);
+  const subject = { commonName: nodeUser(nodeName), organizations: [groups.nodes] };
+  const pair = await ensurePair(dir, name, authority, subject, now);
+  const [ca, certificate, key] = ['ca.crt', `${name}.crt`, `${name}.key`].map((file) => join(dir, file)) as [
+    string,
+    string,
+    string,
+  ];
+  const save = async (next: KeyPair): Promise<void> => void (await writePair(dir, name, next));
+  return { ca, certificate, key, authority: authority.certificate, pair, save };
 }
 
 function allHosts(given: readonly string[]): string[] {

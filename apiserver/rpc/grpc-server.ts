@@ -52,6 +52,8 @@ interface Connections {
   readonly unfinished: Map<string, Socket>;
   /** The others: without channelz, grpc-js does not remember those that `forceShutdown` is to cut. */
   readonly sessions: Set<ServerHttp2Session>;
+  /** Those of its HTTP/2 servers that are listened to: it has one for each address. */
+  readonly followed: Set<EventEmitter>;
 }
 
 /** What grpc-js knows of each of its HTTP/2 servers. It does not offer this, so it may be missing in a later version. */
@@ -75,11 +77,16 @@ export function listen(server: Server, address: string, credentials: ServerCrede
 
 /** Where grpc-js does not tell of its HTTP/2 servers, a stop may take longer. */
 function followConnections(server: Server): void {
-  const unfinished = new Map<string, Socket>();
-  const sessions = new Set<ServerHttp2Session>();
-  connections.set(server, { unfinished, sessions });
+  const { unfinished, sessions, followed } = connections.get(server) ?? {
+    unfinished: new Map<string, Socket>(),
+    sessions: new Set<ServerHttp2Session>(),
+    followed: new Set<EventEmitter>(),
+  };
+  connections.set(server, { unfinished, sessions, followed });
   const peer = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`;
   for (const http2 of http2ServersOf(server).keys()) {
+    if (followed.has(http2)) continue;
+    followed.add(http2);
     http2.on('connection', (socket: Socket) => {
       const key = peer(socket);
       unfinished.set(key, socket);

@@ -1,9 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { HeldCertificate } from '../../agent/main.ts';
 import { logLevels } from '../../api/meta/log-level.ts';
 import type { ConnectOptions } from '../../client/index.ts';
 import { type DaemonFlags, runDaemon } from '../daemon.ts';
+import { ExitWith } from '../failure.ts';
 import { type ImageFlags, imageOptionsOf, withImageFlags } from '../image-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
@@ -53,7 +56,8 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<AgentFlags>();
   const { runAgent } = await import('../../agent/main.ts');
   const { connect } = await import('../../client/index.ts');
-  const client = connect(await nodeConnection(flags));
+  const { options, held } = await nodeConnection(flags);
+  const client = connect(options);
   const imageOptions = imageOptionsOf(flags);
   const { nodeName, dataDir, sandboxImage, warmSandboxes, dockerSocket } = flags;
   const staticPodPath = flags.podManifestPath || undefined;
@@ -71,6 +75,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
           imageOptions,
           maxContainerRestartMs,
           staticPodPath,
+          held,
           locked: alone,
           ...observed,
         },
@@ -82,16 +87,47 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   }
 }
 
-/** With the CA's key at hand (the server's own machine) the node gets a certificate of its own; elsewhere it uses the current context. */
-async function nodeConnection(flags: AgentFlags): Promise<ConnectOptions> {
-  const userAgent = `berth-agent/${flags.nodeName}`;
-  if (existsSync(join(installation(flags.dataDir).pki, 'ca.key'))) {
+interface NodeConnection {
+  readonly options: ConnectOptions;
+  /** The node's own certificate, which the agent renews. */
+  readonly held?: HeldCertificate;
+}
+
+/**
+ * With the CA's key at hand (the server's own machine) the node gets a certificate of its own; a machine that has joined has one; elsewhere the agent uses
+ * the current context.
+ */
+async function nodeConnection(flags: AgentFlags): Promise<NodeConnection> {
+  const { nodeName, dataDir, server } = flags;
+  const userAgent = `berth-agent/${nodeName}`;
+  const asNode = (address: string, ca: string, held: HeldCertificate): NodeConnection => ({
+    options: { address, userAgent, ca, certificate: held.current },
+    held,
+  });
+  const { holdCertificate, readIdentity } = await import('../../agent/main.ts');
+  if (existsSync(join(installation(dataDir).pki, 'ca.key'))) {
     const { issueNodeCredentials } = await import('../../apiserver/main.ts');
-    const files = await issueNodeCredentials(flags.dataDir, flags.nodeName);
-    const [ca, cert, key] = [files.ca, files.certificate, files.key].map((file) => readFileSync(file, 'utf8'));
-    return { address: flags.server ?? defaultListen, userAgent, ca: ca ?? '', cert, key };
+    const { authority, pair, save } = await issueNodeCredentials(dataDir, nodeName);
+    return asNode(server ?? defaultListen, authority, holdCertificate(pair, save));
+  }
+  const joined = await readIdentity(dataDir, nodeName);
+  if (joined !== undefined) {
+    if (server === undefined)
+      throw new ExitWith(1, '--server is missing: the address of the server that this machine has joined');
+    refuseEnded(joined.held, nodeName);
+    return asNode(server, joined.authority, joined.held);
   }
   const { loadContext } = await import('../../client/index.ts');
   const { options } = await loadContext(flags.context);
-  return { ...options, userAgent, address: flags.server ?? options.address };
+  return { options: { ...options, userAgent, address: server ?? options.address } };
+}
+
+/** A machine that was off for long; no server takes it any more. */
+function refuseEnded(held: HeldCertificate, nodeName: string): void {
+  const { validTo } = new X509Certificate(held.current().certificate);
+  if (Date.parse(validTo) > Date.now()) return;
+  throw new ExitWith(
+    1,
+    `the certificate of node ${nodeName} ended on ${validTo}: "berth token create" on the server prints a line that joins this machine again; containers go on running`,
+  );
 }

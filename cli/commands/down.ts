@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { listBerthProcesses } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
+import { readRecord } from '../installation-record.ts';
 import { defaultDataDir, installation } from '../paths.ts';
 import { stopAll } from '../processes.ts';
 
@@ -81,7 +82,8 @@ async function purgeAll(
   say: (text: string) => void,
 ): Promise<void> {
   const { purge } = await import('../../agent/main.ts');
-  const authority = readAuthority(scope.dataDir);
+  // The context of a cluster that this machine has joined is a person's, not the installation's.
+  const authority = readRecord(scope.dataDir)?.joined === undefined ? readAuthority(scope.dataDir) : undefined;
   let failures = 0;
   for await (const { kind, what } of purge(scope)) {
     if (kind === 'failed') {
@@ -93,7 +95,7 @@ async function purgeAll(
   const { loadContext, removeContext } = await import('../../client/index.ts');
   // Another installation may have written its own under this name meanwhile.
   const known = await loadContext('berth').catch(() => undefined);
-  if (known === undefined || known.options.ca !== authority) return;
+  if (known === undefined || authority === undefined || known.options.ca !== authority) return;
   await removeContext('berth');
   say('removed context "berth" from the configuration');
 }

@@ -25,6 +25,7 @@ import { registerExec } from './exec.ts';
 import { registerExplain } from './explain.ts';
 import { registerGet } from './get.ts';
 import { registerHistory } from './history.ts';
+import { registerJoin } from './join.ts';
 import { registerLabel } from './label.ts';
 import { registerLogLevel } from './log-level.ts';
 import { registerLogs } from './logs.ts';
@@ -39,6 +40,7 @@ import { registerSecrets } from './secrets.ts';
 import { registerServer } from './server.ts';
 import { registerSimulate } from './simulate.ts';
 import { registerTaint } from './taint.ts';
+import { registerToken } from './token.ts';
 import { registerTop } from './top.ts';
 import { registerUp } from './up.ts';
 import { registerVersion } from './version.ts';
@@ -49,6 +51,8 @@ import { registerWhy } from './why.ts';
 export const commands: readonly ((program: Command) => void)[] = [
   registerUp,
   registerDown,
+  registerToken,
+  registerJoin,
   registerApply,
   registerDiff,
   registerCreate,

@@ -83,9 +83,11 @@ async function up(flags: UpFlags): Promise<void> {
   try {
     // Only now: another one may just have started it.
     const before = readRecord(dataDir);
+    refuseJoined(dataDir, before);
     const run: Run = { flags, dataDir, before, settings: computeSettings(flags, before), steps, signal };
     plan = decideUp(findRunning(dataDir), {
       isUpgrade: flags.upgrade === true,
+      advertises: flags.advertise !== undefined && flags.advertise !== before?.advertise,
       versions: versionsOf(dataDir),
       ours: packageVersion(),
     });
@@ -109,10 +111,13 @@ async function perform(run: Run, plan: UpPlan): Promise<void> {
       await check(run, false);
       warnOfRename(run);
       await startAll(run, processNames);
-      return sayNext(run.steps);
+      return sayNext(run);
     case 'mend':
       await check(run, !plan.start.includes('server'));
       return mend(run, plan);
+    case 'advertise':
+      await checkAdvertise({ ...run, settings: { ...(run.before ?? run.settings), advertise: run.flags.advertise } });
+      return advertise(run);
     case 'upgrade':
       await check(run, true);
       return upgrade(run, plan.from);
@@ -122,6 +127,7 @@ async function perform(run: Run, plan: UpPlan): Promise<void> {
 /** Looks at the machine, and shows everything that is wrong before anything is started. */
 async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Promise<void> {
   const { preflight } = await import('../../agent/main.ts');
+  await checkAdvertise({ settings });
   const listen = parseListen(settings.listen);
   if (listen === undefined) throw new ExitWith(1, `--listen "${settings.listen}" must be HOST:PORT`);
   const others = listBerthProcesses().filter((each) => each.dataDir !== dataDir && !each.isKeeper);
@@ -134,6 +140,14 @@ async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Pr
   const failed = checks.filter(({ level }) => level === 'fail').length;
   if (failed > 0)
     throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
+}
+
+/** An address at which nobody would reach the server is worth no start. */
+async function checkAdvertise({ settings: { listen, advertise: address } }: Pick<Run, 'settings'>): Promise<void> {
+  if (address === undefined) return;
+  const { advertiseProblem } = await import('../../apiserver/main.ts');
+  const problem = await advertiseProblem(listen, address);
+  if (problem !== undefined) throw new ExitWith(1, problem);
 }
 
 /** Mistakes are seen while nothing has been stopped or started. */
@@ -199,7 +213,9 @@ async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> 
     if (names.includes('server')) startSupervised(dataDir, 'server', argumentsOf('server', settings));
     const client = await waitForServer(awaited);
     try {
-      steps.ok(`API server on ${settings.listen}`);
+      steps.ok(
+        `API server on ${settings.listen}${settings.advertise === undefined ? '' : `, for others at ${settings.advertise}`}`,
+      );
       await ensureContext(run);
       const sinceMs = Date.now();
       const isNew = names.includes('agent');
@@ -236,6 +252,32 @@ async function upgrade(run: Run, from: string): Promise<void> {
   steps.say(`\nBerth ${packageVersion()} runs in place of ${from}.`);
 }
 
+/** The server alone starts anew, with an address more; what the agent has under way goes on. */
+async function advertise(run: Run): Promise<void> {
+  const { dataDir, steps, flags, settings } = run;
+  const before = run.before ?? settings;
+  tellIgnored({ ...flags, advertise: undefined }, before, steps);
+  steps.wait('restarting the API server; containers go on running');
+  await stopSupervised(dataDir, ['server']);
+  try {
+    await startAll({ ...run, settings: { ...before, advertise: flags.advertise } }, ['server']);
+  } catch (error) {
+    await startAll({ ...run, settings: before }, ['server']);
+    throw error;
+  }
+  steps.say(`\nOther machines reach the API server at ${flags.advertise} now: "berth token create" prints what to run on them.`);
+}
+
+/** A machine is a node of one cluster. */
+function refuseJoined(dataDir: string, record: InstallationRecord | undefined): void {
+  if (record?.joined === undefined) return;
+  const purge = `berth down --purge --data-dir ${dataDir}`;
+  throw new ExitWith(
+    1,
+    `${dataDir} belongs to node ${record.nodeName} of the cluster at ${record.joined}: "berth join" starts it. For a cluster of its own, "${purge}" first, or another --data-dir`,
+  );
+}
+
 async function tellRunning(run: Run, versions: readonly string[]): Promise<void> {
   const { dataDir, flags, settings, before, steps } = run;
   const as = before ?? settings;
@@ -258,7 +300,7 @@ async function tellRunning(run: Run, versions: readonly string[]): Promise<void>
     );
   if (client && refusal === undefined) await tellNode(client, as.nodeName, steps);
   client?.close();
-  sayNext(steps);
+  sayNext(run);
 }
 
 async function tellNode(client: Client, nodeName: string, steps: Steps): Promise<void> {
@@ -291,13 +333,14 @@ async function ensureContext({ dataDir, before, settings, steps }: Run): Promise
   steps.ok('context "berth" written to the configuration');
 }
 
-function sayNext(steps: Steps): void {
+function sayNext({ steps }: Run): void {
   steps.say(
     [
       '\nNext:',
       '  berth get nodes          this machine as a node: what it has and what it uses (-o wide)',
       '  berth apply -f FILE      run what a manifest says',
       '  berth get pods -A -w     see what runs, as it changes',
+      '  berth token create       print what to run on another machine, which then joins this one',
       '  berth down               stop Berth; containers go on running',
       ...pathHint(process.argv[1] ?? '', process.env.PATH ?? ''),
     ].join('\n'),

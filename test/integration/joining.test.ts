@@ -1,8 +1,10 @@
-import { createHash, X509Certificate } from 'node:crypto';
-import { connect as connectTls } from 'node:tls';
+import { X509Certificate } from 'node:crypto';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CertificateRefused, requestCertificate } from '../../agent/identity/request-certificate.ts';
 import { type BootstrapToken, bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
+import { authorityHash } from '../../cli/join/judge-server.ts';
+import { meetServer } from '../../cli/join/meet-server.ts';
 import { type Client, connect, systemClock } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { startControllers } from './controllers-harness.ts';
@@ -119,16 +121,38 @@ describe('joining', () => {
     await vi.waitFor(async () => expect(await gone()).toMatchObject({ code: 'NOT_FOUND' }), { timeout: 15_000 });
   });
 
-  it('begins with a handshake that shows the authority, so that its hash can be compared', async () => {
-    const [host, port] = server.info.address.split(':');
-    const socket = connectTls({ host, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ['h2'] });
-    await new Promise((resolve) => socket.once('secureConnect', resolve));
-    const { raw } = socket.getPeerCertificate(true).issuerCertificate;
-    socket.destroy();
-    const hash = (certificate: X509Certificate) =>
-      createHash('sha256')
-        .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
-        .digest('hex');
-    expect(hash(new X509Certificate(raw))).toBe(hash(new X509Certificate(server.info.ca)));
+  it('is possible where the server that was meant answers, and says what is in the way elsewhere', async () => {
+    const [host = '', port] = server.info.address.split(':');
+    const endpoint = { host, port: Number(port) };
+    const hash = authorityHash(new X509Certificate(server.info.ca));
+    expect(await meetServer(endpoint, [hash], Date.now)).toMatchObject({ skew: undefined });
+    const why = async (at = endpoint, hashes = [hash], now = Date.now) => (await refused(meetServer(at, hashes, now))).message;
+    expect(await why(endpoint, [`sha256:${'0'.repeat(64)}`])).toMatch(new RegExp(`another cluster.*${hash}.*sha256:0000`));
+    expect(await why(endpoint, [hash], () => Date.now() - 600_000)).toMatch(/clock is 10 minutes behind the server's/);
+    expect(await why({ ...endpoint, port: 1 })).toMatch(/nothing listens at 127\.0\.0\.1, port 1/);
+    const stranger = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    expect(await why({ host, port: (stranger.address() as AddressInfo).port })).toMatch(/no Berth server/);
+    stranger.close();
+  });
+
+  it('goes on with a renewed certificate on a connection of its own, and what is under way goes on', async () => {
+    let held = await askFor('swapping', withToken());
+    const node = connect({ address: server.info.address, ca: server.info.ca, certificate: () => held });
+    open.push(node);
+    await node.nodes.create({ metadata: { name: 'swapping' } });
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      const scope = { fieldSelector: 'metadata.name=swapping' };
+      for await (const events of node.nodes.watch(scope, { signal: stop.signal }))
+        for (const { object } of events) seen.push(object.metadata?.labels?.step ?? '');
+    })().catch((error: { code?: string }) => expect(error.code).toBe('CANCELLED'));
+    await vi.waitFor(() => expect(seen).toEqual(['']));
+    held = await askFor('swapping', node);
+    await node.nodes.patch({ name: 'swapping' }, { metadata: { labels: { step: 'renewed' } } });
+    await vi.waitFor(() => expect(seen).toEqual(['', 'renewed']));
+    stop.abort();
+    await watching;
   });
 });

@@ -1,0 +1,91 @@
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { NodeCertificate } from './request-certificate.ts';
+
+/** The certificate with which an agent calls the API, in memory and on disk. */
+export interface HeldCertificate {
+  /** The same object until it is replaced. */
+  current(): NodeCertificate;
+  /** Keeps another one from now on; on disk first. */
+  replace(next: NodeCertificate): Promise<void>;
+}
+
+/** What an agent of a joined machine has in <data directory>/pki: the cluster's authority, and its certificate and key in one file, written whole or not at all. */
+export function identityFiles(dataDir: string, nodeName: string): { readonly authority: string; readonly node: string } {
+  return { authority: join(dataDir, 'pki', 'ca.crt'), node: join(dataDir, 'pki', `node-${nodeName}.pem`) };
+}
+
+/** Keeps what a machine got when it joined. */
+export async function saveIdentity(dataDir: string, nodeName: string, authority: string, held: NodeCertificate): Promise<void> {
+  const files = identityFiles(dataDir, nodeName);
+  await mkdir(dirname(files.node), { recursive: true, mode: 0o700 });
+  await chmod(dirname(files.node), 0o700);
+  await writeWhole(files.authority, authority);
+  await writeWhole(files.node, held.certificate + held.key);
+}
+
+/** What a machine got when it joined; undefined when it has not. Throws an Error when it is damaged. */
+export async function readIdentity(
+  dataDir: string,
+  nodeName: string,
+): Promise<{ readonly authority: string; readonly held: HeldCertificate } | undefined> {
+  const files = identityFiles(dataDir, nodeName);
+  const [authority, text] = await Promise.all([readIfThere(files.authority), readIfThere(files.node)]);
+  if (authority === undefined || text === undefined) return undefined;
+  const pair = splitPem(text);
+  if (pair === undefined)
+    throw new Error(
+      `${files.node} is damaged: it must hold the certificate of node ${nodeName} and its key; join again with a new token`,
+    );
+  return { authority, held: holdCertificate(pair, (next) => writeWhole(files.node, next.certificate + next.key)) };
+}
+
+export function holdCertificate(first: NodeCertificate, save: (next: NodeCertificate) => Promise<void>): HeldCertificate {
+  let held = first;
+  return {
+    current: () => held,
+    async replace(next) {
+      await save(next);
+      held = next;
+    },
+  };
+}
+
+/** A certificate and the key that fits it; undefined for anything else. */
+export function splitPem(text: string): NodeCertificate | undefined {
+  const block = (label: string): string | undefined =>
+    new RegExp(`-----BEGIN ${label}-----[^-]*-----END ${label}-----\\n?`).exec(text)?.[0];
+  const [certificate, key] = [block('CERTIFICATE'), block('PRIVATE KEY')];
+  if (certificate === undefined || key === undefined) return undefined;
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)) ? { certificate, key } : undefined;
+  } catch {
+    // No certificate, or no key.
+    return undefined;
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function writeWhole(path: string, content: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}

@@ -1,0 +1,95 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
+import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
+import { createTestPki } from '../../test/fakes/test-pki.ts';
+import { holdCertificate, readIdentity, saveIdentity, splitPem } from './held-certificate.ts';
+import { renewalTime, runRenewal } from './renewal.ts';
+import type { NodeCertificate } from './request-certificate.ts';
+
+let first: NodeCertificate;
+let second: NodeCertificate;
+let ca: string;
+
+beforeAll(async () => {
+  const pki = await createTestPki();
+  const issue = async (): Promise<NodeCertificate> => {
+    const { cert, key } = await pki.issue('CN=system:node:n1');
+    return { certificate: cert, key };
+  };
+  ca = pki.ca;
+  [first, second] = [await issue(), await issue()];
+});
+
+describe('the renewal of a certificate', () => {
+  it('is due after 70 to 90 % of its life', () => {
+    const at = (random: number) => renewalTime(first, random);
+    const life = (at(0.999_999) - at(0)) / 0.2;
+    const from = at(0) - 0.7 * life;
+    expect(from).toBeLessThan(Date.now());
+    expect(Math.round(((at(0.5) - from) / life) * 100)).toBe(80);
+  });
+
+  it('happens when it is due, is tried again when it fails, and keeps the old one meanwhile', async () => {
+    const due = renewalTime(first, 0.5);
+    const clock = createFakeClock(due - 60_000);
+    const saved: NodeCertificate[] = [];
+    const held = holdCertificate(first, async (next) => void saved.push(next));
+    let asked = 0;
+    const request = async (): Promise<NodeCertificate> => {
+      asked++;
+      if (asked < 3) throw new Error('the server is away');
+      return second;
+    };
+    const stop = new AbortController();
+    const running = runRenewal({ held, request, clock, random: () => 0.5, logger: createFakeLogger() }, stop.signal);
+    await settle();
+    await clock.advance(59_000);
+    expect(asked).toBe(0);
+    await clock.advance(1_000);
+    expect([asked, held.current()]).toEqual([1, first]);
+    await clock.advance(30_000);
+    expect([asked, held.current(), saved]).toEqual([3, second, [second]]);
+    // That one is due as well, as when the clock is wrong: the server is not asked without a pause.
+    await clock.advance(30_000);
+    expect(asked).toBe(3);
+    await clock.advance(60_000);
+    expect(asked).toBe(4);
+    stop.abort();
+    await running;
+  });
+});
+
+describe('what a machine got when it joined', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'berth-identity-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('is kept for its owner alone, read back, and replaced whole', async () => {
+    expect(await readIdentity(folder, 'n1')).toBeUndefined();
+    await saveIdentity(folder, 'n1', ca, first);
+    const identity = await readIdentity(folder, 'n1');
+    expect(identity?.authority).toBe(ca);
+    await identity?.held.replace(second);
+    expect(identity?.held.current()).toBe(second);
+    expect(splitPem(second.certificate + second.key)?.certificate.trim()).toBe(second.certificate.trim());
+    expect((await readIdentity(folder, 'n1'))?.held.current().certificate.trim()).toBe(second.certificate.trim());
+    const files = await readdir(join(folder, 'pki'));
+    expect(files.sort()).toEqual(['ca.crt', 'node-n1.pem']);
+    for (const name of files) expect((await stat(join(folder, 'pki', name))).mode & 0o077).toBe(0);
+  });
+
+  it.each<[string, () => string]>([
+    ['empty', () => ''],
+    ['cut off', () => first.certificate],
+    ['of two certificates', () => `${first.certificate}\n${second.key}`],
+  ])('is refused when the file is %s', async (_, text) => {
+    await saveIdentity(folder, 'n1', ca, first);
+    await writeFile(join(folder, 'pki', 'node-n1.pem'), text());
+    await expect(readIdentity(folder, 'n1')).rejects.toThrow(/node-n1\.pem is damaged.*join again/);
+  });
+});

@@ -1,0 +1,47 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+const isEverywhere = (host: string): boolean => host === '0.0.0.0' || host === '::';
+const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+function split(listen: string): { readonly host: string; readonly port: string } {
+  const at = listen.lastIndexOf(':');
+  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: listen.slice(at + 1) };
+}
+
+/**
+ * Where the server listens besides, so that it is reached at the address that it advertises: there, when that address is one of this machine's
+ * own. Undefined when it listens there anyway, and for an address that is somebody else's, who passes on what comes.
+ */
+export async function listenBesides(listen: string, advertise: string | undefined): Promise<string | undefined> {
+  if (advertise === undefined) return undefined;
+  const { host, port } = split(listen);
+  const address = isIP(advertise) ? advertise : await resolve(advertise);
+  if (address === undefined || isEverywhere(host) || address === host || isLoopback(address)) return undefined;
+  return isOwn(address) ? `${bracketed(address)}:${port}` : undefined;
+}
+
+async function resolve(name: string): Promise<string | undefined> {
+  try {
+    return (await lookup(name)).address;
+  } catch {
+    // Others may know the name; here there is nothing to listen on.
+    return undefined;
+  }
+}
+
+function isOwn(address: string): boolean {
+  return Object.values(networkInterfaces()).some((list) => list?.some((each) => each.address === address));
+}
+
+/** Why nobody else would reach the server at what it is to advertise; undefined when they do, or may. */
+export async function advertiseProblem(listen: string, advertise: string): Promise<string | undefined> {
+  const { host } = split(listen);
+  const address = isIP(advertise) ? advertise : await resolve(advertise);
+  if (address !== undefined && isLoopback(address))
+    return `--advertise ${advertise} is this machine itself: other machines would reach themselves there`;
+  if (!isLoopback(host) || (await listenBesides(listen, advertise)) !== undefined) return undefined;
+  return `--advertise ${advertise} is no address of this machine, and the server listens on ${listen} only: with --listen 0.0.0.0:${split(listen).port} what is passed on from there arrives`;
+}
