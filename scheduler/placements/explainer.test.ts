@@ -40,13 +40,15 @@ describe('why', () => {
   ])('says where room is being made for the pod, and names %s', (_, bound, words) => {
     const { cache, why } = setUp(bound);
     cache.nominate(podInfo(high.build()), 'n1');
-    expect(why().message).toMatch(new RegExp(`; room is being made for it on node n1: it is tried there when ${words}$`));
+    expect(why().message).toMatch(
+      new RegExp(`insufficient cpu\\. Room is being made for it on node n1: it is tried there when ${words}\\.$`),
+    );
   });
 
   it('says nothing of room on a node that is gone, nor of room that nobody makes', () => {
     const { cache, why } = setUp([low('a')]);
-    expect(why().message).not.toContain('room is being made');
+    expect(why().message).not.toContain('Room is being made');
     cache.nominate(podInfo(high.build()), 'gone');
-    expect(why().message).not.toContain('room is being made');
+    expect(why().message).not.toContain('Room is being made');
   });
 });

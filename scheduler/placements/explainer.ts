@@ -91,10 +91,9 @@ export function createExplainer({ profile, cache, placements, find, now }: Expla
       return {
         ...explained,
         message: [
-          ...wordGates(pod),
-          ...(explained.message ? [explained.message] : []),
+          [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; '),
           ...wordNomination(info, cache.nominatedNode(info.uid), table),
-        ].join('; '),
+        ].join(' '),
         nodeName: pod.spec?.nodeName ?? '',
         ...(record && { placement: placementOf(record, profile.schedulerName) }),
       };
@@ -161,7 +160,7 @@ function wordNomination({ priority }: PodInfo, nodeName: string | undefined, nod
   const names = ending.map(({ key }) => key).sort();
   const whom = names.length > 0 ? names.join(', ') : 'those whose place it takes';
   return [
-    `room is being made for it on node ${nodeName}: it is tried there when ${whom} ${names.length === 1 ? 'has' : 'have'} ended`,
+    `Room is being made for it on node ${nodeName}: it is tried there when ${whom} ${names.length === 1 ? 'has' : 'have'} ended.`,
   ];
 }
 

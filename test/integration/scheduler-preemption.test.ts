@@ -59,8 +59,8 @@ describe('a more important pod, with a real API server', () => {
     });
     expect(conditionOf(named(waiting, 'high'), 'PodScheduled')).toMatchObject({ status: 'False', reason: 'Unschedulable' });
     const why = async () => (await cluster.client.placements.why({ namespace: 'default', name: 'high' })).message;
-    const told = 'room is being made for it on node n1: it is tried there when default/low has ended';
-    await expect.poll(why, { timeout: 10_000 }).toBe(`0/1 nodes are available: 1 insufficient cpu.; ${told}`);
+    const told = 'Room is being made for it on node n1: it is tried there when default/low has ended.';
+    await expect.poll(why, { timeout: 10_000 }).toBe(`0/1 nodes are available: 1 insufficient cpu. ${told}`);
     await endPod('low');
     const after = await cluster.podsUntil((pods) => nodeOf(named(pods, 'high')) === 'n1');
     expect(named(after, 'high')?.status?.nominatedNodeName).toBeUndefined();
