@@ -1,6 +1,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import { unauthenticated } from '../../api/errors/index.ts';
 import { authenticate, type Credentials } from '../auth/authenticate.ts';
 import { type Identity, isBootstrapper } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
@@ -9,7 +10,7 @@ export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buf
 
 /** Who uses a connection, found out once; a connection's certificate never changes. */
 const identities = new WeakMap<ServerHttp2Session, Identity>();
-const certificates = new WeakMap<ServerHttp2Session, Credentials['certificate']>();
+const certificates = new WeakMap<ServerHttp2Session, Presented>();
 /**
  * The token that a connection showed last, and whose it is: hashing it for each call costs more than the rest of the door. Compared only with what
  * the same connection sends, so that nobody learns of other tokens from the time that takes.
@@ -49,14 +50,23 @@ export function whenTaken(call: AnyCall, ms: number, done: () => void): void {
   });
 }
 
-function certificateOf(call: AnyCall, session: ServerHttp2Session | undefined): Credentials['certificate'] {
-  if (session && certificates.has(session)) return certificates.get(session);
-  const subject = call.getAuthContext().sslPeerCertificate?.subject;
+interface Presented {
+  /** Undefined: none that counts. */
+  readonly certificate: Credentials['certificate'];
+  /** In ms since 1970. TLS looks at it when a connection begins; this one may outlive it. */
+  readonly endsAt: number;
+}
+
+function presentedOn(call: AnyCall, session: ServerHttp2Session | undefined): Presented {
+  const known = session && certificates.get(session);
+  if (known) return known;
+  const { subject, valid_to: end } = call.getAuthContext().sslPeerCertificate ?? {};
   // A subject may hold several O, which Node gives as an array.
   const organizations = [subject?.O ?? []].flat() as string[];
   const certificate = subject?.CN === undefined ? undefined : { commonName: String(subject.CN), organizations };
-  if (session) certificates.set(session, certificate);
-  return certificate;
+  const presented = { certificate, endsAt: end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end) };
+  if (session) certificates.set(session, presented);
+  return presented;
 }
 
 /** What is wrong with the certificate that the peer presented; undefined when it presented none. */
@@ -78,9 +88,13 @@ export function identify(call: AnyCall, tokens: TokenTable): Identity {
   const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
   const known = session && shown.get(session);
   if (known && known.authorization === authorization && known.tokens === tokens) return known.identity;
+  const { certificate, endsAt } = presentedOn(call, session);
+  if (authorization === undefined && certificate && endsAt <= Date.now())
+    throw unauthenticated(
+      `the client certificate of "${certificate.commonName}" expired on ${new Date(endsAt).toISOString()}: connect with a new one`,
+    );
   const first = authorization === undefined && session ? identities.get(session) : undefined;
   if (first) return first;
-  const certificate = certificateOf(call, session);
   const refusedCertificate = certificate || authorization !== undefined ? undefined : refusalOf(session);
   const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
   if (session && authorization === undefined) identities.set(session, identity);

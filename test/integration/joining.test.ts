@@ -155,4 +155,20 @@ describe('joining', () => {
     stop.abort();
     await watching;
   });
+
+  it('ends with the certificate, also on a connection that is open', async () => {
+    const node = await join('aging');
+    await node.nodes.create({ metadata: { name: 'aging' } });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 366 * 86_400_000 });
+    try {
+      const error = await refused(node.nodes.get({ name: 'aging' }));
+      expect(error).toMatchObject({
+        code: 'UNAUTHENTICATED',
+        message: expect.stringContaining('"system:node:aging" expired on'),
+      });
+    } finally {
+      vi.useRealTimers();
+    }
+    expect((await node.nodes.get({ name: 'aging' })).metadata?.name).toBe('aging');
+  });
 });
