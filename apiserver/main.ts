@@ -97,7 +97,7 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
   const api = createApiServer({
     registry,
     sums,
-    tokens: pki.tokens,
+    ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys },
     log,
     now: () => new Date(),
     random: Math.random,

@@ -1,4 +1,15 @@
-import type { DeleteOptions, Namespace, Open, Pod, ServeRequest, ServeResponse, WriteOptions } from '../api/generated/types.ts';
+import type {
+  DeleteOptions,
+  Namespace,
+  Open,
+  Pod,
+  ServeRequest,
+  ServeResponse,
+  ServiceAccount,
+  TokenRequestSpec,
+  TokenRequestStatus,
+  WriteOptions,
+} from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { BackupClient } from './backup-client.ts';
@@ -8,7 +19,7 @@ import type { LogLevelsClient } from './log-levels-client.ts';
 import type { ObjectsClient } from './objects-client.ts';
 import type { PlacementsClient } from './placements-client.ts';
 import type { PodStreams } from './pod-streams.ts';
-import type { CallOptions, ResourceClient } from './resource-client.ts';
+import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
 import type { ReviewsClient } from './reviews-client.ts';
 import type { SecretKeysClient } from './secret-keys-client.ts';
 import type { UsageHistoriesClient } from './usage-histories-client.ts';
@@ -60,6 +71,11 @@ export interface NamespaceClient extends ResourceClient<Namespace> {
   finalize(object: Namespace, options?: WriteOptions, call?: CallOptions): Promise<Namespace>;
 }
 
+export interface ServiceAccountClient extends ResourceClient<ServiceAccount> {
+  /** A new token of an account: for the API server and an hour unless `spec` says otherwise. The server keeps no copy. */
+  createToken(account: ObjectKey, spec?: TokenRequestSpec, call?: CallOptions): Promise<TokenRequestStatus>;
+}
+
 /** The agent's side of how the API server reaches a node. Used by agents only. */
 export interface TunnelClient {
   /** Keeps the control stream of a node open until `signal` aborts or the server ends it; the caller opens it again. */
@@ -106,6 +122,7 @@ export interface Client {
   readonly events: ResourceClient<KindMap['Event']>;
   readonly configMaps: ResourceClient<KindMap['ConfigMap']>;
   readonly secrets: ResourceClient<KindMap['Secret']>;
+  readonly serviceAccounts: ServiceAccountClient;
   readonly persistentVolumes: ResourceClient<KindMap['PersistentVolume']>;
   readonly persistentVolumeClaims: ResourceClient<KindMap['PersistentVolumeClaim']>;
   readonly storageClasses: ResourceClient<KindMap['StorageClass']>;

@@ -14,6 +14,7 @@ import { createPodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
 import { createReviewsClient } from './reviews-client.ts';
 import { createSecretKeysClient } from './secret-keys-client.ts';
+import { createServiceAccountClient } from './service-account-client.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 import { createUsageHistoriesClient } from './usage-histories-client.ts';
 
@@ -34,6 +35,7 @@ export function connect(options: ConnectOptions): Client {
     events: resource('Event'),
     configMaps: resource('ConfigMap'),
     secrets: resource('Secret'),
+    serviceAccounts: createServiceAccountClient(connection, known('ServiceAccount')),
     persistentVolumes: resource('PersistentVolume'),
     persistentVolumeClaims: resource('PersistentVolumeClaim'),
     storageClasses: resource('StorageClass'),

@@ -68,6 +68,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     .filter(({ unowned }) => !unowned)
     .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
   const allNamespaces = followed.find(({ kind }) => kind.kind === 'Namespace')!.informer;
+  const accounts = followed.find(({ kind }) => kind.kind === 'ServiceAccount')!.informer;
   const contents = followed.filter(({ kind }) => kind.namespaced);
   const keptForNodes = followed.filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics');
   return {
@@ -82,6 +83,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     requests,
     joinTokens,
     namespaces: allNamespaces,
+    accounts,
     contents,
     keptForNodes,
     all: [...followed.map(({ informer }) => informer), joinTokens],

@@ -15,6 +15,7 @@ import { createNodeLifecycle } from './node-lifecycle/controller.ts';
 import type { EvictionRates } from './node-lifecycle/zone-state.ts';
 import { createOutage } from './outage.ts';
 import { createPodGarbage } from './pod-garbage/controller.ts';
+import { createServiceAccounts } from './service-accounts/controller.ts';
 import { createTaintEviction } from './taint-eviction/controller.ts';
 import { createVolumeBinding } from './volume-binding/controller.ts';
 import { createVolumeProtection } from './volume-protection/controller.ts';
@@ -54,7 +55,8 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
   const base = { clock, logger };
   const outage = createOutage();
   const informers = createInformers(client, base);
-  const { nodes, leases, pods, volumes, claims, classes, budgets, followed, namespaces, contents, keptForNodes } = informers;
+  const { nodes, leases, pods, volumes, claims, classes, budgets, followed, namespaces, contents, accounts, keptForNodes } =
+    informers;
   const { requests, joinTokens } = informers;
   const requestClient = client.resource('CertificateSigningRequest');
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
@@ -72,6 +74,7 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     createPodGarbage({ client, pods, nodes, events: podEvents, maxFinished: options.maxFinishedPods, ...base }),
     createDependents({ kinds: followed, logger }),
     createNamespaces({ client, namespaces, contents, ...base }),
+    createServiceAccounts({ client, namespaces, accounts }),
     createNodeLeftovers({ client, nodes, kept: keptForNodes, ...base }),
     createVolumeBinding({ client, volumes, claims, classes, events: volumeEvents, ...base }),
     createLocalPath({ client, volumes, claims, classes, nodes, events: localPathEvents, logger }),

@@ -17,6 +17,7 @@ import { role } from './role/kind.ts';
 import { roleBinding } from './role-binding/kind.ts';
 import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
+import { serviceAccount } from './service-account/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
@@ -26,6 +27,7 @@ const all = [
   pod,
   configMap,
   secret,
+  serviceAccount,
   persistentVolume,
   persistentVolumeClaim,
   storageClass,

@@ -46,6 +46,7 @@ const meanings = {
   // Who may run a program in a container may read and write its files.
   'read-files': { verb: 'create', subresource: 'exec' },
   'write-files': { verb: 'create', subresource: 'exec' },
+  'create-token': { verb: 'create', subresource: 'token' },
   escalate: { verb: 'escalate' },
   impersonate: { verb: 'impersonate' },
   approve: { verb: 'approve' },

@@ -47,8 +47,9 @@ export function serviceAccountOf(user: string): { readonly namespace: string; re
 }
 
 /** Everybody who is known belongs to a group of that name. */
-export function known({ user, groups: own }: Identity): Identity {
-  return { user, groups: own.includes(groups.authenticated) ? own : [...own, groups.authenticated] };
+export function known(identity: Identity): Identity {
+  const { user, groups: own } = identity;
+  return own.includes(groups.authenticated) ? identity : { user, groups: [...own, groups.authenticated] };
 }
 
 export function isMaster(identity: Identity): boolean {

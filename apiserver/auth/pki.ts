@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { TokenKeys } from './accounts/token-keys.ts';
 import { createAuthority, inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
 import { ensurePrivateDir, readIfThere, writePrivateFile } from './files.ts';
 import { controlPlane, groups, nodeUser } from './identity.ts';
@@ -13,6 +14,8 @@ export interface ServerPki {
   readonly authority: KeyPair;
   readonly server: KeyPair;
   readonly tokens: TokenTable;
+  /** What signs tokens of service accounts. */
+  readonly tokenKeys: TokenKeys;
 }
 
 /** The certificate of a node, where it lies, and how it is kept. */
@@ -54,7 +57,8 @@ export async function ensurePki(dataDir: string, hosts: readonly string[], now: 
   const authority = await ensureAuthority(dir, now);
   const server = await ensurePair(dir, 'server', authority, { commonName: 'berth', organizations: [] }, now, allHosts(hosts));
   for (const [name, subject] of Object.entries(components)) await ensurePair(dir, name, authority, subject, now);
-  return { ca: authority.certificate, authority, server, tokens: parseTokens(await ensureTokens(dir)) };
+  const tokenKeys = await TokenKeys.open(join(dir, 'service-accounts'), now.getTime());
+  return { ca: authority.certificate, authority, server, tokens: parseTokens(await ensureTokens(dir)), tokenKeys };
 }
 
 /** Issues (or finds) the client certificate of a node's agent: user system:node:NAME, group system:nodes. */

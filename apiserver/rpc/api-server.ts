@@ -3,7 +3,10 @@ import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import { AccountTokens } from '../auth/accounts/account-tokens.ts';
+import type { TokenKeys } from '../auth/accounts/token-keys.ts';
 import { Authorizer } from '../auth/authorizer.ts';
+import { anyOf } from '../auth/bootstrap-tokens.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
@@ -25,6 +28,7 @@ import { addReflection } from './reflection.ts';
 import { reviewServices } from './review-services.ts';
 import { SECRET_KEYS_SERVICE, secretKeysService } from './secret-keys-service.ts';
 import { bindMethods, evictMethod, finalizeMethod } from './special-methods.ts';
+import { createTokenMethod, TOKEN_KEYS_SERVICE, tokenKeysService } from './token-methods.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
@@ -37,6 +41,8 @@ export interface ApiServerOptions {
   readonly registry: Registry;
   readonly sums: NodeSums;
   readonly tokens: TokenTable;
+  /** What signs tokens of service accounts. */
+  readonly tokenKeys: TokenKeys;
   readonly log: Logger;
   readonly now: () => Date;
   readonly random: () => number;
@@ -63,8 +69,10 @@ export interface ApiServer {
 
 /** Every service on one server, made from the kinds of the registry; does not listen yet. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { registry, tokens, log, now, random, stopping, metrics } = options;
+  const { registry, tokenKeys, log, now, random, stopping, metrics } = options;
   const server = createGrpcServer(options.keepalive);
+  const accounts = accountTokens(options);
+  const tokens = accounts ? anyOf([options.tokens, accounts]) : options.tokens;
   const authorizer = new Authorizer(registry);
   authorizer.observe();
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
@@ -82,6 +90,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const streams = new ItemStreams({ door, meters, clients: limits, limits: itemLimits });
   const special: Record<string, SpecialMethods> = {
     Pod: podMethods(options, tunnels, door, streams),
+    ...(accounts && { ServiceAccount: createTokenMethod(accounts, door) }),
     Namespace: finalizeMethod(registry.store('Namespace'), door),
   };
   const names: string[] = [
@@ -92,6 +101,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     BACKUP_SERVICE,
     SECRET_KEYS_SERVICE,
     PLACEMENTS_SERVICE,
+    TOKEN_KEYS_SERVICE,
   ];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
@@ -110,6 +120,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   server.addService(placements.definition, placements.implementation);
   const backups = backupService(options.backup, door, now);
   server.addService(backups.definition, backups.implementation);
+  const published = tokenKeysService(tokenKeys, door, now);
+  server.addService(published.definition, published.implementation);
   for (const { name, definition, implementation } of reviewServices(door)) {
     server.addService(definition, implementation);
     names.push(name);
@@ -124,6 +136,12 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     (error, call) => door.refuse(error, call),
   );
   return { server, setServing };
+}
+
+/** Absent where there are no service accounts, as in tests with few kinds. */
+function accountTokens({ registry: { stores, store }, tokenKeys: keys, now }: ApiServerOptions): AccountTokens | undefined {
+  const accounts = stores.get('ServiceAccount');
+  return accounts && new AccountTokens({ keys, accounts, pods: store('Pod'), now });
 }
 
 function podMethods({ registry, sums }: ApiServerOptions, tunnels: Tunnels, door: Door, streams: ItemStreams): SpecialMethods {

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { unauthenticated } from '../../api/errors/index.ts';
 import { authenticate, type Credentials } from '../auth/authenticate.ts';
-import { type Identity, isBootstrapper } from '../auth/identity.ts';
+import { type Identity, isBootstrapper, serviceAccountOf } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
@@ -98,8 +98,8 @@ export function identify(call: AnyCall, tokens: TokenTable): Identity {
   const refusedCertificate = certificate || authorization !== undefined ? undefined : refusalOf(session);
   const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
   if (session && authorization === undefined) identities.set(session, identity);
-  // Tokens for joining expire and are deleted while connections stay.
-  else if (session && authorization !== undefined && !isBootstrapper(identity))
+  // Tokens for joining, and those of service accounts, end while connections stay.
+  else if (session && authorization !== undefined && !isBootstrapper(identity) && !serviceAccountOf(identity.user))
     shown.set(session, { authorization, tokens, identity });
   return identity;
 }

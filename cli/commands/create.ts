@@ -12,6 +12,7 @@ import type { BindingFlags, RoleFlags } from '../generators/rbac.ts';
 import type { ManifestFlags } from '../manifests.ts';
 import { type Session, withSession } from '../session.ts';
 import { registerCreateUser } from '../user/command.ts';
+import { registerCreateToken } from '../user/create-token.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
 
 type CreateFlags = WriteFlags & Partial<ManifestFlags>;
@@ -44,6 +45,10 @@ export function registerCreate(program: Command): void {
   withBudget(command.command('poddisruptionbudget').alias('pdb').description('Create a PodDisruptionBudget'));
   withRoles(command);
   registerCreateUser(command);
+  addGenerator(command.command('serviceaccount').alias('sa').description('Create a ServiceAccount'), (make, name) =>
+    make.serviceAccountObject(name),
+  );
+  registerCreateToken(command);
   const secret = command.command('secret').description('Create a Secret').usage('generic|tls|docker-registry NAME [flags]');
   addGenerator(
     withDataFlags(secret.command('generic').description('from values and files')).option(

@@ -11,6 +11,10 @@ export function namespaceObject(name: string): JsonObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
 }
 
+export function serviceAccountObject(name: string): JsonObject {
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } };
+}
+
 /** Text goes to `data`, what is no UTF-8 to `binaryData`. */
 export function configMapObject(name: string, flags: DataFlags & { readonly immutable?: boolean }): JsonObject {
   const data: JsonObject = {};

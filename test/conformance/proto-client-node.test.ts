@@ -28,13 +28,14 @@ const groups = [
 ];
 const byName = models as unknown as Record<string, Model | undefined>;
 const modelOf = (message: string): Model | undefined =>
-  byName[`V1${message}`] ?? byName[`CoreV1${message}`] ?? byName[`RbacV1${message}`];
+  byName[`V1${message}`] ?? byName[`CoreV1${message}`] ?? byName[`RbacV1${message}`] ?? byName[`AuthenticationV1${message}`];
 
 /** Fields of a model that the message has not, with the reason. */
-const missing: Record<string, string> = {};
+const missing: Record<string, string> = { 'BoundObjectReference.uid': 'uID in protobuf, and nobody reads it as JSON here' };
 
 /** Fields of a message that the model has not, with the reason. */
 const added: Record<string, string> = {
+  'BoundObjectReference.uID': 'uid in JSON, which nobody reads here',
   'NodeStatus.usage': "the machine's figures, Berth's own",
 };
 

@@ -28,6 +28,9 @@ export const typeName = (field: protobuf.Field): string => field.resolvedType?.f
 
 /** Messages that Kubernetes' protobuf API does not have, by group and name, with the reason. */
 export const ours: Record<string, string> = {
+  'authentication.v1.ListTokenKeysRequest': 'Kubernetes says it with a URL',
+  'authentication.v1.TokenKey': 'Kubernetes says it with a URL',
+  'authentication.v1.TokenKeyList': 'Kubernetes says it with a URL',
   'core.v1.BindItem': 'bindings are a gRPC stream',
   'core.v1.BindResult': 'bindings are a gRPC stream',
   'core.v1.BindStreamRequest': 'bindings are a gRPC stream',

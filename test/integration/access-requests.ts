@@ -49,6 +49,7 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     PortForward: { start: { ...at, options: { ports: [80] } } },
     WriteFiles: { start: { ...at, options: { path: '/x' } } },
   },
+  'berth.core.v1.ServiceAccounts': { CreateToken: { object: { metadata: at } } },
   'berth.core.v1.Namespaces': { Finalize: { object: { metadata: { name } }, options: dryRun } },
   'berth.meta.v1.Objects': {
     Kinds: {},
@@ -75,7 +76,9 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     Serve: { schedulerName: 'another' },
   },
   'berth.server.v1.Backups': { Backup: {} },
+  'berth.server.v1.SecretKeys': { Rotate: {} },
   'berth.authentication.v1.SelfSubjectReviews': { Create: {} },
+  'berth.authentication.v1.TokenKeys': { List: {} },
   'berth.authorization.v1.SelfSubjectAccessReviews': {
     Create: { object: { spec: { nonResourceAttributes: { verb: 'get', path: '/' } } } },
   },

@@ -216,3 +216,44 @@ describe('create user', () => {
     expect(err).toContain('user "frank" cannot approve signers');
   });
 });
+
+describe('service accounts', () => {
+  test('have tokens that end with them, also on a connection that is open', async () => {
+    expect((await shell.berth('create', 'serviceaccount', 'bot')).out).toBe('serviceaccount/bot created\n');
+    await shell.berth('create', 'rolebinding', 'bot', '--clusterrole=view', '--serviceaccount=default:bot');
+    const { out } = await shell.berth('create', 'token', 'bot', '--duration=10m');
+    const { address, ca } = server.info;
+    const bot = connect({ address, ca, token: out.trim() });
+    clients.push(bot);
+    expect((await bot.reviews.whoAmI()).groups).toContain('system:serviceaccounts:default');
+    expect((await bot.configMaps.list({ namespace: 'default' })).items).toEqual([]);
+    await expect(bot.secrets.list({ namespace: 'default' })).rejects.toMatchObject(denied);
+    await server.client.serviceAccounts.delete({ namespace: 'default', name: 'bot' });
+    await expect(bot.reviews.whoAmI()).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringContaining('the service account "default/bot" that it is of does not exist any more'),
+    });
+  });
+
+  test('whose tokens are bound to pods, or for somebody else, do not get in for long', async () => {
+    await shell.berth('create', 'sa', 'web');
+    const containers = [{ name: 'main', image: 'x' }];
+    await server.client.pods.create({
+      metadata: { namespace: 'default', name: 'web' },
+      spec: { serviceAccountName: 'web', containers },
+    });
+    const { out } = await shell.berth('create', 'token', 'web', '--bound-object-kind=Pod', '--bound-object-name=web');
+    const { address, ca } = server.info;
+    const web = connect({ address, ca, token: out.trim() });
+    clients.push(web);
+    expect((await web.reviews.whoAmI()).username).toBe('system:serviceaccount:default:web');
+    await server.client.pods.delete({ namespace: 'default', name: 'web' }, { gracePeriodSeconds: 0 });
+    await expect.poll(() => web.reviews.whoAmI().catch((error: unknown) => error)).toMatchObject({ code: 'UNAUTHENTICATED' });
+    const vault = (await shell.berth('create', 'token', 'web', '--audience=vault')).out.trim();
+    const other = connect({ address, ca, token: vault });
+    clients.push(other);
+    await expect(other.reviews.whoAmI()).rejects.toMatchObject({ message: expect.stringContaining('it is for vault') });
+    expect((await shell.berth('create', 'token', 'none')).err).toContain('serviceaccount "none"');
+    expect((await shell.berth('create', 'token', 'web', '--duration=1m')).err).toContain('must be between 600 and 2592000');
+  });
+});

@@ -5,7 +5,7 @@ const noSELinux = 'containers are not labelled for SELinux; on nodes that have i
 const onlyLinux = refused('every node runs Linux');
 const noDriver = refused('no node has a driver for this kind of volume');
 const mountItYourself = refused('Berth has no driver for this storage; mount it on the nodes and use hostPath');
-const noServiceAccounts = 'service accounts do not exist yet; the pod gets no credentials';
+const noServiceAccounts = 'the pod gets no token of the account; make one with berth create token and mount it as a Secret';
 const noTcpHook = 'Kubernetes has the field but no such hook, so that it would fail each time; use exec or httpGet';
 
 const scheduling = {
@@ -41,7 +41,7 @@ const lifecycle = {
 const identity = {
   'spec.serviceAccountName': warned(noServiceAccounts, '', 'default'),
   'spec.serviceAccount': warned(noServiceAccounts, '', 'default'),
-  'spec.automountServiceAccountToken': warned('service accounts do not exist yet; no token is mounted', false),
+  'spec.automountServiceAccountToken': warned('no token is mounted in any pod yet', false),
   'spec.imagePullSecrets[]': works,
 } satisfies FieldSupportTable;
 
@@ -167,7 +167,7 @@ const volumes = {
   'spec.volumes[].projected.sources[].secret': works,
   'spec.volumes[].projected.sources[].downwardAPI': works,
   'spec.volumes[].projected.sources[].serviceAccountToken': refused(
-    'service accounts do not exist yet; there is no token to show',
+    'agents mount no tokens yet; make one with berth create token and mount it as a Secret',
   ),
   'spec.volumes[].projected.sources[].clusterTrustBundle': refused('trust bundles do not exist; use a ConfigMap'),
   'spec.volumes[].projected.sources[].podCertificate': refused('nobody signs certificates for pods; use a Secret'),

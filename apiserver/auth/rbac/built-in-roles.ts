@@ -129,7 +129,7 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('admin', adminRules),
   partOf('edit', editRules),
   partOf('view', viewRules),
-  makeRole('system:discovery', [{ nonResourceURLs: ['/apis', '/version', '/reflection'], verbs: ['get'] }]),
+  makeRole('system:discovery', [{ nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks'], verbs: ['get'] }]),
   makeRole('system:basic-user', reviews),
   makeRole(controlPlane.scheduler, schedulerRules),
   makeRole(controlPlane.controllers, controllerRules),

@@ -1,0 +1,242 @@
+import { createHmac, sign } from 'node:crypto';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { importJWK, jwtVerify } from 'jose';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { encodeMessage } from '../../../api/codec/message.ts';
+import { type KindName, kindNamed } from '../../../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
+import { KindStore } from '../../registry/kind-store.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { KindCache } from '../../watch/kind-cache.ts';
+import { AccountTokens, TOKEN_ISSUER } from './account-tokens.ts';
+import { publicFacts, TokenKeys } from './token-keys.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const begin = Date.parse('2026-01-01T00:00:00Z');
+const ci = { namespace: 'ci', name: 'bot' };
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'berth-tokens-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Tokens over caches that hold the account ci/bot, its pod "p", and a pod of another account. */
+async function world() {
+  const dir = await mkdtemp(join(folder, 'keys-'));
+  const keys = await TokenKeys.open(dir, begin);
+  let [now, revision] = [begin, 0];
+  const storeOf = (name: KindName): KindStore => {
+    const cache = new KindCache(kindNamed(name) as Kind);
+    return new KindStore(cache, { storage: {} as Storage, now: () => new Date(now), random: () => 0, uid: () => 'u' });
+  };
+  const [accounts, pods] = [storeOf('ServiceAccount'), storeOf('Pod')];
+  const change = (type: 'put' | 'delete', store: KindStore, object: ApiObject): void => {
+    const { namespace = '', name = '' } = object.metadata ?? {};
+    const bytes = encodeMessage(store.kind.message, object);
+    store.cache.apply({ type, key: store.key({ namespace, name }), bytes, revision: ++revision, durability: 'synced' });
+  };
+  const account = (uid = 'account-1', more = {}): ApiObject => ({ metadata: { ...ci, uid, ...more } });
+  const pod = (name: string, serviceAccountName?: string, uid = `uid-of-${name}`): ApiObject =>
+    ({ metadata: { namespace: 'ci', name, uid }, spec: { serviceAccountName } }) as ApiObject;
+  change('put', accounts, account());
+  change('put', pods, pod('p', 'bot'));
+  change('put', pods, pod('other'));
+  const tokens = new AccountTokens({ keys, accounts, pods, now: () => new Date(now) });
+  return {
+    ...{ dir, keys, tokens, accounts, pods, account, pod, change },
+    at: (ms: number) => (now = begin + ms),
+    make: async (spec = {}) => (await tokens.create(ci, spec)).token ?? '',
+  };
+}
+
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
+const boundObjectRef = { kind: 'Pod', name: 'p' };
+
+test('a token says whose it is, for an hour, to whoever has the published key', async () => {
+  const { tokens, keys, make } = await world();
+  const token = await make();
+  expect(tokens.find(token)).toEqual({
+    user: 'system:serviceaccount:ci:bot',
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:ci', 'system:authenticated'],
+  });
+  const [key] = keys.list(begin);
+  const { payload, protectedHeader } = await jwtVerify(token, await importJWK({ ...publicFacts(key!) }, 'ES256'), {
+    issuer: TOKEN_ISSUER,
+    audience: TOKEN_ISSUER,
+    currentDate: new Date(begin),
+  });
+  expect(protectedHeader).toEqual({ alg: 'ES256', kid: key!.id, typ: 'JWT' });
+  expect(payload.exp! - payload.iat!).toBe(3_600);
+  expect(payload['kubernetes.io']).toEqual({ namespace: 'ci', serviceaccount: { name: 'bot', uid: 'account-1' } });
+});
+
+describe('a token does not count', () => {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  type World = Awaited<ReturnType<typeof world>>;
+  /** A token with another head or other claims, signed with the right key. */
+  const forged = ({ keys }: World, token: string, head: object, claims: object): string => {
+    const [key] = keys.list(begin);
+    const content = `${part({ alg: 'ES256', kid: key!.id, typ: 'JWT', ...head })}.${part({ ...claimsOf(token), ...claims })}`;
+    const signature = sign('sha256', Buffer.from(content), { key: key!.privateKey, dsaEncoding: 'ieee-p1363' });
+    return `${content}.${signature.toString('base64url')}`;
+  };
+
+  it.each<[string, (world: World) => Promise<string>, string]>([
+    ['when it has ended', async ({ make, at }) => make().finally(() => at(3_600_000)), 'it ended at 2026-01-01T01:00:00.000Z'],
+    ['before its time', async ({ make, at }) => make().finally(() => at(-120_000)), 'it is not good yet'],
+    [
+      'when its account was deleted',
+      async ({ make, change, accounts, account }) => make().finally(() => change('delete', accounts, account())),
+      'the service account "ci/bot" that it is of does not exist any more',
+    ],
+    [
+      'when its account is another of the same name',
+      async ({ make, change, accounts, account }) => make().finally(() => change('put', accounts, account('account-2'))),
+      'does not exist any more',
+    ],
+    [
+      'a while after the deletion of its account has begun',
+      async ({ make, change, accounts, account, at }) =>
+        make().finally(() => {
+          change('put', accounts, account('account-1', { deletionTimestamp: { seconds: begin / 1_000 } }));
+          at(61_000);
+        }),
+      'does not exist any more',
+    ],
+    [
+      'when its pod was deleted',
+      async ({ make, change, pods, pod }) => make({ boundObjectRef }).finally(() => change('delete', pods, pod('p', 'bot'))),
+      'the pod "ci/p" that it is bound to does not exist any more',
+    ],
+    [
+      'when its pod is another of the same name',
+      async ({ make, change, pods, pod }) => make({ boundObjectRef }).finally(() => change('put', pods, pod('p', 'bot', 'new'))),
+      'does not exist any more',
+    ],
+    ['for another audience', async ({ make }) => make({ audiences: ['vault'] }), 'it is for vault, not for the API server'],
+    ['of another cluster', async () => (await world()).make(), 'it is not signed with a key of this cluster'],
+    ['without a signature', async ({ make }) => (await make()).replace(/[^.]*$/, ''), 'its signature is wrong'],
+    [
+      'with another signature',
+      async ({ make }) => `${(await make()).split('.').slice(0, 2).join('.')}.${(await make()).split('.')[2]}`,
+      'its signature is wrong',
+    ],
+    [
+      'with claims that were changed',
+      async ({ make }) => {
+        const [head, , signature] = (await make()).split('.');
+        return `${head}.${part({ sub: 'system:serviceaccount:kube-system:root' })}.${signature}`;
+      },
+      'its signature is wrong',
+    ],
+    [
+      'that nobody signed',
+      async ({ make }) => `${part({ alg: 'none' })}.${(await make()).split('.')[1]}.`,
+      'not signed with ES256',
+    ],
+    [
+      'that was signed with the public key as a secret',
+      async ({ make, keys }) => {
+        const [key] = keys.list(begin);
+        const content = `${part({ alg: 'HS256', kid: key!.id })}.${(await make()).split('.')[1]}`;
+        const secret = key!.publicKey.export({ type: 'spki', format: 'pem' });
+        return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`;
+      },
+      'not signed with ES256',
+    ],
+    [
+      'with a head that asks for more',
+      async (all) => forged(all, await all.make(), { crit: ['x'] }, {}),
+      'what nobody here knows',
+    ],
+    [
+      'without a key that it names',
+      async (all) => forged(all, await all.make(), { kid: undefined }, {}),
+      'a key of this cluster',
+    ],
+    [
+      'of another maker',
+      async (all) => forged(all, await all.make(), {}, { iss: 'https://example.com' }),
+      'another cluster made it',
+    ],
+    ['that cannot be read', async () => `${Buffer.from('{"a').toString('base64url')}.e30.e30`, 'not signed with ES256'],
+  ])('%s', async (_, prepare, why) => {
+    const all = await world();
+    const token = await prepare(all);
+    // The second time its signature may be known already.
+    for (const _round of [1, 2]) {
+      expect(() => all.tokens.find(token)).toThrow(why);
+      expect(() => all.tokens.find(token)).toThrow('the bearer token does not count');
+    }
+  });
+
+  it('from the moment when it was good before', async () => {
+    const { tokens, make, change, accounts, account } = await world();
+    const token = await make();
+    expect(tokens.find(token)).toBeDefined();
+    change('delete', accounts, account());
+    expect(() => tokens.find(token)).toThrow('does not exist any more');
+  });
+
+  it('and what is no such token is for others to judge', async () => {
+    const { tokens } = await world();
+    for (const text of ['', 'abcdef.0123456789abcdef', 'eyJx', 'a.b.c']) expect(tokens.find(text)).toBeUndefined();
+  });
+});
+
+describe('a wish for a token', () => {
+  it.each<[string, object, object]>([
+    ['too short', { expirationSeconds: 599 }, { code: 'INVALID_ARGUMENT' }],
+    ['too long', { expirationSeconds: 2_592_001 }, { code: 'INVALID_ARGUMENT' }],
+    ['bound to something else', { boundObjectRef: { kind: 'Node', name: 'n' } }, { code: 'INVALID_ARGUMENT' }],
+    ['bound to a pod that is not there', { boundObjectRef: { kind: 'Pod', name: 'none' } }, { code: 'NOT_FOUND' }],
+    ['bound to a pod of another account', { boundObjectRef: { kind: 'Pod', name: 'other' } }, { code: 'INVALID_ARGUMENT' }],
+    ['bound to another pod of the name', { boundObjectRef: { ...boundObjectRef, uID: 'x' } }, { code: 'ABORTED' }],
+    ['for nobody', { audiences: [''] }, { code: 'INVALID_ARGUMENT' }],
+  ])('that is %s is refused', async (_, spec, error) => {
+    const { tokens } = await world();
+    await expect(tokens.create(ci, spec)).rejects.toMatchObject(error);
+  });
+
+  it('of an account that is not there is refused', async () => {
+    const { tokens } = await world();
+    await expect(tokens.create({ ...ci, name: 'none' }, {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('the keys', () => {
+  it('sign for 90 days and are known as long as a token of theirs may be good', async () => {
+    const { tokens, keys, make, at } = await world();
+    const old = await make({ expirationSeconds: 30 * 24 * 3_600 });
+    const [first] = keys.list(begin);
+    at(89 * DAY_MS);
+    const late = await make({ expirationSeconds: 30 * 24 * 3_600 });
+    expect(keys.list(begin + 89 * DAY_MS)).toEqual([first]);
+    at(91 * DAY_MS);
+    expect(() => tokens.find(old)).toThrow('it ended');
+    const fresh = await make();
+    expect(keys.list(begin + 91 * DAY_MS).map(({ id }) => id)).toEqual([expect.any(String), first!.id]);
+    for (const token of [late, fresh]) expect(tokens.find(token)).toBeDefined();
+    at(122 * DAY_MS);
+    expect(keys.list(begin + 122 * DAY_MS)).toHaveLength(1);
+  });
+
+  it('are the same after a restart, and readable by their owner only', async () => {
+    const { dir, keys, make, tokens } = await world();
+    const token = await make();
+    const again = await TokenKeys.open(dir, begin + DAY_MS);
+    expect(again.list(begin).map(({ id }) => id)).toEqual(keys.list(begin).map(({ id }) => id));
+    expect(tokens.find(token)).toBeDefined();
+    for (const name of await readdir(dir)) expect((await stat(join(dir, name))).mode & 0o777).toBe(0o600);
+    await TokenKeys.open(dir, begin + 130 * DAY_MS);
+    expect(await readdir(dir)).toEqual([`${begin + 130 * DAY_MS}.key`]);
+  });
+
+  it('that cannot be read are named', async () => {
+    const { dir } = await world();
+    await writeFile(join(dir, '5.key'), 'nonsense');
+    await expect(TokenKeys.open(dir, begin)).rejects.toThrow(/read .*5\.key: .*; remove the file, and tokens that it signed end/);
+  });
+});

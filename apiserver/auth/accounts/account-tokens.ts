@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { type ApiError, badRequest, conflict, invalid, notFound, unauthenticated } from '../../../api/errors/index.ts';
+import { invalidValue, notSupported } from '../../../api/errors/violations.ts';
+import type { Pod, TokenRequestSpec, TokenRequestStatus } from '../../../api/generated/types.ts';
+import type { ApiObject } from '../../../api/kinds/kind.ts';
+import { secondsTimestamp, toMillis } from '../../../api/meta/time.ts';
+import type { KindStore, ObjectName } from '../../registry/kind-store.ts';
+import { groups, type Identity, known, serviceAccountUser } from '../identity.ts';
+import type { TokenTable } from '../tokens.ts';
+import { isJsonWebToken, type NamedObject, readToken, signToken, type TokenClaims } from './json-web-token.ts';
+import { MAX_TOKEN_SECONDS, type TokenKeys } from './token-keys.ts';
+
+/** Who makes the tokens, and the audience of those that are for the API server: Kubernetes' name for it, which programs expect. */
+export const TOKEN_ISSUER = 'https://kubernetes.default.svc.cluster.local';
+
+const LEAST_SECONDS = 600;
+const USUAL_SECONDS = 3_600;
+const MAX_AUDIENCES = 16;
+/** Clocks of several servers differ. */
+const EARLY_SECONDS = 60;
+/** What is being deleted may end its work with its token. */
+const LEAVING_MS = 60_000;
+/** Tokens whose signature was checked; a check costs 0.1 ms. */
+const MAX_CHECKED = 1_000;
+
+export interface AccountTokensOptions {
+  readonly keys: TokenKeys;
+  readonly accounts: KindStore;
+  readonly pods: KindStore;
+  readonly now: () => Date;
+}
+
+interface Checked {
+  readonly claims: TokenClaims;
+  readonly identity: Identity;
+}
+
+/**
+ * Tokens of service accounts: makes them, and knows whose they are. A signature is checked once; whether the token has ended, and whether its account and its
+ * pod are still there, is looked up in the watch caches with each call, so a token ends when one of them is deleted.
+ */
+export class AccountTokens implements TokenTable {
+  private readonly options: AccountTokensOptions;
+  private readonly checked = new Map<string, Checked>();
+
+  constructor(options: AccountTokensOptions) {
+    this.options = options;
+  }
+
+  /** Undefined for what is no such token. Throws UNAUTHENTICATED with the reason for one that does not count, or no longer. */
+  find(token: string): Identity | undefined {
+    if (!isJsonWebToken(token)) return undefined;
+    const { claims, identity } = this.checked.get(token) ?? this.check(token);
+    this.judge(claims);
+    return identity;
+  }
+
+  /** A new token. Throws NOT_FOUND without the account or the pod, and INVALID_ARGUMENT for a wish that cannot be. */
+  async create(account: ObjectName, spec: TokenRequestSpec): Promise<TokenRequestStatus> {
+    const { keys, accounts, now } = this.options;
+    const entry = await accounts.read(account);
+    if (!entry) throw notFound(accounts.subject(account));
+    const seconds = spec.expirationSeconds ?? USUAL_SECONDS;
+    const violations = [
+      ...(seconds >= LEAST_SECONDS && seconds <= MAX_TOKEN_SECONDS
+        ? []
+        : [invalidValue('spec.expirationSeconds', seconds, `must be between ${LEAST_SECONDS} and ${MAX_TOKEN_SECONDS}`)]),
+      ...(spec.boundObjectRef && spec.boundObjectRef.kind !== 'Pod'
+        ? [notSupported('spec.boundObjectRef.kind', spec.boundObjectRef.kind, ['Pod'])]
+        : []),
+    ];
+    if (violations.length > 0) throw invalid({ kind: 'TokenRequest', ...account }, violations);
+    const audiences = spec.audiences?.length ? spec.audiences : [TOKEN_ISSUER];
+    if (audiences.length > MAX_AUDIENCES || audiences.includes('')) throw badRequest(`name 1 to ${MAX_AUDIENCES} audiences`);
+    const pod = spec.boundObjectRef && (await this.boundPod(account, spec.boundObjectRef));
+    const { uid = '' } = accounts.cache.decoder.decode(entry).metadata ?? {};
+    const iat = Math.floor(now().getTime() / 1_000);
+    const claims: TokenClaims = {
+      ...{ iss: TOKEN_ISSUER, sub: serviceAccountUser(account.namespace, account.name), aud: audiences },
+      ...{ exp: iat + seconds, iat, nbf: iat, jti: randomUUID() },
+      'kubernetes.io': {
+        namespace: account.namespace,
+        serviceaccount: { name: account.name, uid },
+        ...(pod && { pod }),
+      },
+    };
+    const token = signToken(claims, await keys.signing(now().getTime()));
+    return { token, expirationTimestamp: secondsTimestamp(new Date(claims.exp * 1_000)) };
+  }
+
+  private async boundPod({ namespace, name }: ObjectName, wanted: { name?: string; uID?: string }): Promise<NamedObject> {
+    const { pods } = this.options;
+    const at = { namespace, name: wanted.name ?? '' };
+    const entry = at.name === '' ? undefined : await pods.read(at);
+    if (!entry) throw notFound(pods.subject(at));
+    const pod = pods.cache.decoder.decode(entry) as Pod;
+    const uid = pod.metadata?.uid ?? '';
+    if (wanted.uID && wanted.uID !== uid) throw conflict(pods.subject(at), `its uid is ${uid}, not ${wanted.uID}`);
+    if (accountOf(pod) !== name)
+      throw badRequest(`pod "${at.name}" is of the service account "${accountOf(pod)}", not of "${name}"`);
+    return { name: at.name, uid };
+  }
+
+  /** The signature, and what never changes. */
+  private check(token: string): Checked {
+    const { keys, now } = this.options;
+    const claims = readToken(token, (id) => keys.find(id, now().getTime()));
+    if (typeof claims === 'string') throw refused(claims);
+    const { namespace, serviceaccount } = claims['kubernetes.io'];
+    if (claims.iss !== TOKEN_ISSUER) throw refused('another cluster made it');
+    if (!claims.aud.includes(TOKEN_ISSUER))
+      throw refused(`it is for ${claims.aud.join(', ')}, not for the API server ("${TOKEN_ISSUER}")`);
+    const own = [groups.serviceAccounts, `${groups.serviceAccounts}:${namespace}`];
+    const identity = known({ user: serviceAccountUser(namespace, serviceaccount.name), groups: own });
+    const checked = { claims, identity };
+    if (this.checked.size >= MAX_CHECKED) this.checked.clear();
+    this.checked.set(token, checked);
+    return checked;
+  }
+
+  /** What may change from one call to the next. */
+  private judge({ exp, nbf, 'kubernetes.io': { namespace, serviceaccount, pod } }: TokenClaims): void {
+    const { accounts, pods, now } = this.options;
+    const seconds = now().getTime() / 1_000;
+    if (seconds >= exp)
+      throw refused(`it ended at ${new Date(exp * 1_000).toISOString()}: make a new one with "berth create token"`);
+    if (seconds < nbf - EARLY_SECONDS) throw refused('it is not good yet: look at the clocks');
+    if (!this.isThere(accounts, { namespace, name: serviceaccount.name }, serviceaccount.uid))
+      throw refused(`the service account "${namespace}/${serviceaccount.name}" that it is of does not exist any more`);
+    if (pod && !this.isThere(pods, { namespace, name: pod.name }, pod.uid))
+      throw refused(`the pod "${namespace}/${pod.name}" that it is bound to does not exist any more`);
+  }
+
+  private isThere(store: KindStore, at: ObjectName, uid: string): boolean {
+    const entry = store.cache.get(store.key(at));
+    const { metadata }: ApiObject = entry ? store.cache.decoder.decode(entry) : {};
+    if (metadata?.uid !== uid) return false;
+    const { deletionTimestamp } = metadata;
+    return !deletionTimestamp || this.options.now().getTime() < toMillis(deletionTimestamp) + LEAVING_MS;
+  }
+}
+
+const accountOf = ({ spec }: Pod): string => spec?.serviceAccountName || 'default';
+
+function refused(why: string): ApiError {
+  return unauthenticated(`the bearer token does not count: ${why}`);
+}

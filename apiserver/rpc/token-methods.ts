@@ -1,0 +1,47 @@
+import { encodeMessage } from '../../api/codec/message.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type { TokenRequestWriteRequest } from '../../api/generated/types.ts';
+import { type AccountTokens, TOKEN_ISSUER } from '../auth/accounts/account-tokens.ts';
+import { publicFacts, type TokenKeys } from '../auth/accounts/token-keys.ts';
+import { decodeStrictly } from '../registry/decode.ts';
+import { serviceDefinition } from './definitions.ts';
+import type { Door } from './door.ts';
+import type { SpecialMethods } from './typed-service.ts';
+
+export const TOKEN_KEYS_SERVICE = 'berth.authentication.v1.TokenKeys';
+
+const MESSAGES = 'berth.authentication.v1';
+
+/** ServiceAccounts.CreateToken. */
+export function createTokenMethod(tokens: AccountTokens, door: Door): SpecialMethods {
+  return {
+    CreateToken: door.unary(async (request, call) => {
+      const { object = {} } = decodeStrictly<TokenRequestWriteRequest>(
+        `${MESSAGES}.TokenRequestWriteRequest`,
+        request,
+        'request',
+      );
+      const { namespace = '', name = '' } = object.metadata ?? {};
+      call.authorize({ verb: 'create-token', kind: 'ServiceAccount', namespace, name });
+      if (namespace === '' || name === '') throw badRequest('name the service account and its namespace');
+      const status = await tokens.create({ namespace, name }, object.spec ?? {});
+      return { bytes: encodeMessage(`${MESSAGES}.TokenRequest`, { ...object, status }) };
+    }),
+  };
+}
+
+/** The public keys, for those who check tokens of service accounts themselves. */
+export function tokenKeysService(keys: TokenKeys, door: Door, now: () => Date) {
+  return {
+    definition: serviceDefinition(TOKEN_KEYS_SERVICE),
+    implementation: {
+      List: door.unary(async (request, call) => {
+        decodeStrictly(`${MESSAGES}.ListTokenKeysRequest`, request, 'request');
+        call.authorizePath('/openid/v1/jwks');
+        const list = keys.list(now().getTime());
+        const shown = list.map((key) => ({ kid: key.id, ...publicFacts(key), alg: 'ES256', use: 'sig' }));
+        return { bytes: encodeMessage(`${MESSAGES}.TokenKeyList`, { issuer: TOKEN_ISSUER, keys: shown }) };
+      }),
+    },
+  };
+}

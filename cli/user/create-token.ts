@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
+import { parseDuration } from '../duration.ts';
+import { collect } from '../generators/pairs.ts';
+import { withSession } from '../session.ts';
+
+interface TokenFlags {
+  readonly duration?: string;
+  readonly audience?: readonly string[];
+  readonly boundObjectKind?: string;
+  readonly boundObjectName?: string;
+  readonly boundObjectUid?: string;
+}
+
+export function registerCreateToken(create: Command): void {
+  create
+    .command('token')
+    .description('Make a token of a service account and print it; the server keeps no copy')
+    .argument('<account>', 'the service account')
+    .option('--duration <span>', 'how long it is good, from 10m to 30d (default: 1h)')
+    .option('--audience <name>', 'for whom it is, instead of the API server; may be given several times', collect)
+    .option('--bound-object-kind <kind>', 'Pod: the token ends with that pod')
+    .option('--bound-object-name <name>', 'the name of the pod')
+    .option('--bound-object-uid <uid>', 'the uid of the pod')
+    .action(async (name: string, flags: TokenFlags, command: Command) => {
+      const spec = specOf(flags);
+      await withSession(command, async ({ client, namespace }) => {
+        const { token = '' } = await client.serviceAccounts.createToken({ namespace, name }, spec);
+        process.stdout.write(`${token}\n`);
+      });
+    });
+}
+
+function specOf({ duration, audience, boundObjectKind: kind, boundObjectName: name, boundObjectUid: uID }: TokenFlags) {
+  if ((kind === undefined) !== (name === undefined))
+    throw badRequest('--bound-object-kind and --bound-object-name belong together');
+  return {
+    ...(audience && { audiences: [...audience] }),
+    ...(duration !== undefined && { expirationSeconds: Math.floor(parseDuration(duration) / 1_000) }),
+    ...(kind !== undefined && { boundObjectRef: { kind, name, ...(uID !== undefined && { uID }) } }),
+  };
+}
