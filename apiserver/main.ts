@@ -20,9 +20,9 @@ import { startFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
 export { advertiseProblem } from './advertise.ts';
+export { auditPath, openAudit } from './audit/open-audit.ts';
 export { issueNodeCredentials, type NodeCredentials, pkiDir } from './auth/pki.ts';
-export type { ClientLimits } from './limits/client-limits.ts';
-export type { ServerInfo, ServerOptions } from './options.ts';
+export type { ClientLimits, ServerInfo, ServerOptions } from './options.ts';
 export { compactFiles, restoreFiles } from './store-files.ts';
 
 /** What running calls get when the server stops; streams end at once. */
@@ -107,7 +107,7 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
     backup: store.storage.backup,
     secretKeys: store.secretKeys,
     keepalive: options.keepalive,
-    ...{ watchLimits, limits, listLimits, itemStreamLimits },
+    ...{ watchLimits, limits, listLimits, itemStreamLimits, audit: options.audit },
   });
   const { address, port } = await openDoors({ ...options, server: api.server, pki }, stopping.signal);
   api.setServing(true);

@@ -2,7 +2,11 @@ import type { Logger } from 'pino';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import type { Audit } from './audit/audit.ts';
 import type { ClientLimits } from './limits/client-limits.ts';
+
+export type { ClientLimits } from './limits/client-limits.ts';
+
 import type { Keepalive } from './rpc/grpc-server.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { ListLimits } from './rpc/list-gate.ts';
@@ -35,6 +39,8 @@ export interface ServerOptions {
   readonly eventTtlMs?: number | undefined;
   /** How many seconds pods that say nothing of it stay on a lost node (default 300). */
   readonly lostNodeSeconds?: LostNodeSeconds | undefined;
+  /** Where it is written down who did what; absent: nowhere. The caller closes it. */
+  readonly audit?: Audit | undefined;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
   readonly ring?: Partial<RingBounds>;

@@ -117,7 +117,8 @@ export class Authorizer {
     };
   }
 
-  private attributes(access: Access): Attributes {
+  /** What an access is in the words of roles. */
+  attributes(access: Access): Attributes {
     const resource = this.resources.get(access.kind);
     // A handler that names nothing known is a mistake of ours, and lets nobody in but administrators.
     return attributesOf(access, resource ?? { group: 'unknown.berth.io', resource: access.kind });

@@ -3,6 +3,7 @@ import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import type { Audit } from '../audit/audit.ts';
 import { AccountTokens } from '../auth/accounts/account-tokens.ts';
 import type { TokenKeys } from '../auth/accounts/token-keys.ts';
 import { Authorizer } from '../auth/authorizer.ts';
@@ -57,6 +58,8 @@ export interface ApiServerOptions {
   readonly backup?: BackupSource | undefined;
   /** How Secrets are kept; absent where nothing is kept that outlives the process. */
   readonly secretKeys?: SecretKeys | undefined;
+  /** Where it is written down who did what; absent: nowhere. */
+  readonly audit?: Audit | undefined;
   readonly keepalive?: Keepalive | undefined;
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
 }
@@ -77,7 +80,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   authorizer.observe();
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const meters = new CallMeters(metrics);
-  const door = new Door({ tokens, authorizer, log, stopping, requestId: randomUUID, meters, limits });
+  const door = new Door({ tokens, authorizer, log, stopping, requestId: randomUUID, audit: options.audit, meters, limits });
   const verbs = new Verbs({
     registry,
     random,

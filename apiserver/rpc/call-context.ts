@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { Metadata } from '@grpc/grpc-js';
+import type { Audit, AuditedAccess } from '../audit/audit.ts';
 import type { Access } from '../auth/attributes.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import type { Identity } from '../auth/identity.ts';
@@ -17,6 +18,10 @@ export interface CallContext {
   authorizePath(path: string): void;
   /** For what only the objects themselves tell. */
   readonly authorizer: Authorizer;
+  /** How the audit log hears of the call, once it is authorized; undefined when nothing of it is to be written down. */
+  readonly audited?: AuditedAccess | undefined;
+  /** The same call for one of many items, each of which is authorized and written down by itself. */
+  forItem?(): CallContext;
   readonly manager: string;
   /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
   readonly requestId: string;
@@ -30,6 +35,7 @@ export interface ContextOptions {
   readonly tokens: TokenTable;
   readonly authorizer: Authorizer;
   readonly requestId: () => string;
+  readonly audit?: Audit | undefined;
   /** Ends every open stream when the server stops. */
   readonly stopping: AbortSignal;
 }
@@ -40,6 +46,10 @@ export class OpenCall implements CallContext {
   entered = false;
   /** Whether its handler has said what it wants, and was let in. */
   authorized = false;
+  audited: AuditedAccess | undefined;
+  /** Who calls, also where it is as somebody else. */
+  caller = '';
+  readonly #isStream: boolean;
   readonly #call: AnyCall;
   readonly #options: ContextOptions;
   #identity: Identity | undefined;
@@ -47,7 +57,8 @@ export class OpenCall implements CallContext {
   #controller: AbortController | undefined;
   readonly #abort = (): void => this.#controller?.abort();
 
-  constructor(call: AnyCall, options: ContextOptions) {
+  constructor(call: AnyCall, options: ContextOptions, isStream = false) {
+    this.#isStream = isStream;
     this.#call = call;
     this.#options = options;
   }
@@ -56,6 +67,7 @@ export class OpenCall implements CallContext {
   identify(): Identity {
     const { tokens, authorizer } = this.#options;
     const caller = identify(this.#call, tokens);
+    this.caller = caller.user;
     this.#identity = impersonated(this.#call.metadata, caller, authorizer);
     return this.#identity;
   }
@@ -73,8 +85,32 @@ export class OpenCall implements CallContext {
   }
 
   authorize(access: Access): void {
-    this.#options.authorizer.authorize(this.identity, access);
+    // The first is what the call is about; what it asks beside that follows from it.
+    const isFirst = this.audited === undefined;
+    if (isFirst) this.audited = this.beginAudit(access);
+    this.permit(access, this);
     this.authorized = true;
+    if (isFirst && this.#isStream) this.audited?.begun();
+  }
+
+  /** Throws PERMISSION_DENIED, which is written down where `of` is. */
+  permit(access: Access, of: { audited: AuditedAccess | undefined }): void {
+    const { audit, authorizer } = this.#options;
+    try {
+      authorizer.authorize(this.identity, access);
+    } catch (error) {
+      of.audited ??= audit?.beginRefused(this, authorizer.attributes(access));
+      throw error;
+    }
+  }
+
+  beginAudit(access: Access): AuditedAccess | undefined {
+    const { audit, authorizer } = this.#options;
+    return audit?.begin(this, authorizer.attributes(access));
+  }
+
+  forItem(): CallContext {
+    return new ItemCall(this);
   }
 
   authorizePath(path: string): void {
@@ -119,5 +155,48 @@ export class OpenCall implements CallContext {
     if (!this.#controller) return;
     (this.#call as EventEmitter).removeListener('cancelled', this.#abort);
     this.#options.stopping.removeEventListener('abort', this.#abort);
+  }
+}
+
+/** An item of a stream: its call, but for what it asks itself. */
+class ItemCall implements CallContext {
+  audited: AuditedAccess | undefined;
+  readonly #call: OpenCall;
+
+  constructor(call: OpenCall) {
+    this.#call = call;
+  }
+
+  authorize(access: Access): void {
+    this.audited ??= this.#call.beginAudit(access);
+    this.#call.permit(access, this);
+  }
+
+  authorizePath(path: string): void {
+    this.#call.authorizePath(path);
+  }
+
+  get identity(): Identity {
+    return this.#call.identity;
+  }
+
+  get authorizer(): Authorizer {
+    return this.#call.authorizer;
+  }
+
+  get manager(): string {
+    return this.#call.manager;
+  }
+
+  get requestId(): string {
+    return this.#call.requestId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+
+  whenTaken(ms: number, done: () => void): void {
+    this.#call.whenTaken(ms, done);
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { type ApiError, asApiError, internal } from '../../api/errors/index.ts';
+import type { Audit } from '../audit/audit.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
@@ -42,6 +43,8 @@ export interface DoorOptions {
   readonly authorizer: Authorizer;
   readonly log: Logger;
   readonly requestId: () => string;
+  /** Absent: nothing is written down. */
+  readonly audit?: Audit | undefined;
   /** Ends every open stream when the server stops. */
   readonly stopping: AbortSignal;
   readonly meters: CallMeters;
@@ -85,6 +88,7 @@ export class Door {
           else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(context.answer) });
           else callback(null, joinPieces(bytes), context.answer);
           meter.end(beganAt, codes.OK);
+          context.audited?.ended();
         } finally {
           this.leave(context, 'unary');
         }
@@ -111,14 +115,18 @@ export class Door {
   refuse(error: unknown, call: AnyCall, context: OpenCall = new OpenCall(call, this.options)): StatusReply {
     const { requestId } = context;
     const user = context.isIdentified ? context.identity.user : undefined;
-    const reply = toStatus(this.judge(error, { call, requestId, user }), requestId);
+    const judged = this.judge(error, { call, requestId, user });
+    context.audited?.ended(judged);
+    const reply = toStatus(judged, requestId);
     reply.metadata.set(REQUEST_ID, requestId);
     return reply;
   }
 
   /** The same for one item of a stream that goes on: a google.rpc.Status, encoded. */
-  refuseItem(error: unknown, call: AnyCall, { requestId, identity }: CallContext): EncodedStatus {
-    return encodeStatus(this.judge(error, { call, requestId, user: identity.user }), requestId);
+  refuseItem(error: unknown, call: AnyCall, { requestId, identity, audited }: CallContext): EncodedStatus {
+    const judged = this.judge(error, { call, requestId, user: identity.user });
+    audited?.ended(judged);
+    return encodeStatus(judged, requestId);
   }
 
   /** Logs an error and gives what the client may know of it. */
@@ -149,7 +157,7 @@ export class Door {
     handle: (context: CallContext) => Promise<void>,
   ): void {
     const beganAt = meter.begin();
-    const context = new OpenCall(call, this.options);
+    const context = new OpenCall(call, this.options, true);
     const run = async (): Promise<void> => {
       try {
         this.enter(context, 'stream');
@@ -158,6 +166,7 @@ export class Door {
         this.leave(context, 'stream');
       }
       meter.end(beganAt, call.cancelled ? codes.CANCELLED : codes.OK);
+      context.audited?.ended();
       (call as ServerWritableStream<Buffer, Buffer>).end(context.answer);
     };
     run().catch((error: unknown) => {

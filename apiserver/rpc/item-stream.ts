@@ -226,14 +226,16 @@ class ItemStream {
     this.begun++;
     this.bytes += item.size;
     let work: ItemWork;
+    const context = this.parts.context.forItem?.() ?? this.parts.context;
     try {
-      work = this.parts.read(item, this.parts.context);
+      work = this.parts.read(item, context);
     } catch (error) {
-      this.finish(item, this.refused(error));
+      this.finish(item, this.refused(error, context));
       return;
     }
     const before = this.jobsBefore(work);
-    const job = before.length > 0 ? Promise.all(before).then(() => this.carryOut(item, work)) : this.carryOut(item, work);
+    const job =
+      before.length > 0 ? Promise.all(before).then(() => this.carryOut(item, work, context)) : this.carryOut(item, work, context);
     if (work.own !== undefined) this.occupy(work.own, job);
   }
 
@@ -249,16 +251,18 @@ class ItemStream {
     });
   }
 
-  private async carryOut(item: Item, work: ItemWork): Promise<void> {
+  private async carryOut(item: Item, work: ItemWork, context: CallContext): Promise<void> {
     try {
-      this.finish(item, await work.run());
+      const result = await work.run();
+      context.audited?.ended();
+      this.finish(item, result);
     } catch (error) {
-      this.finish(item, this.refused(error));
+      this.finish(item, this.refused(error, context));
     }
   }
 
-  private refused(error: unknown): Outcome {
-    const { door, call, context } = this.parts;
+  private refused(error: unknown, context: CallContext): Outcome {
+    const { door, call } = this.parts;
     const { code, bytes } = door.refuseItem(error, call, context);
     return { code, error: bytes };
   }

@@ -1,5 +1,6 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
-import { encodeMessage } from '../../api/codec/message.ts';
+import { toJson } from '../../api/codec/json.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, unimplemented } from '../../api/errors/index.ts';
 import type {
   DeleteCollectionRequest,
@@ -14,6 +15,7 @@ import type {
   WatchRequest,
   WriteOptions,
 } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Access, AccessVerb } from '../auth/attributes.ts';
@@ -130,7 +132,7 @@ export class Verbs {
         write(subresource === '' ? updateObject : (...sent) => updateSubresource(sent[0], subresource, sent[1], sent[2])),
       updateStatus: () => write(updateStatus),
     };
-    return { at, run: run[verb] };
+    return { at, run: answering(call, store, run[verb]) };
   }
 
   async get(store: KindStore, request: GetRequest, call: CallContext): Promise<StoreResult> {
@@ -197,7 +199,9 @@ export class Verbs {
     const { type = '', patch = Buffer.alloc(0), subresource = '' } = request;
     doorOf(store, subresource);
     const context = admit(call, subresource === '' ? 'patch' : `patch-${subresource}`, store, at, request.options);
-    return { at, run: () => patchObject(store, { at, type, patch, subresource }, this.admitting(store, context)) };
+    if (call.audited?.wantsRequest) call.audited.request(readPatch(patch));
+    const run = () => patchObject(store, { at, type, patch, subresource }, this.admitting(store, context));
+    return { at, run: answering(call, store, run) };
   }
 
   private admitting({ kind }: KindStore, context: WriteContext): WriteContext {
@@ -213,7 +217,8 @@ export class Verbs {
   prepareDelete(store: KindStore, request: DeleteRequest, call: CallContext): PreparedWrite {
     const at = checkName(store, request);
     const context = admit(call, 'delete', store, at, dryRunOf(request.options));
-    return { at, run: () => deleteObject(store, at, request.options ?? {}, context) };
+    if (call.audited?.wantsRequest) call.audited.request(request.options ?? {});
+    return { at, run: answering(call, store, () => deleteObject(store, at, request.options ?? {}, context)) };
   }
 
   async deleteCollection(store: KindStore, request: DeleteCollectionRequest, call: CallContext): Promise<number> {
@@ -282,11 +287,32 @@ function enterWrite(verb: AccessVerb, store: KindStore, input: WriteInput, call:
   if (namespace && kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   const at = nameOf(object);
   const context = admit(call, verb, store, at, input.options);
+  if (call.audited?.wantsRequest) call.audited.request(toJson(kind, object));
   if (verb === 'create') {
     call.authorizer.authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
     noteRequester(kind.kind, object, call.identity);
   }
   return { object, context };
+}
+
+/** Tells the audit log what a write comes to, where it wants to know. */
+function answering({ audited }: CallContext, { kind }: KindStore, run: PreparedWrite['run']): PreparedWrite['run'] {
+  if (!audited?.wantsResponse) return run;
+  return async () => {
+    const result = await run();
+    audited.response(toJson(kind, decodeMessage<ApiObject>(kind.message, result.bytes)));
+    return result;
+  };
+}
+
+function readPatch(patch: Uint8Array): unknown {
+  const text = Buffer.from(patch).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    // It is refused, and what was sent is told all the same.
+    return text;
+  }
 }
 
 /** Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and INVALID_ARGUMENT. */

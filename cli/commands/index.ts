@@ -4,6 +4,7 @@ import { registerAnnotate } from './annotate.ts';
 import { registerApiResources } from './api-resources.ts';
 import { registerApply } from './apply.ts';
 import { registerAttach } from './attach.ts';
+import { registerAudit } from './audit.ts';
 import { registerAuth } from './auth.ts';
 import { registerBackup } from './backup.ts';
 import { registerCompact } from './compact.ts';
@@ -88,6 +89,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerCompact,
   registerAuth,
   registerSecrets,
+  registerAudit,
   registerConfig,
   registerLogLevel,
   registerProto,

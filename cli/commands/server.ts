@@ -32,6 +32,8 @@ interface ServerFlags extends DaemonFlags, HistoryFlags, LostNodeFlags {
   readonly clientRate?: number;
   readonly clientBurst?: number;
   readonly eventTtl?: number;
+  readonly audit: boolean;
+  readonly auditPolicyFile?: string;
 }
 
 const lastWordsMs = 3_000;
@@ -58,6 +60,8 @@ export function registerServer(program: Command): void {
     .addOption(limitOption('--client-rate <n>', 'calls in a second that each client may make; 0: as many as it likes'))
     .addOption(limitOption('--client-burst <n>', 'so many calls at once after a pause; 0: two seconds worth'))
     .addOption(new Option('--event-ttl <time>', 'how long events are kept, e.g. 1h').argParser(parseEventTtl))
+    .option('--audit-policy-file <file>', 'what is written into the audit log (default: what changes, and who reads Secrets)')
+    .option('--no-audit', 'without an audit log')
     .option('--log-file <file>', 'log into this file, which is kept bounded')
     .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
     .action(server);
@@ -88,10 +92,11 @@ async function server(flags: ServerFlags): Promise<void> {
   const errors = [...historyErrors(flags), ...lostNodeErrors(flags)];
   const { schedulerConfig } = flags;
   if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
+  if (flags.auditPolicyFile && !flags.audit) errors.push('--audit-policy-file and --no-audit exclude each other');
   if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
   // Before anything starts: a mistake in it is seen by whoever starts the server.
   const profiles = schedulerConfig ? await readProfiles(schedulerConfig) : undefined;
-  const { runServer } = await import('../../apiserver/main.ts');
+  const { openAudit, runServer } = await import('../../apiserver/main.ts');
   await runDaemon({ component: 'server', flags }, async (daemon) => {
     const { logger: log, logLevel, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
@@ -104,9 +109,11 @@ async function server(flags: ServerFlags): Promise<void> {
     const stopServer = new AbortController();
     const stop = (): void => void lastWords(running).then(() => stopServer.abort());
     signal.addEventListener('abort', stop, { once: true });
+    const audit = flags.audit ? await openAudit({ dataDir: flags.dataDir, policyFile: flags.auditPolicyFile, log }) : undefined;
     await runServer(
       {
         ...options,
+        audit: audit?.audit,
         ...historyOptions(flags),
         limits: limitsOf(flags),
         eventTtlMs: flags.eventTtl,
@@ -117,7 +124,7 @@ async function server(flags: ServerFlags): Promise<void> {
         ready,
       },
       stopServer.signal,
-    );
+    ).finally(() => audit?.close());
     await Promise.all(running);
   });
 }

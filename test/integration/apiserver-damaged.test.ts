@@ -7,19 +7,21 @@ import { runServer } from '../../apiserver/main.ts';
 import { createMemoryStorage } from '../../apiserver/storage/memory/memory-storage.ts';
 import type { Storage } from '../../apiserver/storage/storage.ts';
 import { StorageError } from '../../apiserver/storage/storage-error.ts';
+import type { OpenedStore } from '../../apiserver/store-files.ts';
 
 /** Ends the storage's watch as a damaged log does. */
 const damage = vi.hoisted(() => new AbortController());
 
 vi.mock('../../apiserver/store-files.ts', () => ({
-  openStore: async (): Promise<Storage> => {
+  rewriteSecrets: async () => {},
+  openStore: async (): Promise<OpenedStore> => {
     const storage = createMemoryStorage();
     const inner = storage.watch.bind(storage);
     const watch: Storage['watch'] = async function* (options, signal) {
       yield* inner(options, AbortSignal.any([signal, damage.signal]));
       if (damage.signal.aborted) throw new StorageError('corrupt', 'the log is damaged');
     };
-    return Object.assign(storage, { watch });
+    return { storage: Object.assign(storage, { watch }), secretKeys: undefined };
   },
 }));
 

@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import { badRequest } from '../../api/errors/index.ts';
+import { isJsonObject } from '../../api/meta/merge-patch.ts';
+import type { Attributes } from '../auth/attributes.ts';
+import { controlPlane, groups as groupNames, type Identity } from '../auth/identity.ts';
+
+/** How much of a call is written down, Kubernetes' words: nothing; who, what and how it ended; also what was sent; also what was answered. */
+export const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
+export type AuditLevel = (typeof auditLevels)[number];
+
+/** What a rule is about; what it does not name may be anything. */
+export interface AuditRule {
+  readonly level: AuditLevel;
+  readonly users?: readonly string[];
+  readonly userGroups?: readonly string[];
+  readonly verbs?: readonly string[];
+  readonly namespaces?: readonly string[];
+  readonly resources?: readonly AuditResources[];
+}
+
+/** "pods" is the resource alone, "pods/log" its part, "pods/*" all its parts, "*" everything. */
+export interface AuditResources {
+  readonly group?: string;
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+export interface AuditPolicy {
+  /** What was not permitted is written down also where no rule says so. */
+  readonly refusals?: true;
+  readonly rules: readonly AuditRule[];
+}
+
+const reads = ['get', 'list', 'watch'];
+
+/** What is written down unless a policy says otherwise: what people and programs change, and who reads Secrets or reaches into pods. */
+export const defaultPolicy: AuditPolicy = {
+  refusals: true,
+  rules: [
+    // What keeps the cluster going, many times a minute.
+    { level: 'None', users: Object.values(controlPlane), verbs: reads },
+    { level: 'None', userGroups: [groupNames.nodes], verbs: reads },
+    { level: 'None', resources: [{ group: 'coordination.k8s.io', resources: ['leases'] }] },
+    { level: 'None', resources: [{ group: '', resources: ['events', 'nodes/status', 'pods/status'] }] },
+    { level: 'None', resources: [{ group: 'berth.io', resources: ['nodemetrics', 'schedulers', 'placements'] }] },
+    { level: 'None', resources: [{ group: 'metrics.k8s.io' }] },
+    { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'pods/*'] }] },
+    { level: 'None', verbs: reads },
+    { level: 'Metadata' },
+  ],
+};
+
+/** Nothing of what they hold is ever written down, whatever a policy says. */
+const secret: readonly AuditResources[] = [
+  { group: '', resources: ['secrets', 'serviceaccounts/token'] },
+  { group: 'authentication.k8s.io' },
+];
+
+/** The level of the first rule that fits; None when none does. Pure. */
+export function levelOf({ rules }: AuditPolicy, identity: Identity, attributes: Attributes): AuditLevel {
+  const level = rules.find((rule) => fits(rule, identity, attributes))?.level ?? 'None';
+  if (level === 'None' || level === 'Metadata') return level;
+  return secret.some((each) => isAmong(each, attributes)) ? 'Metadata' : level;
+}
+
+function fits(rule: AuditRule, { user, groups }: Identity, attributes: Attributes): boolean {
+  const { users, userGroups, verbs, namespaces, resources } = rule;
+  return (
+    (!users || users.includes(user)) &&
+    (!userGroups || userGroups.some((group) => groups.includes(group))) &&
+    (!verbs || verbs.includes(attributes.verb)) &&
+    (!namespaces || namespaces.includes(attributes.namespace)) &&
+    (!resources || resources.some((each) => isAmong(each, attributes)))
+  );
+}
+
+function isAmong({ group = '', resources = [], resourceNames = [] }: AuditResources, attributes: Attributes): boolean {
+  if (group !== attributes.group) return false;
+  if (resourceNames.length > 0 && !resourceNames.includes(attributes.name)) return false;
+  return resources.length === 0 || resources.some((each) => isMeant(each, attributes));
+}
+
+function isMeant(pattern: string, { resource, subresource }: Attributes): boolean {
+  const [kind, part] = pattern.split('/');
+  if (kind !== '*' && kind !== resource) return false;
+  if (part === undefined) return kind === '*' || subresource === '';
+  return part === '*' ? subresource !== '' : part === subresource;
+}
+
+/** Reads a policy in Kubernetes' form (audit.k8s.io/v1, Policy). Throws a sentence that names the place. */
+export async function readPolicy(path: string): Promise<AuditPolicy> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    throw badRequest(
+      `read the audit policy ${path}: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message}`,
+    );
+  }
+  return parsePolicy(text, path);
+}
+
+export function parsePolicy(text: string, path: string): AuditPolicy {
+  const refuse = (at: string, why: string) => badRequest(`${path}: ${at === '' ? '' : `${at}: `}${why}`);
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (cause) {
+    throw refuse('', (cause as Error).message.split('\n')[0] ?? '');
+  }
+  if (!isJsonObject(value)) throw refuse('', 'it must be an object: apiVersion, kind, rules');
+  checkFields(value, ['apiVersion', 'kind', 'metadata', 'rules'], '', refuse);
+  if (value.kind !== 'Policy' || value.apiVersion !== 'audit.k8s.io/v1')
+    throw refuse('', 'it must begin with apiVersion: audit.k8s.io/v1 and kind: Policy');
+  if (!Array.isArray(value.rules) || value.rules.length === 0) throw refuse('rules', 'must be a list of at least one rule');
+  return { rules: value.rules.map((rule, i) => readRule(rule, `rules[${i}]`, refuse)) };
+}
+
+type Refuse = (at: string, why: string) => Error;
+
+function readRule(value: unknown, at: string, refuse: Refuse): AuditRule {
+  if (!isJsonObject(value)) throw refuse(at, 'must be an object');
+  checkFields(value, ['level', 'users', 'userGroups', 'verbs', 'namespaces', 'resources'], at, refuse);
+  if (!auditLevels.includes(value.level as AuditLevel)) throw refuse(`${at}.level`, `must be ${auditLevels.join(', ')}`);
+  const lists = (['users', 'userGroups', 'verbs', 'namespaces'] as const).flatMap((name) => {
+    const list = value[name];
+    return list === undefined ? [] : [[name, readWords(list, `${at}.${name}`, refuse)] as const];
+  });
+  const { resources } = value;
+  if (resources !== undefined && !Array.isArray(resources)) throw refuse(`${at}.resources`, 'must be a list');
+  return {
+    level: value.level as AuditLevel,
+    ...Object.fromEntries(lists),
+    ...(resources && { resources: resources.map((each, i) => readResources(each, `${at}.resources[${i}]`, refuse)) }),
+  };
+}
+
+function readResources(value: unknown, at: string, refuse: Refuse): AuditResources {
+  if (!isJsonObject(value)) throw refuse(at, 'must be an object');
+  checkFields(value, ['group', 'resources', 'resourceNames'], at, refuse);
+  const { group = '', resources, resourceNames } = value;
+  if (typeof group !== 'string') throw refuse(`${at}.group`, 'must be a text');
+  return {
+    group,
+    ...(resources !== undefined && { resources: readWords(resources, `${at}.resources`, refuse) }),
+    ...(resourceNames !== undefined && { resourceNames: readWords(resourceNames, `${at}.resourceNames`, refuse) }),
+  };
+}
+
+function readWords(value: unknown, at: string, refuse: Refuse): string[] {
+  if (!Array.isArray(value) || value.some((each) => typeof each !== 'string')) throw refuse(at, 'must be a list of texts');
+  return value as string[];
+}
+
+function checkFields(value: object, known: readonly string[], at: string, refuse: Refuse): void {
+  const unknown = Object.keys(value).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw refuse(at === '' ? unknown : `${at}.${unknown}`, `unknown field; there are ${known.join(', ')}`);
+}
