@@ -4,6 +4,7 @@ import { benchAuth } from './auth/index.ts';
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
+import { benchJoin } from './join.ts';
 import { benchScheduler } from './scheduler/index.ts';
 import { benchStudy } from './study/index.ts';
 import { UsageError } from './usage-error.ts';
@@ -15,6 +16,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   auth: benchAuth,
   cli: benchCli,
   idle: benchIdle,
+  join: benchJoin,
   scheduler: benchScheduler,
   study: benchStudy,
 };
