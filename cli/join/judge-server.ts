@@ -52,7 +52,7 @@ export function judgeAuthority(
   return pinned;
 }
 
-/** Certificates are good from so long before they are made. */
+/** From here on a clock is to be set before its machine joins: leases, tokens and logs of the two would tell of different times. */
 const mostSkewMs = 5 * 60_000;
 const noticedSkewMs = 60_000;
 
