@@ -13,7 +13,9 @@ const allowed = {
 };
 const test = '\\.test\\.ts$';
 const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
-const startsMains = '^cli/commands/(up|down|join|server|agent|scheduler|restore|compact)\\.ts$';
+const startsMains = '^cli/(commands/(up|down|join|server|agent|scheduler|restore|compact)|on-this-machine)\\.ts$';
+/** Of the programs: the library never loads it. */
+const certificateRequest = '^client/certificate-request\\.ts$';
 
 const roomRules = rooms.map((room) => ({
   name: `${room}-imports-only-${allowed[room].join('-and-') || 'itself'}`,
@@ -31,7 +33,7 @@ export default {
     {
       name: 'cli-starters-import-only-mains',
       comment:
-        'cli/commands/{up,down,join,server,agent,scheduler,restore,compact} may import the mains, and nothing else of those rooms.',
+        'cli/commands/{up,down,join,server,agent,scheduler,restore,compact} and cli/on-this-machine may import the mains, and nothing else of those rooms.',
       severity: 'error',
       from: { path: startsMains },
       to: { path: '^(apiserver|scheduler|agent|controllers)/', pathNot: mains },
@@ -79,8 +81,15 @@ export default {
       comment:
         "What `import 'berth'` and `import 'berth/scheduler'` find must not need a devDependency. The program may: hack/bundle.js puts what it imports into it.",
       severity: 'error',
-      from: { path: '^(api|client|scheduler)/', pathNot: [test] },
+      from: { path: '^(api|client|scheduler)/', pathNot: [test, certificateRequest] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'the-library-makes-no-certificates',
+      comment: 'What makes requests for certificates needs packages that only the programs have.',
+      severity: 'error',
+      from: { path: '^(client|scheduler)/index\\.ts$' },
+      to: { path: certificateRequest, reachable: true },
     },
     {
       name: 'no-unlisted-packages',

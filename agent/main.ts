@@ -16,7 +16,7 @@ import { openPorts } from './ports.ts';
 import { serve } from './serve.ts';
 
 export { type HeldCertificate, holdCertificate, readIdentity, saveIdentity } from './identity/held-certificate.ts';
-export { CertificateRefused, requestCertificate } from './identity/request-certificate.ts';
+export { requestCertificate } from './identity/request-certificate.ts';
 export type { AgentOptions } from './options.ts';
 export { preflight } from './preflight/preflight.ts';
 export { lockUp } from './process-lock.ts';

@@ -1,6 +1,8 @@
-import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { readIfThere } from '../../client/read-if-there.ts';
+import { writeSecretFile } from '../../client/write-secret-file.ts';
 import type { NodeCertificate } from './request-certificate.ts';
 
 /** The certificate with which an agent calls the API, in memory and on disk. */
@@ -21,8 +23,8 @@ export async function saveIdentity(dataDir: string, nodeName: string, authority:
   const files = identityFiles(dataDir, nodeName);
   await mkdir(dirname(files.node), { recursive: true, mode: 0o700 });
   await chmod(dirname(files.node), 0o700);
-  await writeWhole(files.authority, authority);
-  await writeWhole(files.node, held.certificate + held.key);
+  await writeSecretFile(files.authority, authority);
+  await writeSecretFile(files.node, held.certificate + held.key);
 }
 
 /** What a machine got when it joined; undefined when it has not. Throws an Error when it is damaged. */
@@ -38,7 +40,7 @@ export async function readIdentity(
     throw new Error(
       `${files.node} is damaged: it must hold the certificate of node ${nodeName} and its key; join again with a new token`,
     );
-  return { authority, held: holdCertificate(pair, (next) => writeWhole(files.node, next.certificate + next.key)) };
+  return { authority, held: holdCertificate(pair, (next) => writeSecretFile(files.node, next.certificate + next.key)) };
 }
 
 export function holdCertificate(first: NodeCertificate, save: (next: NodeCertificate) => Promise<void>): HeldCertificate {
@@ -64,28 +66,4 @@ export function splitPem(text: string): NodeCertificate | undefined {
     // No certificate, or no key.
     return undefined;
   }
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-async function writeWhole(path: string, content: string): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
 }

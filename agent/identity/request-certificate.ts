@@ -1,10 +1,9 @@
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
-import { refusalOf } from '../../api/kinds/certificate-signing-request/approval.ts';
 import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
-import { textOf } from '../../api/kinds/certificate-signing-request/text.ts';
 import { annotations } from '../../api/meta/well-known.ts';
-import { type Clock, pause } from '../../client/clock.ts';
+import type { Clock } from '../../client/clock.ts';
 import type { ResourceClient } from '../../client/resource-client.ts';
+import { untilSigned } from '../../client/until-signed.ts';
 
 /** A certificate of a node and its key, PEM. */
 export interface NodeCertificate {
@@ -24,20 +23,13 @@ export interface CertificateWish {
   readonly signal: AbortSignal;
 }
 
-/** The approver or the signer said no; the message is the reason, for people. */
-export class CertificateRefused extends Error {}
-
-const firstPauseMs = 25;
-const longestPauseMs = 1_000;
-const patienceMs = 30_000;
-
 /**
- * Asks the API for a certificate of a node with a new key, and waits until it is there. Throws CertificateRefused when the answer is no, an Error when there
- * is none for 30 s, and ApiErrors of the calls.
+ * Asks the API for a certificate of a node with a new key, and waits until it is there. Throws what untilSigned
+ * throws.
  */
 export async function requestCertificate({ client, nodeName, clock, signal }: CertificateWish): Promise<IssuedCertificate> {
-  const { createNodeRequest } = await import('./node-request.ts');
-  const { key, request } = await createNodeRequest(nodeName);
+  const { createCertificateRequest } = await import('../../client/certificate-request.ts');
+  const { key, request } = await createCertificateRequest(`system:node:${nodeName}`, ['system:nodes']);
   const asked = await client.create(
     {
       metadata: { generateName: 'node-csr-' },
@@ -47,17 +39,7 @@ export async function requestCertificate({ client, nodeName, clock, signal }: Ce
     { signal },
   );
   const name = asked.metadata?.name ?? '';
-  const deadline = clock.now() + patienceMs;
-  for (let wait = firstPauseMs; clock.now() < deadline; wait = Math.min(wait * 1.5, longestPauseMs)) {
-    const now = await client.get({ name }, { signal });
-    const refusal = refusalOf(now);
-    if (refusal) throw new CertificateRefused(refusal.message || refusal.reason || 'the request was denied');
-    const certificate = textOf(now.status?.certificate);
-    if (certificate !== '') return { certificate, key, serverVersion: now.metadata?.annotations?.[annotations.serverVersion] };
-    await pause(wait, signal, clock);
-    signal.throwIfAborted();
-  }
-  throw new Error(
-    `nobody has answered the request ${name} for a certificate in ${patienceMs / 1000} s: do the controllers of the server run? "berth get csr ${name}" there says what became of it`,
-  );
+  const signed = await untilSigned({ client, name, clock, signal });
+  const serverVersion = signed.request.metadata?.annotations?.[annotations.serverVersion];
+  return { certificate: signed.certificate, key, serverVersion };
 }

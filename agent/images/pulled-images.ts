@@ -1,5 +1,6 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readIfThere } from '../../client/read-if-there.ts';
 import type { ImageService, LocalImage } from '../runtime/runtime.ts';
 import { type Access, withAccess } from './access.ts';
 import type { PullCredential } from './credentials.ts';
@@ -137,17 +138,8 @@ function namesOf({ images, names }: State): Set<string> {
 }
 
 async function readState(nodeDir: string): Promise<State> {
-  const text = await readOrNothing(fileIn(nodeDir));
+  const text = await readIfThere(fileIn(nodeDir));
   if (text !== undefined) return { images: {}, pulling: {}, names: [], ...(JSON.parse(text) as Partial<State>) };
-  const old = (await readOrNothing(oldFileIn(nodeDir))) ?? '';
+  const old = (await readIfThere(oldFileIn(nodeDir))) ?? '';
   return { images: {}, pulling: {}, names: [...new Set(old.split('\n').filter(Boolean))] };
-}
-
-async function readOrNothing(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

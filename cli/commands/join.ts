@@ -1,16 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { parseTokenText } from '../../api/kinds/secret/bootstrap-token.ts';
 import { subdomainNameError } from '../../api/meta/names.ts';
-import { listBerthProcesses } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation-record.ts';
 import { describeJoinFailure, versionProblem } from '../join/describe-failure.ts';
 import { authorityHash, type Endpoint, JoinProblem, parseAuthorityHash } from '../join/judge-server.ts';
 import { meetServer } from '../join/meet-server.ts';
 import { joinHost } from '../join-address.ts';
+import { checkMachine, stayAttached, withInstallation } from '../on-this-machine.ts';
 import { defaultDataDir, defaultNodeName, installation, parseListen } from '../paths.ts';
 import { findRunning, startSupervised, stopSupervised } from '../processes.ts';
 import { interruptSignal } from '../session.ts';
@@ -54,23 +53,15 @@ async function join(address: string | undefined, flags: JoinFlags): Promise<void
   const dataDir = resolve(flags.dataDir);
   const steps = createSteps(process.stdout, process.stderr);
   const signal = interruptSignal();
-  const { lockUp } = await import('../../agent/main.ts');
-  const lock = await lockUp(dataDir, 'berth join', (other) =>
-    steps.wait(`another command is at work on ${dataDir}: ${other}; waiting for it`),
-  );
-  let isStarted: boolean;
-  try {
+  const isStarted = await withInstallation(dataDir, 'berth join', steps, async () => {
     const before = readRecord(dataDir);
     const nodeName = flags.nodeName ?? before?.nodeName ?? defaultNodeName();
-    const run: Run = { dataDir, nodeName, endpoint: readEndpoint(address, before, dataDir), before, flags, steps, signal };
-    isStarted = await perform(run);
-  } catch (error) {
-    if (error instanceof JoinProblem) throw new ExitWith(1, `cannot join: ${error.message}`);
-    throw error;
-  } finally {
-    await lock.release();
-  }
-  if (isStarted && !flags.detach) await stayAttached(dataDir, steps, signal);
+    return perform({ dataDir, nodeName, endpoint: readEndpoint(address, before, dataDir), before, flags, steps, signal });
+  }).catch((error: unknown) => {
+    throw error instanceof JoinProblem ? new ExitWith(1, `cannot join: ${error.message}`) : error;
+  });
+  const what = 'The agent';
+  if (isStarted && !flags.detach) await stayAttached({ dataDir, names: ['agent'], what, command: 'berth join', steps, signal });
 }
 
 /** Where the server is: given, or as before. A machine is a node of one cluster. */
@@ -109,7 +100,7 @@ async function perform(run: Run): Promise<boolean> {
     );
   const mistakes = findMistakes(flags, nodeName);
   if (mistakes.length > 0) throw new ExitWith(1, mistakes.join('\n'));
-  await checkMachine(run);
+  await checkMachine({ dataDir, listen: undefined, nodeName, serverRuns: false, steps });
   await ensureCertificate(run, address);
   await start(run, address);
   return true;
@@ -127,20 +118,6 @@ function findMistakes({ token, caHash = [] }: JoinFlags, nodeName: string): stri
   if (wrong !== undefined)
     errors.push(`--ca-hash "${wrong}" must be sha256: and 64 hexadecimal digits, as "berth token create" prints it`);
   return errors;
-}
-
-async function checkMachine({ dataDir, nodeName, steps }: Run): Promise<void> {
-  const { preflight } = await import('../../agent/main.ts');
-  steps.wait('looking at this machine');
-  const others = listBerthProcesses().filter((each) => each.dataDir !== dataDir && !each.isKeeper);
-  const checks = await preflight({ dataDir, listen: undefined, nodeName, serverRuns: false, others });
-  for (const { level, message, advice = '' } of checks) {
-    if (level === 'ok') steps.ok(message);
-    else steps[level](message, advice);
-  }
-  const failed = checks.filter(({ level }) => level === 'fail').length;
-  if (failed > 0)
-    throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
 }
 
 /** A certificate that this machine has, and that is good, is used again: then no token is needed. */
@@ -216,17 +193,4 @@ async function start({ dataDir, nodeName, before, flags, steps, signal }: Run, a
   steps.say(
     `\nThis machine is node ${nodeName} of the cluster at ${address}. berth down ends it, berth join starts it again; containers go on running.`,
   );
-}
-
-/** Until Ctrl-C, or until somebody else stops it. */
-async function stayAttached(dataDir: string, steps: Steps, signal: AbortSignal): Promise<void> {
-  steps.say(`\nThe agent runs until you press Ctrl-C; its containers go on running. Logs: ${installation(dataDir).logs}`);
-  while (!signal.aborted) {
-    await delay(1_000, undefined, { signal }).catch(() => undefined);
-    const { agent } = findRunning(dataDir);
-    if (signal.aborted || agent.keeper || agent.process) continue;
-    return steps.say('\nThe agent was stopped by another command.');
-  }
-  await stopSupervised(dataDir, ['agent']);
-  steps.say('\nThe agent has stopped; "berth join" starts it again.');
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Client } from '../../client/index.ts';
-import { listBerthProcesses, type ProcessName } from '../berth-processes.ts';
+import type { ProcessName } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
 import { defaultHistory, defaultHistorySize, historyHelp, historySizeHelp } from '../history/history-flags.ts';
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation-record.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
+import { checkMachine, stayAttached, withInstallation } from '../on-this-machine.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import { findRunning, processNames, rescue, runningVersion, startedAtMs, startSupervised, stopSupervised } from '../processes.ts';
@@ -75,27 +75,22 @@ async function up(flags: UpFlags): Promise<void> {
   const dataDir = resolve(flags.dataDir);
   const steps = createSteps(process.stdout, process.stderr);
   const signal = interruptSignal();
-  const { lockUp } = await import('../../agent/main.ts');
-  const lock = await lockUp(dataDir, 'berth up', (other) =>
-    steps.wait(`another command is at work on ${dataDir}: ${other}; waiting for it`),
-  );
-  let plan: UpPlan;
-  try {
+  const plan = await withInstallation(dataDir, 'berth up', steps, async () => {
     // Only now: another one may just have started it.
     const before = readRecord(dataDir);
     refuseJoined(dataDir, before);
     const run: Run = { flags, dataDir, before, settings: computeSettings(flags, before), steps, signal };
-    plan = decideUp(findRunning(dataDir), {
+    const decided = decideUp(findRunning(dataDir), {
       isUpgrade: flags.upgrade === true,
       advertises: flags.advertise !== undefined && flags.advertise !== before?.advertise,
       versions: versionsOf(dataDir),
       ours: packageVersion(),
     });
-    await perform(run, plan);
-  } finally {
-    await lock.release();
-  }
-  if (plan.kind === 'start' && !flags.detach) await stayAttached(dataDir, steps, signal);
+    await perform(run, decided);
+    return decided;
+  });
+  if (plan.kind === 'start' && !flags.detach)
+    await stayAttached({ dataDir, names: processNames.toReversed(), what: 'Berth', command: 'berth up', steps, signal });
 }
 
 function versionsOf(dataDir: string): string[] {
@@ -126,20 +121,10 @@ async function perform(run: Run, plan: UpPlan): Promise<void> {
 
 /** Looks at the machine, and shows everything that is wrong before anything is started. */
 async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Promise<void> {
-  const { preflight } = await import('../../agent/main.ts');
   await checkAdvertise({ settings });
   const listen = parseListen(settings.listen);
   if (listen === undefined) throw new ExitWith(1, `--listen "${settings.listen}" must be HOST:PORT`);
-  const others = listBerthProcesses().filter((each) => each.dataDir !== dataDir && !each.isKeeper);
-  steps.wait('looking at this machine');
-  const checks = await preflight({ dataDir, listen, nodeName: settings.nodeName, serverRuns, others });
-  for (const { level, message, advice = '' } of checks) {
-    if (level === 'ok') steps.ok(message);
-    else steps[level](message, advice);
-  }
-  const failed = checks.filter(({ level }) => level === 'fail').length;
-  if (failed > 0)
-    throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
+  await checkMachine({ dataDir, listen, nodeName: settings.nodeName, serverRuns, steps });
 }
 
 /** An address at which nobody would reach the server is worth no start. */
@@ -345,17 +330,4 @@ function sayNext({ steps }: Run): void {
       ...pathHint(process.argv[1] ?? '', process.env.PATH ?? ''),
     ].join('\n'),
   );
-}
-
-/** Until Ctrl-C, or until somebody else stops it. */
-async function stayAttached(dataDir: string, steps: Steps, signal: AbortSignal): Promise<void> {
-  steps.say(`\nBerth runs until you press Ctrl-C; its containers go on running. Logs: ${installation(dataDir).logs}`);
-  while (!signal.aborted) {
-    await delay(1_000, undefined, { signal }).catch(() => undefined);
-    const { server, agent } = findRunning(dataDir);
-    if (signal.aborted || server.keeper || server.process || agent.keeper || agent.process) continue;
-    return steps.say('\nBerth was stopped by another command.');
-  }
-  await stopSupervised(dataDir, processNames.toReversed());
-  steps.say('\nBerth has stopped; "berth up" starts it again.');
 }

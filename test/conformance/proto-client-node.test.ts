@@ -2,7 +2,7 @@
 import * as models from '@kubernetes/client-node/dist/gen/models/all.js';
 import type protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
-import { isEnvelope, jsonFields, messagesOf, ours, typeName } from './proto-descriptors.ts';
+import { groups, isEnvelope, jsonFields, messagesOf, ours, typeName } from './proto-descriptors.ts';
 
 interface Attribute {
   readonly baseName: string;
@@ -13,19 +13,6 @@ interface Model {
   getAttributeTypeMap(): Attribute[];
 }
 
-const groups = [
-  'meta.v1',
-  'core.v1',
-  'coordination.v1',
-  'node.v1',
-  'policy.v1',
-  'scheduling.v1',
-  'storage.v1',
-  'rbac.v1',
-  'authentication.v1',
-  'authorization.v1',
-  'certificates.v1',
-];
 const byName = models as unknown as Record<string, Model | undefined>;
 const modelOf = (message: string): Model | undefined =>
   byName[`V1${message}`] ?? byName[`CoreV1${message}`] ?? byName[`RbacV1${message}`] ?? byName[`AuthenticationV1${message}`];

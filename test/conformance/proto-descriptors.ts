@@ -4,6 +4,21 @@ import { allDescriptors } from '../../api/codec/descriptors.ts';
 /** The embedded descriptors, resolved: what the proto tests look at. */
 export const root = allDescriptors();
 
+/** Berth's packages that are named like Kubernetes' groups. */
+export const groups = [
+  'meta.v1',
+  'core.v1',
+  'coordination.v1',
+  'node.v1',
+  'policy.v1',
+  'scheduling.v1',
+  'storage.v1',
+  'rbac.v1',
+  'authentication.v1',
+  'authorization.v1',
+  'certificates.v1',
+];
+
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */
 export function messagesOf(group: string): protobuf.Type[] {
   const found = root.lookup(`berth.${group}`);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 // @ts-expect-error a plain script without types
 import { parseFields } from '../../hack/kubernetes-fields.js';
 import fixture from './kubernetes-fields.json' with { type: 'json' };
-import { isEnvelope, messagesOf, ours, root, typeName } from './proto-descriptors.ts';
+import { groups, isEnvelope, messagesOf, ours, root, typeName } from './proto-descriptors.ts';
 
 const kubernetes = fixture as Record<string, Record<string, string>>;
 
@@ -18,19 +18,6 @@ const leftOut: Record<string, string> = {
   'meta.v1.ListOptions.watch': 'Watch is a method of its own',
 };
 
-const groups = [
-  'meta.v1',
-  'core.v1',
-  'coordination.v1',
-  'node.v1',
-  'policy.v1',
-  'scheduling.v1',
-  'storage.v1',
-  'rbac.v1',
-  'authentication.v1',
-  'authorization.v1',
-  'certificates.v1',
-];
 const messages = groups.flatMap((group) =>
   messagesOf(group).map((message) => ({ group, message, name: `${group}.${message.name}` })),
 );

@@ -1,11 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { CertificateRefused, requestCertificate } from '../../agent/identity/request-certificate.ts';
+import { requestCertificate } from '../../agent/identity/request-certificate.ts';
 import { type BootstrapToken, bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
 import { authorityHash } from '../../cli/join/judge-server.ts';
 import { meetServer } from '../../cli/join/meet-server.ts';
 import { type Client, connect, systemClock } from '../../client/index.ts';
+import { CertificateRefused } from '../../client/until-signed.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { startControllers } from './controllers-harness.ts';
 

@@ -7,17 +7,17 @@ x509.cryptoProvider.set(webcrypto);
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-export interface NodeRequest {
-  /** Private, PEM. It never leaves this machine. */
+export interface CertificateRequest {
+  /** Private, PEM. The server never sees it. */
   readonly key: string;
-  /** PKCS #10, PEM: asks for user system:node:NAME of the group system:nodes. */
+  /** PKCS #10, PEM. */
   readonly request: string;
 }
 
-/** Makes a new key, and the request for its certificate. */
-export async function createNodeRequest(nodeName: string): Promise<NodeRequest> {
+/** Makes a new key, and the request for a certificate of a user in some groups. */
+export async function createCertificateRequest(user: string, groups: readonly string[]): Promise<CertificateRequest> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const name = new x509.Name([{ O: ['system:nodes'] }, { CN: [`system:node:${nodeName}`] }]);
+  const name = new x509.Name([...groups.map((group) => ({ O: [group] })), { CN: [user] }]);
   const request = await x509.Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: algorithm });
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   return { key: `${x509.PemConverter.encode(pkcs8, 'PRIVATE KEY')}\n`, request: `${request.toString('pem')}\n` };
