@@ -79,6 +79,17 @@ describe('connection', () => {
     expect(calls).toBe(-992);
   });
 
+  it('names the refusal when the time ends while a refused call is made again', async () => {
+    let calls = 0;
+    const get = () => (++calls === 1 ? Promise.reject(reply(exhausted('busy', 10))) : new Promise<object>(() => {}));
+    const { client } = await setup({ unary: { 'berth.core.v1.Pods/Get': get } });
+    expect(await failure(client.pods.get(key, { timeoutMs: 3_000 }))).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      message: 'busy',
+    });
+    expect(calls).toBe(2);
+  });
+
   it('gives code and message of an error without details', async () => {
     const { client } = await setup({
       unary: { 'berth.core.v1.Pods/Get': () => Promise.reject({ code: grpc.status.PERMISSION_DENIED, details: 'not you' }) },

@@ -98,11 +98,15 @@ class GrpcConnection implements Connection {
   async unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {
     const timeoutMs = call.timeoutMs ?? defaultTimeoutMs;
     const endsAt = Date.now() + timeoutMs;
+    let refusal: unknown;
     for (let attempt = 1; ; attempt++) {
       try {
         const leftMs = attempt === 1 ? timeoutMs : Math.max(1, endsAt - Date.now());
         return await this.#once<Res>(method, request, { ...call, timeoutMs: leftMs });
       } catch (error) {
+        // Why a call ran out of time that was refused until then is the refusal.
+        if (refusal !== undefined && error instanceof ApiError && error.code === 'DEADLINE_EXCEEDED') throw refusal;
+        refusal = error;
         const waitMs = retryDelay(error, attempt);
         if (waitMs === undefined || Date.now() + waitMs >= endsAt) throw error;
         await (call.signal ? pause(waitMs, call.signal) : delay(waitMs));
