@@ -1,4 +1,5 @@
 import type {
+  LocalSubjectAccessReview,
   SelfSubjectAccessReview,
   SelfSubjectAccessReviewSpec,
   SelfSubjectReview,
@@ -7,6 +8,9 @@ import type {
   SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
   SubjectRulesReviewStatus,
+  TokenReview,
+  TokenReviewSpec,
+  TokenReviewStatus,
   UserInfo,
 } from '../api/generated/types.ts';
 import type { Connection, Method } from './connection.ts';
@@ -22,6 +26,10 @@ export interface ReviewsClient {
   rules(namespace: string, call?: CallOptions): Promise<SubjectRulesReviewStatus>;
   /** Whether somebody else may do something. */
   can(question: SubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
+  /** The same in one namespace, for those who may ask about that only. */
+  canIn(namespace: string, question: SubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
+  /** Whose a bearer token is, and whether it is for one of the audiences (none: for the API server). A token that does not count is an answer, no error. */
+  token(question: TokenReviewSpec, call?: CallOptions): Promise<TokenReviewStatus>;
 }
 
 const method = (group: string, kind: string): Method => ({
@@ -35,6 +43,8 @@ const methods = {
   canI: method('authorization', 'SelfSubjectAccessReview'),
   rules: method('authorization', 'SelfSubjectRulesReview'),
   can: method('authorization', 'SubjectAccessReview'),
+  canIn: method('authorization', 'LocalSubjectAccessReview'),
+  token: method('authentication', 'TokenReview'),
 };
 
 export function createReviewsClient(connection: Connection): ReviewsClient {
@@ -45,5 +55,10 @@ export function createReviewsClient(connection: Connection): ReviewsClient {
     canI: async (question, call) => (await ask<SelfSubjectAccessReview>(methods.canI, question, call)).status ?? {},
     rules: async (namespace, call) => (await ask<SelfSubjectRulesReview>(methods.rules, { namespace }, call)).status ?? {},
     can: async (question, call) => (await ask<SubjectAccessReview>(methods.can, question, call)).status ?? {},
+    async canIn(namespace, question, call) {
+      const object = { metadata: { namespace }, spec: question };
+      return (await connection.unary<LocalSubjectAccessReview>(methods.canIn, { object }, call)).status ?? {};
+    },
+    token: async (question, call) => (await ask<TokenReview>(methods.token, question, call)).status ?? {},
   };
 }

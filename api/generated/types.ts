@@ -160,6 +160,8 @@ export type { ListPlacementsRequest } from './types/berth/scheduling/v1/ListPlac
 export type { ListRequest } from './types/berth/meta/v1/ListRequest.ts';
 export type { ListTokenKeysRequest } from './types/berth/authentication/v1/ListTokenKeysRequest.ts';
 export type { LocalObjectReference } from './types/berth/core/v1/LocalObjectReference.ts';
+export type { LocalSubjectAccessReview } from './types/berth/authorization/v1/LocalSubjectAccessReview.ts';
+export type { LocalSubjectAccessReviewWriteRequest } from './types/berth/authorization/v1/LocalSubjectAccessReviewWriteRequest.ts';
 export type { LocalVolumeSource } from './types/berth/core/v1/LocalVolumeSource.ts';
 export type { LogLevel } from './types/berth/ops/v1/LogLevel.ts';
 export type { ManagedFieldsEntry } from './types/berth/meta/v1/ManagedFieldsEntry.ts';
@@ -412,6 +414,10 @@ export type { TokenRequest } from './types/berth/authentication/v1/TokenRequest.
 export type { TokenRequestSpec } from './types/berth/authentication/v1/TokenRequestSpec.ts';
 export type { TokenRequestStatus } from './types/berth/authentication/v1/TokenRequestStatus.ts';
 export type { TokenRequestWriteRequest } from './types/berth/authentication/v1/TokenRequestWriteRequest.ts';
+export type { TokenReview } from './types/berth/authentication/v1/TokenReview.ts';
+export type { TokenReviewSpec } from './types/berth/authentication/v1/TokenReviewSpec.ts';
+export type { TokenReviewStatus } from './types/berth/authentication/v1/TokenReviewStatus.ts';
+export type { TokenReviewWriteRequest } from './types/berth/authentication/v1/TokenReviewWriteRequest.ts';
 export type { Toleration } from './types/berth/core/v1/Toleration.ts';
 export type { TopologySelectorLabelRequirement } from './types/berth/core/v1/TopologySelectorLabelRequirement.ts';
 export type { TopologySelectorTerm } from './types/berth/core/v1/TopologySelectorTerm.ts';

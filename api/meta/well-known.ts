@@ -85,4 +85,7 @@ export const finalizers = {
 
 export const namespaces = { default: 'default', system: 'kube-system', nodeLease: 'kube-node-lease' } as const;
 
+/** The service account of pods that name none. */
+export const defaultServiceAccount = 'default';
+
 export const defaultSchedulerName = 'default-scheduler';

@@ -72,9 +72,11 @@ export const extraResources = {
   User: { group: '', resource: 'users' },
   Group: { group: '', resource: 'groups' },
   ServiceAccount: { group: '', resource: 'serviceaccounts' },
+  TokenReview: { group: 'authentication.k8s.io', resource: 'tokenreviews' },
   SelfSubjectReview: { group: 'authentication.k8s.io', resource: 'selfsubjectreviews' },
   SelfSubjectAccessReview: { group: 'authorization.k8s.io', resource: 'selfsubjectaccessreviews' },
   SelfSubjectRulesReview: { group: 'authorization.k8s.io', resource: 'selfsubjectrulesreviews' },
+  LocalSubjectAccessReview: { group: 'authorization.k8s.io', resource: 'localsubjectaccessreviews' },
   SubjectAccessReview: { group: 'authorization.k8s.io', resource: 'subjectaccessreviews' },
 } as const satisfies Readonly<Record<string, ResourceName>>;
 

@@ -2,6 +2,10 @@
 export interface Identity {
   readonly user: string;
   readonly groups: readonly string[];
+  /** Of service accounts: tells those apart that had the name one after the other. */
+  readonly uid?: string | undefined;
+  /** What else the token says, by Kubernetes' names: the pod that it is bound to. Nothing is allowed because of it. */
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 export const groups = {
@@ -48,8 +52,8 @@ export function serviceAccountOf(user: string): { readonly namespace: string; re
 
 /** Everybody who is known belongs to a group of that name. */
 export function known(identity: Identity): Identity {
-  const { user, groups: own } = identity;
-  return own.includes(groups.authenticated) ? identity : { user, groups: [...own, groups.authenticated] };
+  const { groups: own } = identity;
+  return own.includes(groups.authenticated) ? identity : { ...identity, groups: [...own, groups.authenticated] };
 }
 
 export function isMaster(identity: Identity): boolean {

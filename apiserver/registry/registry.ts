@@ -6,6 +6,7 @@ import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { type PriorityClasses, priorityRules } from '../admission/priority.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
+import { serviceAccountRules } from '../admission/service-account.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -37,10 +38,10 @@ export function createRegistry(caches: Iterable<KindCache>, environment: StoreEn
       );
     return found;
   };
-  /** The newest of what belongs to no namespace, by kind and name. */
-  const readShared = async (kind: string, name: string) => {
+  /** The newest by kind and name. */
+  const readShared = async (kind: string, name: string, namespace = '') => {
     const shared = store(kind);
-    const entry = await shared.read({ namespace: '', name });
+    const entry = await shared.read({ namespace, name });
     return entry && shared.cache.decoder.decode(entry);
   };
   /** The newest of all objects of a kind that belongs to no namespace. */
@@ -57,6 +58,10 @@ export function createRegistry(caches: Iterable<KindCache>, environment: StoreEn
     namespaceLifecycle((name) => readShared('Namespace', name)),
     runtimeClassRules((name) => readShared('RuntimeClass', name) as Promise<RuntimeClass | undefined>),
     priorityRules(classes),
+    // Few kinds, in tests: no accounts either.
+    ...(stores.has('ServiceAccount')
+      ? [serviceAccountRules((namespace, name) => readShared('ServiceAccount', name, namespace))]
+      : []),
     defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
   ];

@@ -125,7 +125,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   server.addService(backups.definition, backups.implementation);
   const published = tokenKeysService(tokenKeys, door, now);
   server.addService(published.definition, published.implementation);
-  for (const { name, definition, implementation } of reviewServices(door)) {
+  for (const { name, definition, implementation } of reviewServices(door, { accounts, all: tokens })) {
     server.addService(definition, implementation);
     names.push(name);
   }

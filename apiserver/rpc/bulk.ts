@@ -26,9 +26,14 @@ export function bulkMethod(path: string, writes: ObjectWrites, streams: ItemStre
   });
 }
 
-/** Items about one object wait for each other, and those of a namespace's objects for the namespace. */
+/** What a new pod is judged by: what comes before it on the same stream counts, as if each had been a call of its own. */
+const readByPods: readonly string[] = ['ServiceAccount', 'PriorityClass', 'RuntimeClass'];
+
+/** Items about one object wait for each other, those of a namespace's objects for the namespace, and pods for what they may name. */
 function itemOf({ store, at, run }: PreparedObjectWrite): ItemWork {
+  const { kind } = store;
   const own = at.name ? store.key(at) : undefined;
-  const waitsFor = store.kind.namespaced && at.namespace ? [`namespaces/${at.namespace}`] : [];
-  return { own, waitsFor, run };
+  const waitsFor = kind.namespaced && at.namespace ? [`namespaces/${at.namespace}`] : [];
+  if (kind.kind === 'Pod') waitsFor.push(...readByPods);
+  return { own, waitsFor, partOf: readByPods.includes(kind.kind) ? kind.kind : undefined, run };
 }

@@ -47,7 +47,9 @@ const MESSAGES_ON_THEIR_WAY = 2;
 export interface ItemWork {
   /** What it writes: items with the same are carried out in the order in which they were sent. Undefined: nothing that another can name. */
   readonly own?: string | undefined;
-  /** It begins when what was sent before it and writes one of these has ended. */
+  /** To what it belongs, for those who wait for all that is of one kind. */
+  readonly partOf?: string | undefined;
+  /** It begins when what was sent before it and writes one of these, or is part of one, has ended. */
   readonly waitsFor?: readonly string[];
   run(): Promise<{ readonly bytes: Uint8Array; readonly warnings?: readonly string[] | undefined }>;
 }
@@ -237,6 +239,11 @@ class ItemStream {
     const job =
       before.length > 0 ? Promise.all(before).then(() => this.carryOut(item, work, context)) : this.carryOut(item, work, context);
     if (work.own !== undefined) this.occupy(work.own, job);
+    if (work.partOf !== undefined)
+      this.occupy(
+        work.partOf,
+        Promise.all([this.busy.get(work.partOf), job]).then(() => {}),
+      );
   }
 
   private jobsBefore({ own, waitsFor = [] }: ItemWork): Promise<void>[] {

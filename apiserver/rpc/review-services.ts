@@ -1,20 +1,27 @@
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { encodeMessage } from '../../api/codec/message.ts';
-import { badRequest } from '../../api/errors/index.ts';
+import { ApiError, badRequest } from '../../api/errors/index.ts';
 import type {
+  LocalSubjectAccessReviewWriteRequest,
   PolicyRule,
   ResourceAttributes,
   SelfSubjectAccessReviewSpec,
   SelfSubjectAccessReviewWriteRequest,
   SelfSubjectReviewWriteRequest,
   SelfSubjectRulesReviewWriteRequest,
+  SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
   SubjectAccessReviewWriteRequest,
+  TokenReview,
+  TokenReviewWriteRequest,
+  UserInfo,
 } from '../../api/generated/types.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
+import { type AccountTokens, TOKEN_ISSUER } from '../auth/accounts/account-tokens.ts';
 import type { Attributes } from '../auth/attributes.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
-import { type Identity, isMaster, isNode } from '../auth/identity.ts';
+import { type Identity, isMaster, isNode, known } from '../auth/identity.ts';
+import type { TokenTable } from '../auth/tokens.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { CallContext, Door, UnaryHandler } from './door.ts';
@@ -29,8 +36,15 @@ interface ReviewService {
   readonly implementation: UntypedServiceImplementation;
 }
 
+/** Where tokens are looked up that somebody asks about. */
+export interface ReviewTokens {
+  /** Absent where there are no service accounts. */
+  readonly accounts: Pick<AccountTokens, 'review'> | undefined;
+  readonly all: TokenTable;
+}
+
 /** Kubernetes' reviews. Nothing is stored; the question comes back with its answer. */
-export function reviewServices(door: Door): ReviewService[] {
+export function reviewServices(door: Door, tokens: ReviewTokens): ReviewService[] {
   const service = (name: string, create: UnaryHandler): ReviewService => ({
     name,
     definition: serviceDefinition(name),
@@ -40,9 +54,17 @@ export function reviewServices(door: Door): ReviewService[] {
     service(`${AUTHENTICATION}.SelfSubjectReviews`, async (request, call) => {
       review(call, 'SelfSubjectReview');
       const { object = {} } = read<SelfSubjectReviewWriteRequest>(`${AUTHENTICATION}.SelfSubjectReview`, request);
-      const { user, groups } = call.identity;
-      const status = { userInfo: { username: user, groups: [...groups] } };
+      const status = { userInfo: userInfoOf(call.identity) };
       return { bytes: encodeMessage(`${AUTHENTICATION}.SelfSubjectReview`, { ...object, status }) };
+    }),
+    service(`${AUTHENTICATION}.TokenReviews`, async (request, call) => {
+      review(call, 'TokenReview');
+      const { object = {} } = read<TokenReviewWriteRequest>(`${AUTHENTICATION}.TokenReview`, request);
+      const { token = '', audiences = [] } = object.spec ?? {};
+      if (token === '') throw badRequest('give the token that is asked about: spec.token');
+      // The token does not come back: an answer is more easily shown to others than a question.
+      const answer = { metadata: object.metadata, spec: { audiences }, status: reviewToken(tokens, token, audiences) };
+      return { bytes: encodeMessage(`${AUTHENTICATION}.TokenReview`, answer) };
     }),
     service(`${AUTHORIZATION}.SelfSubjectAccessReviews`, async (request, call) => {
       review(call, 'SelfSubjectAccessReview');
@@ -53,10 +75,20 @@ export function reviewServices(door: Door): ReviewService[] {
     service(`${AUTHORIZATION}.SubjectAccessReviews`, async (request, call) => {
       review(call, 'SubjectAccessReview');
       const { object = {} } = read<SubjectAccessReviewWriteRequest>(`${AUTHORIZATION}.SubjectAccessReview`, request);
-      const { user = '', groups = [] } = object.spec ?? {};
-      if (user === '' && groups.length === 0) throw badRequest('name the user, or groups, whose rights are asked for');
-      const status = judge(call.authorizer, { user, groups }, object.spec ?? {});
+      const status = judgeOther(call.authorizer, object.spec);
       return { bytes: encodeMessage(`${AUTHORIZATION}.SubjectAccessReview`, { ...object, status }) };
+    }),
+    service(`${AUTHORIZATION}.LocalSubjectAccessReviews`, async (request, call) => {
+      const { object = {} } = read<LocalSubjectAccessReviewWriteRequest>(`${AUTHORIZATION}.LocalSubjectAccessReview`, request);
+      const { namespace = '' } = object.metadata ?? {};
+      review(call, 'LocalSubjectAccessReview', namespace);
+      if (namespace === '') throw badRequest('name the namespace that is asked about: metadata.namespace');
+      const { resourceAttributes: wanted } = object.spec ?? {};
+      if (!wanted) throw badRequest('ask about resourceAttributes: paths belong to no namespace');
+      if (wanted.namespace !== namespace)
+        throw badRequest(`spec.resourceAttributes.namespace must match metadata.namespace, "${namespace}"`);
+      const status = judgeOther(call.authorizer, object.spec);
+      return { bytes: encodeMessage(`${AUTHORIZATION}.LocalSubjectAccessReview`, { ...object, status }) };
     }),
     service(`${AUTHORIZATION}.SelfSubjectRulesReviews`, async (request, call) => {
       review(call, 'SelfSubjectRulesReview');
@@ -71,8 +103,46 @@ function read<T extends object>(kind: string, request: Uint8Array): T {
   return decodeStrictly<T>(`${kind}WriteRequest`, request, 'request');
 }
 
-function review(call: CallContext, kind: string): void {
-  call.authorize({ verb: 'create', kind, namespace: '', name: '' });
+function review(call: CallContext, kind: string, namespace = ''): void {
+  call.authorize({ verb: 'create', kind, namespace, name: '' });
+}
+
+function userInfoOf({ user, groups, uid, extra = {} }: Identity): UserInfo {
+  const texts: [string, { items: string[] }][] = Object.entries(extra).map(([name, items]) => [name, { items: [...items] }]);
+  return {
+    username: user,
+    groups: [...groups],
+    ...(uid && { uid }),
+    ...(texts.length > 0 && { extra: Object.fromEntries(texts) }),
+  };
+}
+
+/** What is no token of a service account can only be for the API server. */
+function reviewToken(
+  { accounts, all }: ReviewTokens,
+  token: string,
+  wanted: readonly string[],
+): NonNullable<TokenReview['status']> {
+  const asked = wanted.length > 0 ? wanted : [TOKEN_ISSUER];
+  try {
+    const reviewed = accounts?.review(token, asked);
+    const identity = reviewed?.identity ?? (asked.includes(TOKEN_ISSUER) ? all.find(token) : undefined);
+    if (!identity) return { authenticated: false, error: 'the token is not known to this server' };
+    return {
+      authenticated: true,
+      user: userInfoOf(known(identity)),
+      audiences: [...(reviewed?.audiences ?? [TOKEN_ISSUER])],
+    };
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') return { authenticated: false, error: error.message };
+    throw error;
+  }
+}
+
+function judgeOther(authorizer: Authorizer, spec: SubjectAccessReviewSpec = {}): SubjectAccessReviewStatus {
+  const { user = '', groups = [] } = spec;
+  if (user === '' && groups.length === 0) throw badRequest('name the user, or groups, whose rights are asked for');
+  return judge(authorizer, { user, groups }, spec);
 }
 
 function judge(authorizer: Authorizer, identity: Identity, spec: SelfSubjectAccessReviewSpec): SubjectAccessReviewStatus {

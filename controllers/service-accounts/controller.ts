@@ -1,5 +1,6 @@
 import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import type { Client, Informer } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 
@@ -10,7 +11,7 @@ export interface ServiceAccountsOptions {
   readonly accounts: Informer<ApiObject>;
 }
 
-const name = 'default';
+const name = defaultServiceAccount;
 
 /** Keeps the service account "default" in every namespace that is not on its way out. */
 export function createServiceAccounts({ client, namespaces, accounts }: ServiceAccountsOptions): Controller {

@@ -79,6 +79,15 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   'berth.server.v1.SecretKeys': { Rotate: {} },
   'berth.authentication.v1.SelfSubjectReviews': { Create: {} },
   'berth.authentication.v1.TokenKeys': { List: {} },
+  'berth.authentication.v1.TokenReviews': { Create: { object: { spec: { token: 'x' } } } },
+  'berth.authorization.v1.LocalSubjectAccessReviews': {
+    Create: {
+      object: {
+        metadata: { namespace: 'default' },
+        spec: { user: 'x', resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } },
+      },
+    },
+  },
   'berth.authorization.v1.SelfSubjectAccessReviews': {
     Create: { object: { spec: { nonResourceAttributes: { verb: 'get', path: '/' } } } },
   },

@@ -256,4 +256,57 @@ describe('service accounts', () => {
     expect((await shell.berth('create', 'token', 'none')).err).toContain('serviceaccount "none"');
     expect((await shell.berth('create', 'token', 'web', '--duration=1m')).err).toContain('must be between 600 and 2592000');
   });
+
+  test('are told apart for others by TokenReviews, and asked about in one namespace only', async () => {
+    await shell.berth('create', 'sa', 'asker');
+    await server.client.pods.create({
+      metadata: { namespace: 'default', name: 'asking' },
+      spec: { serviceAccountName: 'asker', containers: [{ name: 'main', image: 'x' }] },
+    });
+    const pod = await server.client.pods.get({ namespace: 'default', name: 'asking' });
+    const bound = { kind: 'Pod', name: 'asking' };
+    const account = { namespace: 'default', name: 'asker' };
+    const make = async (audiences: string[]) =>
+      (await server.client.serviceAccounts.createToken(account, { audiences, boundObjectRef: bound })).token!;
+    const [vault, own] = [await make(['vault', 'bank']), await make([])];
+    const { reviews } = server.client;
+    const user = {
+      username: 'system:serviceaccount:default:asker',
+      uid: (await server.client.serviceAccounts.get(account)).metadata?.uid,
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
+      extra: {
+        'authentication.kubernetes.io/credential-id': { items: [expect.stringMatching(/^JTI=/)] },
+        'authentication.kubernetes.io/pod-name': { items: ['asking'] },
+        'authentication.kubernetes.io/pod-uid': { items: [pod.metadata?.uid] },
+      },
+    };
+    expect(await reviews.token({ token: vault, audiences: ['vault', 'x'] })).toEqual({
+      authenticated: true,
+      audiences: ['vault'],
+      user,
+    });
+    expect(await reviews.token({ token: own })).toMatchObject({ authenticated: true, user: { username: user.username } });
+    expect(await reviews.token({ token: 'token-of-anna' })).toMatchObject({ authenticated: true, user: { username: 'anna' } });
+    const refused = async (token: string, audiences: string[], why: string) =>
+      expect(await reviews.token({ token, audiences })).toEqual({ authenticated: false, error: expect.stringContaining(why) });
+    await refused(vault, [], 'it is for vault, bank, not for the API server');
+    await refused(own, ['vault'], 'not for vault');
+    await refused(`${own.slice(0, -8)}AAAAAAAA`, [], 'its signature is wrong');
+    await refused('token-of-anna', ['vault'], 'not known to this server');
+    await refused('nobody', [], 'not known to this server');
+    await expect(reviews.token({})).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(as('anna').reviews.token({ token: own })).rejects.toMatchObject(denied);
+
+    const question = { user: 'bert', resourceAttributes: { namespace: 'default', verb: 'get', resource: 'pods' } };
+    await shell.berth('create', 'rolebinding', 'admin-anna', '--clusterrole=admin', '--user=anna');
+    expect(await as('anna').reviews.canIn('default', question)).toMatchObject({ allowed: false, reason: 'no role allows it' });
+    await expect(as('anna').reviews.canIn('kube-system', question)).rejects.toMatchObject(denied);
+    await expect(as('anna').reviews.can(question)).rejects.toMatchObject(denied);
+    const elsewhere = { ...question, resourceAttributes: { ...question.resourceAttributes, namespace: 'kube-system' } };
+    await expect(as('anna').reviews.canIn('default', elsewhere)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('must match metadata.namespace, "default"'),
+    });
+    await server.client.roleBindings.delete({ namespace: 'default', name: 'admin-anna' });
+  });
 });

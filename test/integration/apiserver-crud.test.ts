@@ -192,11 +192,11 @@ test('fields that Berth does not act on come back as warnings, whatever characte
   const heard: string[] = [];
   const client = connect({ ...server.admin, onWarning: (warning) => heard.push(warning) });
   const pod = web('warned');
-  pod.spec!.serviceAccountName = 'robot';
+  pod.spec!.securityContext = { seLinuxChangePolicy: 'Recursive' };
   await client.pods.create(pod);
   client.close();
   expect(heard.length).toBeGreaterThan(0);
-  expect(heard.join('\n')).toContain('spec.serviceAccountName');
+  expect(heard.join('\n')).toContain('spec.securityContext.seLinuxChangePolicy');
 });
 
 test('a page in JSON keeps to the size of a page, however much larger than the stored form it is', async () => {

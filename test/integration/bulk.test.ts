@@ -107,9 +107,27 @@ test('warnings stand in the result of the object that they are about', async () 
     kind: 'Pod',
     object: { apiVersion: 'v1', kind: 'Pod', metadata: key(name), spec: { containers: [{ name: 'a', image: 'x' }], ...spec } },
   });
-  const [quiet, warned] = await run([pod('quiet', {}), pod('warned', { serviceAccountName: 'robot' })]);
+  const [quiet, warned] = await run([pod('quiet', {}), pod('warned', { securityContext: { seLinuxChangePolicy: 'Recursive' } })]);
   expect(quiet!.warnings).toEqual([]);
-  expect(warned!.warnings).toEqual([expect.stringContaining('spec.serviceAccountName')]);
+  expect(warned!.warnings).toEqual([expect.stringContaining('spec.securityContext.seLinuxChangePolicy')]);
+});
+
+test('a pod is judged by what came before it on the stream: its account, its priority', async () => {
+  const account = (name: string) => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: key(name) });
+  const pod = (name: string, spec: JsonObject): BulkWrite => ({
+    verb: 'create',
+    kind: 'Pod',
+    object: { apiVersion: 'v1', kind: 'Pod', metadata: key(name), spec: { containers: [{ name: 'a', image: 'x' }], ...spec } },
+  });
+  const results = await run([
+    { verb: 'create', kind: 'ServiceAccount', object: account('first') },
+    { verb: 'create', kind: 'ServiceAccount', object: account('second') },
+    { verb: 'create', kind: 'PriorityClass', object: { metadata: { name: 'urgent' }, value: 7 } },
+    pod('of-first', { serviceAccountName: 'first', priorityClassName: 'urgent' }),
+    pod('of-second', { serviceAccountName: 'second' }),
+    pod('of-nobody', { serviceAccountName: 'nobody' }),
+  ]);
+  expect(results.map(({ error }) => error?.reason)).toEqual([...Array(5).fill(undefined), 'Forbidden']);
 });
 
 test('a dry run checks everything and stores nothing', async () => {
@@ -218,9 +236,9 @@ test('a writer shares a stream between the typed writes of a program', async () 
   await expect(writes.delete(key('nope'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await writer.resource('Pod').create({
     metadata: key('typed'),
-    spec: { containers: [{ name: 'a', image: 'x' }], serviceAccountName: 'robot' },
+    spec: { containers: [{ name: 'a', image: 'x' }], securityContext: { seLinuxChangePolicy: 'Recursive' } },
   });
-  expect(warnings).toEqual([expect.stringContaining('spec.serviceAccountName')]);
+  expect(warnings).toEqual([expect.stringContaining('spec.securityContext.seLinuxChangePolicy')]);
   await writer.close();
   await expect(writes.create({ metadata: key('late') })).rejects.toMatchObject({ code: 'CANCELLED' });
   client.close();

@@ -60,13 +60,13 @@ it('applies a namespace and what goes into it together, in the order of the file
 it('a document that is refused is told with its place and hides no other', async () => {
   const bad = configMap('Bad_Name', 'default', '1');
   const warned =
-    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: warned\nspec:\n  serviceAccountName: robot\n  containers:\n  - {name: a, image: x}\n';
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: warned\nspec:\n  securityContext: {seLinuxChangePolicy: Recursive}\n  containers:\n  - {name: a, image: x}\n';
   const path = await manifest('mixed.yaml', configMap('one', 'default', '1'), bad, warned, configMap('two', 'default', '1'));
   const { code, out, err } = await berth('create', '-f', path);
   expect([code, out]).toEqual([1, ['configmap/one created', 'pod/warned created', 'configmap/two created']]);
   expect(err).toEqual([
     expect.stringMatching(/^error: .*mixed\.yaml:\d+: metadata\.name: /),
-    expect.stringMatching(/^Warning: .*mixed\.yaml:\d+: spec\.serviceAccountName/),
+    expect.stringMatching(/^Warning: .*mixed\.yaml:\d+: spec\.securityContext\.seLinuxChangePolicy/),
   ]);
   expect((await berth('create', '-f', path)).err[0]).toContain('already exists');
 });

@@ -65,9 +65,9 @@ describe('client over a real server', () => {
   });
 
   it('hears the warning for a field that Berth does not act on', async () => {
-    const spec = { containers: [{ name: 'main', image: 'busybox' }], serviceAccountName: 'robot' };
+    const spec = { containers: [{ name: 'main', image: 'busybox' }], securityContext: { seLinuxChangePolicy: 'Recursive' } };
     await client.pods.create({ metadata: { namespace: 'default', name: 'warned' }, spec });
-    expect(warnings.some((text) => text.includes('spec.serviceAccountName'))).toBe(true);
+    expect(warnings.some((text) => text.includes('spec.securityContext.seLinuxChangePolicy'))).toBe(true);
   });
 
   it('ends a watch with CANCELLED when it is aborted, after what it saw', async () => {

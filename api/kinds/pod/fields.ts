@@ -5,7 +5,6 @@ const noSELinux = 'containers are not labelled for SELinux; on nodes that have i
 const onlyLinux = refused('every node runs Linux');
 const noDriver = refused('no node has a driver for this kind of volume');
 const mountItYourself = refused('Berth has no driver for this storage; mount it on the nodes and use hostPath');
-const noServiceAccounts = 'the pod gets no token of the account; make one with berth create token and mount it as a Secret';
 const noTcpHook = 'Kubernetes has the field but no such hook, so that it would fail each time; use exec or httpGet';
 
 const scheduling = {
@@ -39,8 +38,8 @@ const lifecycle = {
 } satisfies FieldSupportTable;
 
 const identity = {
-  'spec.serviceAccountName': warned(noServiceAccounts, '', 'default'),
-  'spec.serviceAccount': warned(noServiceAccounts, '', 'default'),
+  'spec.serviceAccountName': works,
+  'spec.serviceAccount': works,
   'spec.automountServiceAccountToken': warned('no token is mounted in any pod yet', false),
   'spec.imagePullSecrets[]': works,
 } satisfies FieldSupportTable;

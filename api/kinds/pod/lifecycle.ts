@@ -16,11 +16,13 @@ export const podLifecycle: Lifecycle<Pod> = {
     markGated(pod);
     mergeMatchLabelKeys(pod);
   },
-  /** The class is decided once; ephemeral containers come by a door of their own. What the class said need not be said again. */
+  /** The class is decided once; ephemeral containers come by a door of their own. What admission said need not be said again. */
   prepareForUpdate(next, previous) {
-    const { priority, preemptionPolicy } = previous.spec ?? {};
+    const { priority, preemptionPolicy, serviceAccountName } = previous.spec ?? {};
     if (next.spec && priority !== undefined) next.spec.priority ??= priority;
     if (next.spec && preemptionPolicy !== undefined) next.spec.preemptionPolicy ||= preemptionPolicy;
+    if (next.spec && serviceAccountName && !next.spec.serviceAccountName)
+      next.spec.serviceAccountName = next.spec.serviceAccount = serviceAccountName;
     if (next.status && previous.status?.qosClass) next.status.qosClass = previous.status.qosClass;
   },
   gracePeriodSeconds(pod, requested) {

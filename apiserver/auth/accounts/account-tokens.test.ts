@@ -60,6 +60,8 @@ test('a token says whose it is, for an hour, to whoever has the published key', 
   expect(tokens.find(token)).toEqual({
     user: 'system:serviceaccount:ci:bot',
     groups: ['system:serviceaccounts', 'system:serviceaccounts:ci', 'system:authenticated'],
+    uid: 'account-1',
+    extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claimsOf(token).jti}`] },
   });
   const [key] = keys.list(begin);
   const { payload, protectedHeader } = await jwtVerify(token, await importJWK({ ...publicFacts(key!) }, 'ES256'), {

@@ -4,6 +4,7 @@ import { invalidValue, notSupported } from '../../../api/errors/violations.ts';
 import type { Pod, TokenRequestSpec, TokenRequestStatus } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { secondsTimestamp, toMillis } from '../../../api/meta/time.ts';
+import { defaultServiceAccount } from '../../../api/meta/well-known.ts';
 import type { KindStore, ObjectName } from '../../registry/kind-store.ts';
 import { groups, type Identity, known, serviceAccountUser } from '../identity.ts';
 import type { TokenTable } from '../tokens.ts';
@@ -30,6 +31,12 @@ export interface AccountTokensOptions {
   readonly now: () => Date;
 }
 
+/** Whose a token is, and for which of the audiences that were asked about. */
+export interface ReviewedToken {
+  readonly identity: Identity;
+  readonly audiences: readonly string[];
+}
+
 interface Checked {
   readonly claims: TokenClaims;
   readonly identity: Identity;
@@ -49,10 +56,17 @@ export class AccountTokens implements TokenTable {
 
   /** Undefined for what is no such token. Throws UNAUTHENTICATED with the reason for one that does not count, or no longer. */
   find(token: string): Identity | undefined {
+    return this.review(token, [TOKEN_ISSUER])?.identity;
+  }
+
+  /** The same of a token for somebody else: for which of the audiences it is, one of them at least. */
+  review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     if (!isJsonWebToken(token)) return undefined;
     const { claims, identity } = this.checked.get(token) ?? this.check(token);
+    const own = audiences.filter((audience) => claims.aud.includes(audience));
+    if (own.length === 0) throw refused(`it is for ${claims.aud.join(', ')}, not for ${wordsFor(audiences)}`);
     this.judge(claims);
-    return identity;
+    return { identity, audiences: own };
   }
 
   /** A new token. Throws NOT_FOUND without the account or the pod, and INVALID_ARGUMENT for a wish that cannot be. */
@@ -108,10 +122,9 @@ export class AccountTokens implements TokenTable {
     if (typeof claims === 'string') throw refused(claims);
     const { namespace, serviceaccount } = claims['kubernetes.io'];
     if (claims.iss !== TOKEN_ISSUER) throw refused('another cluster made it');
-    if (!claims.aud.includes(TOKEN_ISSUER))
-      throw refused(`it is for ${claims.aud.join(', ')}, not for the API server ("${TOKEN_ISSUER}")`);
     const own = [groups.serviceAccounts, `${groups.serviceAccounts}:${namespace}`];
-    const identity = known({ user: serviceAccountUser(namespace, serviceaccount.name), groups: own });
+    const user = serviceAccountUser(namespace, serviceaccount.name);
+    const identity = known({ user, groups: own, uid: serviceaccount.uid, extra: extraOf(claims) });
     const checked = { claims, identity };
     if (this.checked.size >= MAX_CHECKED) this.checked.clear();
     this.checked.set(token, checked);
@@ -140,7 +153,19 @@ export class AccountTokens implements TokenTable {
   }
 }
 
-const accountOf = ({ spec }: Pod): string => spec?.serviceAccountName || 'default';
+/** What Kubernetes says of a token beside the account. */
+function extraOf({ jti, 'kubernetes.io': { pod } }: TokenClaims): Record<string, string[]> {
+  const prefix = 'authentication.kubernetes.io/';
+  return {
+    [`${prefix}credential-id`]: [`JTI=${jti}`],
+    ...(pod && { [`${prefix}pod-name`]: [pod.name], [`${prefix}pod-uid`]: [pod.uid] }),
+  };
+}
+
+const wordsFor = (audiences: readonly string[]): string =>
+  audiences.map((each) => (each === TOKEN_ISSUER ? `the API server ("${each}")` : each)).join(', ');
+
+const accountOf = ({ spec }: Pod): string => spec?.serviceAccountName || defaultServiceAccount;
 
 function refused(why: string): ApiError {
   return unauthenticated(`the bearer token does not count: ${why}`);

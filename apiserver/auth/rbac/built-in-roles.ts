@@ -63,7 +63,10 @@ const editRules: PolicyRule[] = [
   rule([...READ, ...WRITE], 'coordination.k8s.io', 'leases'),
 ];
 
-const adminRules: PolicyRule[] = [rule([...READ, ...WRITE], rbacGroup, 'roles', 'rolebindings')];
+const adminRules: PolicyRule[] = [
+  rule([...READ, ...WRITE], rbacGroup, 'roles', 'rolebindings'),
+  rule(['create'], 'authorization.k8s.io', 'localsubjectaccessreviews'),
+];
 
 const reviews: PolicyRule[] = [
   rule(['create'], 'authorization.k8s.io', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'),
@@ -131,6 +134,11 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('view', viewRules),
   makeRole('system:discovery', [{ nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks'], verbs: ['get'] }]),
   makeRole('system:basic-user', reviews),
+  // For programs that let users of the cluster in.
+  makeRole('system:auth-delegator', [
+    rule(['create'], 'authentication.k8s.io', 'tokenreviews'),
+    rule(['create'], 'authorization.k8s.io', 'subjectaccessreviews'),
+  ]),
   makeRole(controlPlane.scheduler, schedulerRules),
   makeRole(controlPlane.controllers, controllerRules),
   makeRole('system:node', nodeRules),

@@ -18,7 +18,7 @@ export interface ServiceAccount__Input {
    */
   'secrets'?: (_berth_core_v1_ObjectReference__Input)[];
   /**
-   * Secrets with credentials for image registries; pods of the account do not get them yet. Written by the client.
+   * Secrets with credentials for image registries, for new pods of the account that name none themselves. Written by the client.
    */
   'imagePullSecrets'?: (_berth_core_v1_LocalObjectReference__Input)[];
   /**
@@ -41,7 +41,7 @@ export interface ServiceAccount {
    */
   'secrets'?: (_berth_core_v1_ObjectReference)[];
   /**
-   * Secrets with credentials for image registries; pods of the account do not get them yet. Written by the client.
+   * Secrets with credentials for image registries, for new pods of the account that name none themselves. Written by the client.
    */
   'imagePullSecrets'?: (_berth_core_v1_LocalObjectReference)[];
   /**
