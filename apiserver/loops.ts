@@ -1,4 +1,5 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { runCertificateRenewal } from './auth/certificate-renewal.ts';
 import type { ServerPki } from './auth/pki.ts';
 import { runSigner } from './certificates/signer.ts';
 import type { ServerOptions } from './options.ts';
@@ -17,6 +18,7 @@ export function runLoops(
   return [
     runCompaction(registry.storage, { keepMs: historyMs, onError: compactionFailed(log, metrics) }, signal),
     ...runExpiries(registry.stores.values(), { ttlMs: eventTtlMs, log }, signal),
-    ...(requests ? [runSigner({ store: requests, authority: () => pki.authority, log }, signal)] : []),
+    ...(requests ? [runSigner({ store: requests, authority: () => pki.certificates.authorities.signer, log }, signal)] : []),
+    runCertificateRenewal({ certificates: pki.certificates, log }, signal),
   ];
 }

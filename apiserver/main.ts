@@ -34,7 +34,7 @@ const DRAIN_MS = 5_000;
  */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
-  const pki = await ensurePki(options.dataDir, options.advertise ? [host, options.advertise] : [host], new Date());
+  const pki = await ensurePki(options.dataDir, options.advertise ? [host, options.advertise] : [host], () => new Date());
   const store = await openStore(options);
   try {
     await serve(options, store, pki, signal);
@@ -111,7 +111,7 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
   });
   const { address, port } = await openDoors({ ...options, server: api.server, pki }, stopping.signal);
   api.setServing(true);
-  options.ready?.({ address, port, ca: pki.ca });
+  options.ready?.({ address, port, ca: pki.certificates.trusted() });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);

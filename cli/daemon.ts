@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { changeLogLevel, type LogLevelControl } from '../api/meta/log-level.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ConnectOptions } from '../client/index.ts';
 import type { DaemonName } from './berth-processes.ts';
+import { fileCertificate } from './file-certificate.ts';
 import { runGuardian } from './guardian.ts';
 import { collectWhenIdle } from './idle-collection.ts';
 import { openLog } from './log.ts';
@@ -84,14 +84,12 @@ export async function runDaemon(
   logger.info({}, 'stopped');
 }
 
-/** How a component on the server's machine reaches the API: with its own certificate from the installation's pki folder. */
+/** How a component on the server's machine reaches the API: with its own certificate from the installation's pki folder, as it is renewed there. */
 export function localConnection(dataDir: string, address: string, component: string): ConnectOptions {
-  const read = (name: string): string => readFileSync(join(installation(dataDir).pki, name), 'utf8');
-  return {
-    address,
-    ca: read('ca.crt'),
-    cert: read(`${component}.crt`),
-    key: read(`${component}.key`),
-    userAgent: `berth-${component}`,
-  };
+  const { pki } = installation(dataDir);
+  const certificate = fileCertificate(
+    { ca: join(pki, 'ca.crt'), certificate: join(pki, `${component}.crt`), key: join(pki, `${component}.key`) },
+    Date.now,
+  );
+  return { address, ca: certificate().ca, certificate, userAgent: `berth-${component}` };
 }

@@ -28,16 +28,18 @@ import type { UsageHistoriesClient } from './usage-histories-client.ts';
 export interface ConnectOptions {
   /** "host:port". */
   readonly address: string;
-  /** The certificate of the CA that signed the server's certificate (PEM). */
+  /** The certificates of the CAs of which one signed the server's certificate (PEM). */
   readonly ca: string;
   /** The client's certificate and key (PEM), both or neither. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
   /**
    * Instead of `cert` and `key`, for a certificate that is renewed: asked with each call. From another answer on, calls use a connection of its own; those
-   * under way go on, and the connection that they use goes with the last of them.
+   * under way go on, and the connection that they use goes with the last of them. With `ca`, that is trusted instead of the one above.
    */
-  readonly certificate?: (() => { readonly certificate: string; readonly key: string }) | undefined;
+  readonly certificate?:
+    | (() => { readonly certificate: string; readonly key: string; readonly ca?: string | undefined })
+    | undefined;
   /** A bearer token, for those without a certificate. */
   readonly token?: string | undefined;
   /** Makes every call as somebody else; who calls must be allowed to "impersonate" the user and each of the groups. */

@@ -65,7 +65,7 @@ export function createConnection(options: ConnectOptions): Connection {
 
 function connected(options: ConnectOptions): { readonly client: grpc.Client; readonly certificate: object | undefined } {
   const certificate = options.certificate?.();
-  const own = certificate && { cert: certificate.certificate, key: certificate.key };
+  const own = certificate && { cert: certificate.certificate, key: certificate.key, ca: certificate.ca ?? options.ca };
   const client = new grpc.Client(options.address, createCredentials({ ...options, ...own }), {
     ...channelOptions,
     ...keepaliveOf(options),

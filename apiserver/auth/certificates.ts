@@ -19,8 +19,8 @@ export interface Subject {
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 /** Clocks differ; a certificate is good a little before it was made. More than Kubernetes' 5 minutes: an agent whose clock is 10 minutes off works. */
-const BACKDATE_MS = 60 * 60_000;
-const YEAR_MS = 365 * 24 * 3600_000;
+export const BACKDATE_MS = 60 * 60_000;
+export const YEAR_MS = 365 * 24 * 3600_000;
 export const CA_YEARS = 10;
 export const LEAF_YEARS = 1;
 
@@ -60,6 +60,36 @@ export async function createAuthority(commonName: string, now: Date): Promise<Ke
   return toPem(certificate, keys.privateKey);
 }
 
+/**
+ * The key of one authority, signed by another of the same name: who trusts only that one trusts what the first signed. As both have one name, this
+ * counts for no step of a path, of which authorities allow none (RFC 5280, 6.1.4). Answers the certificate (PEM).
+ */
+export async function crossSign(authority: KeyPair, other: string, now: Date): Promise<string> {
+  const subject = new x509.X509Certificate(other);
+  const issuer = new x509.X509Certificate(authority.certificate);
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: subject.subjectName,
+    issuer: issuer.subjectName,
+    publicKey: subject.publicKey,
+    notBefore: validity(now, 0).notBefore,
+    notAfter: issuer.notAfter,
+    signingKey: await signingKeyOf(authority),
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(subject.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    ],
+  });
+  return `${certificate.toString('pem')}\n`;
+}
+
+function signingKeyOf({ key }: KeyPair): Promise<webcrypto.CryptoKey> {
+  return webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(key), algorithm, false, ['sign']);
+}
+
 /** Signs a new key: with `hosts` a server's certificate, without them a client's. */
 export async function issueCertificate(
   authority: KeyPair,
@@ -68,7 +98,9 @@ export async function issueCertificate(
   now: Date,
 ): Promise<KeyPair> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const leaf = { subject: nameOf(subject), publicKey: keys.publicKey, hosts, ...validity(now, LEAF_YEARS) };
+  const { notBefore, notAfter } = validity(now, LEAF_YEARS);
+  const end = Math.min(notAfter.getTime(), endOf(authority));
+  const leaf = { subject: nameOf(subject), publicKey: keys.publicKey, hosts, notBefore, notAfter: new Date(end) };
   return toPem(await sign(authority, leaf), keys.privateKey);
 }
 
@@ -77,9 +109,14 @@ export async function signRequest(authority: KeyPair, request: string, now: Date
   const { subjectName: subject, publicKey } = new x509.Pkcs10CertificateRequest(request);
   const longest = LEAF_YEARS * YEAR_MS;
   const lifeMs = seconds === undefined ? longest : Math.min(seconds * 1000, longest);
-  const end = Math.min(now.getTime() + lifeMs, new x509.X509Certificate(authority.certificate).notAfter.getTime());
+  const end = Math.min(now.getTime() + lifeMs, endOf(authority));
   const leaf = { subject, publicKey, hosts: undefined, notBefore: validity(now, 0).notBefore, notAfter: new Date(end) };
   return `${(await sign(authority, leaf)).toString('pem')}\n`;
+}
+
+/** Nothing that an authority signed counts longer than itself. */
+function endOf({ certificate }: KeyPair): number {
+  return new x509.X509Certificate(certificate).notAfter.getTime();
 }
 
 /** Whom a PKCS #10 request (PEM) names. Throws for what is none. */
@@ -98,8 +135,7 @@ interface Leaf {
 
 async function sign(authority: KeyPair, { hosts, ...leaf }: Leaf): Promise<x509.X509Certificate> {
   const issuer = new x509.X509Certificate(authority.certificate);
-  const pkcs8 = x509.PemConverter.decodeFirst(authority.key);
-  const signingKey = await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']);
+  const signingKey = await signingKeyOf(authority);
   const usage = hosts ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
   const names = hosts?.map((host) => ({ type: isIP(host) ? 'ip' : 'dns', value: host }) as const);
   return x509.X509CertificateGenerator.create({
@@ -120,6 +156,7 @@ async function sign(authority: KeyPair, { hosts, ...leaf }: Leaf): Promise<x509.
 
 /** What decides whether a stored certificate is still the right one. */
 export interface CertificateFacts {
+  readonly notBefore: Date;
   readonly notAfter: Date;
   readonly hosts: readonly string[];
   /** Whether the authority signed it. */
@@ -133,10 +170,12 @@ export async function inspectCertificate(authority: string, pair: KeyPair): Prom
   const names = leaf.getExtension(x509.SubjectAlternativeNameExtension)?.names.toJSON() ?? [];
   const publicKey = await new x509.X509Certificate(authority).publicKey.export();
   const signed = await leaf.verify({ publicKey, signatureOnly: true });
-  return { notAfter: leaf.notAfter, hosts: names.map((name) => name.value), signed, fits: fitsTogether(pair) };
+  const { notBefore, notAfter } = leaf;
+  return { notBefore, notAfter, hosts: names.map((name) => name.value), signed, fits: fitsTogether(pair) };
 }
 
-function fitsTogether(pair: KeyPair): boolean {
+/** Whether the key is the certificate's own. */
+export function fitsTogether(pair: KeyPair): boolean {
   try {
     return new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));
   } catch {

@@ -5,17 +5,29 @@ import { experimental, Server, type ServerCredentials } from '@grpc/grpc-js';
 import type { ServerPki } from '../auth/pki.ts';
 import { refuseMalformed } from './malformed-calls.ts';
 
-/** The one port: TLS always, a client certificate asked for but not required, so that bearer tokens come in as well. */
-export function serverCredentials(pki: ServerPki): ServerCredentials {
-  // With the authority behind it: who joins has the hash of its key and nothing else.
-  const identity = { certificate: Buffer.from(pki.server.certificate + pki.ca), privateKey: Buffer.from(pki.server.key) };
-  const ca = { caCertificate: Buffer.from(pki.ca) };
-  // Later, as grpc-js expects: the listener is added before the server that it tells.
+/** The one port: TLS always, a client certificate asked for but not required, so that bearer tokens come in as well. New connections get what is renewed. */
+export function serverCredentials({ certificates }: Pick<ServerPki, 'certificates'>): ServerCredentials {
+  const ends = new Map<object, () => void>();
+  const follow = <T extends object>(listener: (update: T) => void, read: () => T): void => {
+    const tell = (): void => listener(read());
+    ends.set(listener, certificates.observe(tell));
+    // Later, as grpc-js expects: the listener is added before the server that it tells.
+    process.nextTick(tell);
+  };
+  const end = (listener: object): void => {
+    ends.get(listener)?.();
+    ends.delete(listener);
+  };
+  const identity = () => {
+    const { certificate, key } = certificates.serving();
+    return { certificate: Buffer.from(certificate), privateKey: Buffer.from(key) };
+  };
+  const ca = () => ({ caCertificate: Buffer.from(certificates.serving().ca) });
   const provider = {
-    addCaCertificateListener: (listener: (update: typeof ca) => void) => process.nextTick(listener, ca),
-    removeCaCertificateListener: () => {},
-    addIdentityCertificateListener: (listener: (update: typeof identity) => void) => process.nextTick(listener, identity),
-    removeIdentityCertificateListener: () => {},
+    addCaCertificateListener: (listener: (update: ReturnType<typeof ca>) => void) => follow(listener, ca),
+    removeCaCertificateListener: end,
+    addIdentityCertificateListener: (listener: (update: ReturnType<typeof identity>) => void) => follow(listener, identity),
+    removeIdentityCertificateListener: end,
   };
   return experimental.createCertificateProviderServerCredentials(provider, provider, false);
 }

@@ -95,9 +95,16 @@ async function purgeAll(
   const { loadContext, removeContext } = await import('../../client/index.ts');
   // Another installation may have written its own under this name meanwhile.
   const known = await loadContext('berth').catch(() => undefined);
-  if (known === undefined || authority === undefined || known.options.ca !== authority) return;
+  if (known === undefined || authority === undefined || !shareCertificate(known.options.ca, authority)) return;
   await removeContext('berth');
   say('removed context "berth" from the configuration');
+}
+
+/** While a new authority takes over there are two, and a context may know one of them. */
+function shareCertificate(one: string, other: string): boolean {
+  const split = (text: string): string[] => text.match(/-----BEGIN CERTIFICATE-----[^-]+/g) ?? [];
+  const known = split(other);
+  return split(one).some((each) => known.includes(each));
 }
 
 function readAuthority(dataDir: string): string | undefined {

@@ -1,0 +1,225 @@
+import { hostname, networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import {
+  type Authorities,
+  dropPrevious,
+  openAuthorities,
+  previousEndsAt,
+  renewAuthority,
+  shownChain,
+  trustedOf,
+} from './authorities.ts';
+import { inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
+import { readIfThere, writePrivateFile } from './files.ts';
+import { controlPlane, groups } from './identity.ts';
+
+/** With what the server listens (PEM). */
+export interface ServingIdentity {
+  /** With the authorities behind it. */
+  readonly certificate: string;
+  readonly key: string;
+  /** Whose clients count. */
+  readonly ca: string;
+}
+
+/** What the server makes for itself and for what runs beside it: the names of their files. */
+const subjects = {
+  server: { commonName: 'berth', organizations: [] },
+  admin: { commonName: 'admin', organizations: [groups.masters] },
+  scheduler: { commonName: controlPlane.scheduler, organizations: [] },
+  controllers: { commonName: controlPlane.controllers, organizations: [] },
+} as const satisfies Record<string, Subject>;
+export type HeldName = keyof typeof subjects;
+export const heldNames = Object.keys(subjects) as readonly HeldName[];
+
+/** One is made anew when this part of its life is left. */
+const RENEW_AT_REST = 0.3;
+
+export interface HeldCertificatesOptions {
+  readonly dir: string;
+  /** Names and addresses that clients use besides this machine's own. */
+  readonly hosts: readonly string[];
+  readonly now: () => Date;
+}
+
+/**
+ * The certificates of the server and of what runs beside it, and the authorities that sign them: in memory and, first, on the disk. What changes, changes one
+ * after the other; after each the observers are told, once it is on the disk.
+ */
+export class HeldCertificates {
+  readonly #options: HeldCertificatesOptions;
+  #authorities: Authorities;
+  #pairs: ReadonlyMap<HeldName, KeyPair>;
+  readonly #observers = new Set<() => void>();
+  #work: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: HeldCertificatesOptions, authorities: Authorities) {
+    this.#options = options;
+    this.#authorities = authorities;
+    this.#pairs = new Map();
+  }
+
+  /** Reads what is there; makes what is missing, near its end, or for other hosts. The folder must be there. */
+  static async open(options: HeldCertificatesOptions): Promise<HeldCertificates> {
+    const held = new HeldCertificates(options, await openAuthorities(options.dir, options.now()));
+    await held.renewDue();
+    return held;
+  }
+
+  get authorities(): Authorities {
+    return this.#authorities;
+  }
+
+  /** What clients are to trust: one certificate (PEM), or two while another authority takes over, the one that signs first. */
+  trusted(): string {
+    return trustedOf(this.#authorities);
+  }
+
+  pair(name: HeldName): KeyPair {
+    return this.#pairs.get(name)!;
+  }
+
+  serving(): ServingIdentity {
+    const { certificate, key } = this.pair('server');
+    return { certificate: certificate + shownChain(this.#authorities), key, ca: this.trusted() };
+  }
+
+  /** Calls `observer` after each change; the returned function ends that. */
+  observe(observer: () => void): () => void {
+    this.#observers.add(observer);
+    return () => void this.#observers.delete(observer);
+  }
+
+  /** Makes anew what is near its end or does not suit any more, and forgets an authority whose last certificate has ended; answers the names. */
+  renewDue(): Promise<readonly string[]> {
+    return this.#change(async (now) => {
+      const endsAt = previousEndsAt(this.#authorities);
+      const isOver = endsAt !== undefined && endsAt <= now.getTime();
+      if (isOver) this.#authorities = await dropPrevious(this.#options.dir, this.#authorities);
+      return [...(isOver ? ['the authority before'] : []), ...(await this.#ensure(now, []))];
+    });
+  }
+
+  /** Makes these anew, whatever they are. */
+  renew(names: readonly HeldName[]): Promise<readonly string[]> {
+    return this.#change((now) => this.#ensure(now, names));
+  }
+
+  /** Puts a new authority in the place of the one that signs, and makes everything anew with it. Throws an Error while another one is taking over. */
+  renewAuthority(): Promise<readonly string[]> {
+    return this.#change(async (now) => {
+      if (this.#authorities.previous !== undefined) throw new AuthorityBusy();
+      this.#authorities = await renewAuthority(this.#options.dir, this.#authorities, now);
+      return ['ca', ...(await this.#ensure(now, heldNames))];
+    });
+  }
+
+  /** From now on only what the authority that signs has signed counts. Answers whether there was another. */
+  dropPrevious(): Promise<boolean> {
+    return this.#change(async () => {
+      if (this.#authorities.previous === undefined) return false;
+      this.#authorities = await dropPrevious(this.#options.dir, this.#authorities);
+      return true;
+    });
+  }
+
+  async #change<T>(work: (now: Date) => Promise<T>): Promise<T> {
+    const running = this.#work.then(async () => {
+      const before = [this.#authorities, this.#pairs] as const;
+      try {
+        return await work(this.#options.now());
+      } finally {
+        // Also what was changed before something failed.
+        if (before[0] !== this.#authorities || before[1] !== this.#pairs) for (const observer of this.#observers) observer();
+      }
+    });
+    this.#work = running.catch(() => undefined);
+    return running;
+  }
+
+  /** What was renewed before one of them fails is in force. */
+  async #ensure(now: Date, anew: readonly HeldName[]): Promise<HeldName[]> {
+    const { dir, hosts } = this.#options;
+    const { signer } = this.#authorities;
+    const renewed: HeldName[] = [];
+    for (const name of heldNames) {
+      const wish = { signer, subject: subjects[name], hosts: name === 'server' ? allHosts(hosts) : undefined };
+      const before = this.#pairs.get(name);
+      const pair = await ensurePair(dir, name, wish, now, anew.includes(name));
+      if (pair.certificate === before?.certificate) continue;
+      this.#pairs = new Map(this.#pairs).set(name, pair);
+      if (before !== undefined) renewed.push(name);
+    }
+    return renewed;
+  }
+}
+
+/** An authority is taking over: one at a time. */
+export class AuthorityBusy extends Error {
+  override message =
+    'a new authority is taking over already: "berth certs drop-ca" ends that, when nobody needs the old one any more';
+}
+
+function allHosts(given: readonly string[]): string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const routable = addresses.filter(({ address }) => !address.startsWith('fe80:')).map(({ address }) => address);
+  return [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...given, ...routable])].filter(
+    (host) => host !== '' && host !== '0.0.0.0' && host !== '::',
+  );
+}
+
+export async function readPair(dir: string, name: string): Promise<KeyPair | undefined> {
+  const [certificate, key] = await Promise.all([readIfThere(join(dir, `${name}.crt`)), readIfThere(join(dir, `${name}.key`))]);
+  return certificate && key ? { certificate, key } : undefined;
+}
+
+/** The key first: a certificate without its key would be taken for a damaged folder, a key without its certificate is made again. */
+export async function writePair(dir: string, name: string, pair: KeyPair): Promise<KeyPair> {
+  await writePrivateFile(join(dir, `${name}.key`), pair.key);
+  await writePrivateFile(join(dir, `${name}.crt`), pair.certificate);
+  return pair;
+}
+
+interface PairWish {
+  readonly signer: KeyPair;
+  readonly subject: Subject;
+  /** Of a server. */
+  readonly hosts: readonly string[] | undefined;
+}
+
+/** The pair in the folder, or a new one where there is none, it does not suit, or `anew` says so. */
+export async function ensurePair(
+  dir: string,
+  name: string,
+  { signer, subject, hosts }: PairWish,
+  now: Date,
+  anew = false,
+): Promise<KeyPair> {
+  const known = await readPair(dir, name);
+  if (known && !anew && (await isStillGood(signer, known, now, hosts))) return known;
+  try {
+    return await writePair(dir, name, await issueCertificate(signer, subject, hosts, now));
+  } catch (error) {
+    // On a full disk the server still reads: with a pair that lacks a new address of this machine rather than not at all.
+    if (known && !anew && isFullDisk(error) && (await isUsable(signer, known, now))) return known;
+    throw error;
+  }
+}
+
+function isFullDisk(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+async function isUsable(signer: KeyPair, pair: KeyPair, now: Date): Promise<boolean> {
+  const { signed, fits, notAfter } = await inspectCertificate(signer.certificate, pair);
+  return signed && fits && notAfter > now;
+}
+
+/** A pair that was cut off between its two files would not fit together; the issuer's signature and the end are what can change else. */
+async function isStillGood(signer: KeyPair, pair: KeyPair, now: Date, hosts: readonly string[] | undefined): Promise<boolean> {
+  const { signed, fits, notBefore, notAfter, hosts: named } = await inspectCertificate(signer.certificate, pair);
+  const life = notAfter.getTime() - notBefore.getTime();
+  if (!signed || !fits || notAfter.getTime() - now.getTime() < RENEW_AT_REST * life) return false;
+  return hosts === undefined || hosts.every((host) => named.includes(host));
+}
