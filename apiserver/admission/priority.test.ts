@@ -72,12 +72,12 @@ describe('the default class', () => {
     const second = { ...high, globalDefault: true };
     const words = 'priorityclasses.scheduling.k8s.io "high" is forbidden: PriorityClass usual is already marked as default';
     await expect(rules.create(kind, second)).rejects.toThrow(words);
-    await expect(rules.update!(kind, second)).rejects.toThrow(words);
+    await expect(rules.update!(kind, second, high)).rejects.toThrow(words);
   });
 
   it('may be written again, and other classes and kinds are no concern', async () => {
-    await rules.update!(kind, { ...usual });
+    await rules.update!(kind, { ...usual }, usual);
     await rules.create(kind, high);
-    await rules.update!(kindNamed('ConfigMap'), { metadata: { name: 'x' } });
+    await rules.update!(kindNamed('ConfigMap'), { metadata: { name: 'x' } }, {});
   });
 });

@@ -41,7 +41,7 @@ export async function createObject(store: KindStore, admission: Admission, enter
 async function prepare(store: KindStore, admission: Admission, enter: EnterCreate): Promise<Prepared> {
   const { kind } = store;
   const { object, context } = enter();
-  const warnings = kind.warnings?.(object) ?? [];
+  const warnings = [...(kind.warnings?.(object) ?? [])];
   const { name = '', generateName = '' } = object.metadata ?? {};
   object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
   if (kind.hasStatus) delete object.status;
@@ -49,7 +49,7 @@ async function prepare(store: KindStore, admission: Admission, enter: EnterCreat
   kind.defaults(object);
   kind.lifecycle?.prepareForCreate?.(object);
   const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata)];
-  if (violations.length === 0) await admission.create(kind, object);
+  if (violations.length === 0) await admission.create(kind, object, (text) => warnings.push(text));
   violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   if (recordsManagers(kind))

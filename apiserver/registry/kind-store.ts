@@ -29,7 +29,7 @@ export interface WriteContext {
   /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
   readonly authorizeNext?: ((next: AnyObject, previous: AnyObject) => void) | undefined;
   /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
-  readonly admitChange?: ((next: AnyObject) => Promise<void>) | undefined;
+  readonly admitChange?: ((next: AnyObject, previous: AnyObject) => Promise<void>) | undefined;
 }
 
 /** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
@@ -185,7 +185,7 @@ export class KindStore {
     const next = await options.compute(previous, current);
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
     options.context.authorizeNext?.(next, previous);
-    await options.context.admitChange?.(next);
+    await options.context.admitChange?.(next, previous);
     keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, again);

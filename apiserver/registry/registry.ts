@@ -4,6 +4,7 @@ import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { podSecurityRules } from '../admission/pod-security.ts';
 import { type PriorityClasses, priorityRules } from '../admission/priority.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
@@ -63,6 +64,7 @@ export function createRegistry(caches: Iterable<KindCache>, environment: StoreEn
       ? [serviceAccountRules((namespace, name) => readShared('ServiceAccount', name, namespace))]
       : []),
     defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
+    podSecurityRules((name) => readShared('Namespace', name)),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
   ];
   const { storage } = environment;

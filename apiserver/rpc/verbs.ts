@@ -206,7 +206,7 @@ export class Verbs {
 
   private admitting({ kind }: KindStore, context: WriteContext): WriteContext {
     const { admission } = this.options.registry;
-    return { ...context, admitChange: async (next) => admission.update?.(kind, next) };
+    return { ...context, admitChange: async (next, previous) => admission.update?.(kind, next, previous) };
   }
 
   async delete(store: KindStore, request: DeleteRequest, call: CallContext): Promise<StoreResult> {

@@ -5,7 +5,10 @@ import { namespaceColumns } from './columns.ts';
 import { defaultNamespace } from './defaults.ts';
 import { namespaceFields } from './fields.ts';
 import { namespaceLifecycle } from './lifecycle.ts';
+import { podSecurityLabelWarnings } from './pod-security-labels.ts';
 import { validateNamespace } from './validate.ts';
+
+const warnOfFields = fieldWarnings('berth.core.v1.Namespace', namespaceFields);
 
 export const namespace = defineKind<Namespace>()({
   kind: 'Namespace',
@@ -23,7 +26,7 @@ export const namespace = defineKind<Namespace>()({
   validate: validateNamespace,
   validateUpdate: () => [],
   fields: namespaceFields,
-  warnings: fieldWarnings('berth.core.v1.Namespace', namespaceFields),
+  warnings: (object) => [...warnOfFields(object), ...podSecurityLabelWarnings(object)],
   selectableFields: { 'status.phase': (object) => object.status?.phase ?? '' },
   columns: namespaceColumns,
   lifecycle: namespaceLifecycle,
