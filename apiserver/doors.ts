@@ -1,21 +1,28 @@
-import type { Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
 import type { ServerPki } from './auth/pki.ts';
-import { listen, serverCredentials } from './rpc/grpc-server.ts';
+import type { ApiServer } from './rpc/api-server.ts';
+import { ListenerCredentials, type TlsOptions } from './rpc/listener/credentials.ts';
+import { Listener, type ListenerLimits } from './rpc/listener/listener.ts';
 import { pause, systemStorageClock } from './storage/clock.ts';
 
 export interface Doors {
   /** Where the server listens, with the real port. */
   readonly address: string;
   readonly port: number;
+  /** Closes them: takes no new calls, lets running ones end for so long, then cuts them. */
+  drain(graceMs: number): Promise<void>;
 }
 
 interface DoorsInput {
-  readonly server: Server;
+  readonly api: Pick<ApiServer, 'server' | 'refusals'>;
+  readonly pki: Pick<ServerPki, 'certificates'>;
+  readonly metrics: MetricsRegistry;
+  readonly tls?: Partial<TlsOptions> | undefined;
+  readonly listenerLimits?: Partial<ListenerLimits> | undefined;
   readonly listen: string;
   readonly advertise?: string | undefined;
-  readonly pki: ServerPki;
   readonly log: Logger;
 }
 
@@ -26,15 +33,19 @@ const retryMs = 5_000;
  * Listens where it is told, and besides where it advertises. Rejects when it cannot listen at the first; for the second it goes on trying until the signal
  * aborts, because programs on this machine need the server meanwhile.
  */
-export async function openDoors({ server, listen: at, advertise, pki, log }: DoorsInput, signal: AbortSignal): Promise<Doors> {
-  const credentials = serverCredentials(pki);
-  const port = await listen(server, at, credentials);
+export async function openDoors(input: DoorsInput, signal: AbortSignal): Promise<Doors> {
+  const { api, listen: at, advertise, pki, log, metrics, listenerLimits: limits = {} } = input;
+  const { certificates } = pki;
+  const credentials = new ListenerCredentials(certificates.serving(), input.tls);
+  const endRenewals = certificates.observe(() => credentials.swap(certificates.serving()));
+  const listener = new Listener(api.server, { credentials, limits, metrics, refusals: api.refusals });
+  const port = await listener.open(at);
   const address = `${at.slice(0, at.lastIndexOf(':'))}:${port}`;
   log.info({ address }, 'the API server is listening');
   const attempt = async (): Promise<boolean> => {
     const besides = await listenBesides(address, advertise);
     if (besides === undefined) return false;
-    await listen(server, besides, credentials);
+    await listener.open(besides);
     log.info({ address: besides }, 'the API server is listening for other machines');
     return true;
   };
@@ -45,7 +56,11 @@ export async function openDoors({ server, listen: at, advertise, pki, log }: Doo
     });
   const isOpen = await tryOnce();
   if (!isOpen && advertise !== undefined) void retry(tryOnce, signal);
-  return { address, port };
+  const drain = (graceMs: number): Promise<void> => {
+    endRenewals();
+    return listener.drain(graceMs);
+  };
+  return { address, port, drain };
 }
 
 async function retry(tryOnce: () => Promise<boolean>, signal: AbortSignal): Promise<void> {

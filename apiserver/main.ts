@@ -12,7 +12,6 @@ import { ensureObjects } from './registry/ensure-objects.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
-import { drain } from './rpc/grpc-server.ts';
 import { servedKinds } from './served-kinds.ts';
 import { measureStorage } from './storage-metrics.ts';
 import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
@@ -107,14 +106,14 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
     backup: store.storage.backup,
     secretKeys: store.secretKeys,
     keepalive: options.keepalive,
-    ...{ watchLimits, limits, listLimits, itemStreamLimits, audit: options.audit },
+    ...{ watchLimits, limits, listLimits, itemStreamLimits, audit: options.audit, arrivalLimits: options.arrivalLimits },
   });
-  const { address, port } = await openDoors({ ...options, server: api.server, pki }, stopping.signal);
+  const doors = await openDoors({ ...options, api, pki }, stopping.signal);
   api.setServing(true);
-  options.ready?.({ address, port, ca: pki.certificates.trusted() });
+  options.ready?.({ address: doors.address, port: doors.port, ca: pki.certificates.trusted() });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);
   stopping.abort();
-  await drain(api.server, options.drainMs ?? DRAIN_MS);
+  await doors.drain(options.drainMs ?? DRAIN_MS);
 }

@@ -45,6 +45,18 @@ export const apiserverMetrics = {
     type: 'gauge',
     help: 'Users with calls or streams under way.',
   },
+  connections: {
+    name: 'berth_apiserver_connections',
+    type: 'gauge',
+    help: 'Connections that are open, by whether somebody has shown on them who he is: known, unknown.',
+    labels: ['state'],
+  },
+  connectionsRefused: {
+    name: 'berth_apiserver_connections_refused_total',
+    type: 'counter',
+    help: 'Connections and requests that were refused or ended before anybody was asked who calls, by reason (docs/security.md has the limits).',
+    labels: ['reason'],
+  },
   watchers: {
     name: 'apiserver_registered_watchers',
     type: 'gauge',

@@ -10,6 +10,9 @@ export type { ClientLimits } from './limits/client-limits.ts';
 import type { Keepalive } from './rpc/grpc-server.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { ListLimits } from './rpc/list-gate.ts';
+import type { ArrivalLimits } from './rpc/listener/arrivals.ts';
+import type { TlsOptions } from './rpc/listener/credentials.ts';
+import type { ListenerLimits } from './rpc/listener/listener.ts';
 import type { WatchLimits } from './rpc/watch-pump.ts';
 import type { LostNodeSeconds } from './served-kinds.ts';
 import type { RingBounds } from './watch/event-ring.ts';
@@ -41,6 +44,8 @@ export interface ServerOptions {
   readonly lostNodeSeconds?: LostNodeSeconds | undefined;
   /** Where it is written down who did what; absent: nowhere. The caller closes it. */
   readonly audit?: Audit | undefined;
+  /** Which TLS is spoken; what is left out is as by default: 1.3 only. */
+  readonly tls?: Partial<TlsOptions> | undefined;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
   readonly ring?: Partial<RingBounds>;
@@ -50,6 +55,8 @@ export interface ServerOptions {
   readonly drainMs?: number;
   readonly listLimits?: Partial<ListLimits>;
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
+  readonly arrivalLimits?: Partial<ArrivalLimits>;
+  readonly listenerLimits?: Partial<ListenerLimits>;
 }
 
 export interface ServerInfo {

@@ -22,6 +22,8 @@ import { createGrpcServer, type Keepalive } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './item-stream.ts';
 import { defaultListLimits, type ListLimits } from './list-gate.ts';
+import { type ArrivalLimits, Arrivals, defaultArrivalLimits } from './listener/arrivals.ts';
+import { Refusals } from './listener/refusals.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { PLACEMENTS_SERVICE, placementsService } from './placements-service.ts';
@@ -62,10 +64,13 @@ export interface ApiServerOptions {
   readonly audit?: Audit | undefined;
   readonly keepalive?: Keepalive | undefined;
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
+  readonly arrivalLimits?: Partial<ArrivalLimits>;
 }
 
 export interface ApiServer {
   readonly server: Server;
+  /** Where it is counted what the network's side refuses. */
+  readonly refusals: Refusals;
   /** What the health service says; NOT_SERVING until told otherwise. */
   setServing(serving: boolean): void;
 }
@@ -73,14 +78,30 @@ export interface ApiServer {
 /** Every service on one server, made from the kinds of the registry; does not listen yet. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { registry, tokenKeys, log, now, random, stopping, metrics } = options;
-  const server = createGrpcServer(options.keepalive);
+  const refusals = new Refusals({ metrics, log, now: () => performance.now() });
+  const arrivals = new Arrivals({
+    limits: { ...defaultArrivalLimits, ...options.arrivalLimits },
+    now: () => performance.now(),
+    refusals,
+  });
+  const server = createGrpcServer(arrivals, options.keepalive);
   const accounts = accountTokens(options);
   const tokens = accounts ? anyOf([options.tokens, accounts]) : options.tokens;
   const authorizer = new Authorizer(registry);
   authorizer.observe();
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const meters = new CallMeters(metrics);
-  const door = new Door({ tokens, authorizer, log, stopping, requestId: randomUUID, audit: options.audit, meters, limits });
+  const door = new Door({
+    tokens,
+    authorizer,
+    log,
+    stopping,
+    requestId: randomUUID,
+    audit: options.audit,
+    meters,
+    limits,
+    arrivals,
+  });
   const verbs = new Verbs({
     registry,
     random,
@@ -138,7 +159,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     (call) => authorizer.authorizePath(identify(call, tokens), 'get', '/reflection'),
     (error, call) => door.refuse(error, call),
   );
-  return { server, setServing };
+  return { server, refusals, setServing };
 }
 
 /** Absent where there are no service accounts, as in tests with few kinds. */

@@ -25,6 +25,16 @@ export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
   return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
 }
 
+/** Those whose calls are judged one by one, because what they show may end before the connection does. */
+const judgedByCall = new WeakSet<ServerHttp2Session>();
+
+/** Whether somebody has shown on a connection who he is; it may be wrong by now. */
+export function isIdentified(session: ServerHttp2Session): boolean {
+  if (identities.has(session) || shown.has(session) || judgedByCall.has(session)) return true;
+  const socket = session.socket as Partial<TLSSocket> | undefined;
+  return socket?.authorized === true && socket.getPeerCertificate?.().subject !== undefined;
+}
+
 /** After this, a cut-off stream that cannot even take its status is reset. */
 const RESET_AFTER_MS = 1_000;
 
@@ -99,8 +109,10 @@ export function identify(call: AnyCall, tokens: TokenTable): Identity {
   const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
   if (session && authorization === undefined) identities.set(session, identity);
   // Tokens for joining, and those of service accounts, end while connections stay.
-  else if (session && authorization !== undefined && !isBootstrapper(identity) && !serviceAccountOf(identity.user))
-    shown.set(session, { authorization, tokens, identity });
+  else if (session && authorization !== undefined) {
+    if (isBootstrapper(identity) || serviceAccountOf(identity.user)) judgedByCall.add(session);
+    else shown.set(session, { authorization, tokens, identity });
+  }
   return identity;
 }
 

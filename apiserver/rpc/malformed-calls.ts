@@ -1,4 +1,6 @@
+import type { ServerHttp2Stream } from 'node:http2';
 import { status as codes, type ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import type { Arrivals } from './listener/arrivals.ts';
 
 type Status = Parameters<ServerInterceptingCall['sendStatus']>[0];
 
@@ -6,7 +8,10 @@ type Status = Parameters<ServerInterceptingCall['sendStatus']>[0];
  * grpc-js ends a call with INTERNAL when the client's bytes are no message, no frame or no deadline. That is the client's fault, and clients
  * must not repeat it. Faults of this server come through the door and have details; what has none is the library's word on the request.
  */
-export const refuseMalformed: ServerInterceptor = (_, call) => {
+export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arrivals) => (_, call) => {
+  // grpc-js does not offer it; a version without it is caught by the test of slow requests.
+  const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
+  if (stream) arrivals.begin(stream, call as ServerInterceptingCall);
   const send = call.sendStatus;
   call.sendStatus = (status) => send.call(call, clientsFault(status));
   // Wrapping the call, as interceptors usually do, would cost every message a few steps more.

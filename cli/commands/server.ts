@@ -32,6 +32,7 @@ interface ServerFlags extends DaemonFlags, HistoryFlags, LostNodeFlags {
   readonly clientRate?: number;
   readonly clientBurst?: number;
   readonly eventTtl?: number;
+  readonly tlsMinVersion: 'VersionTLS12' | 'VersionTLS13';
   readonly audit: boolean;
   readonly auditPolicyFile?: string;
 }
@@ -59,6 +60,11 @@ export function registerServer(program: Command): void {
     .addOption(limitOption('--max-streams <n>', 'the same for open streams: watches, logs, commands'))
     .addOption(limitOption('--client-rate <n>', 'calls in a second that each client may make; 0: as many as it likes'))
     .addOption(limitOption('--client-burst <n>', 'so many calls at once after a pause; 0: two seconds worth'))
+    .addOption(
+      new Option('--tls-min-version <version>', 'the oldest version of TLS that clients may speak')
+        .choices(['VersionTLS12', 'VersionTLS13'])
+        .default('VersionTLS13'),
+    )
     .addOption(new Option('--event-ttl <time>', 'how long events are kept, e.g. 1h').argParser(parseEventTtl))
     .option('--audit-policy-file <file>', 'what is written into the audit log (default: what changes, and who reads Secrets)')
     .option('--no-audit', 'without an audit log')
@@ -117,6 +123,7 @@ async function server(flags: ServerFlags): Promise<void> {
         ...historyOptions(flags),
         limits: limitsOf(flags),
         eventTtlMs: flags.eventTtl,
+        tls: { minVersion: flags.tlsMinVersion === 'VersionTLS12' ? '1.2' : '1.3' },
         lostNodeSeconds: lostNodeSecondsOf(flags),
         log,
         logLevel,

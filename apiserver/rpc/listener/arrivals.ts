@@ -1,0 +1,133 @@
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { status as codes, type ServerInterceptingCall } from '@grpc/grpc-js';
+import { type BucketOptions, TokenBuckets } from '../../limits/token-buckets.ts';
+import { peerOf } from './connection-table.ts';
+import type { Refusals } from './refusals.ts';
+
+/** What requests that have not arrived in whole may take. */
+export interface ArrivalLimits {
+  /** From the headers to the end of the message. */
+  readonly timeMs: number;
+  /** All of them together. A message has at most 4 MiB. */
+  readonly bytes: number;
+  /** Streams that one connection may reset: in a second, and at once. */
+  readonly resets: BucketOptions;
+}
+
+/** A minute is enough for 4 MiB at 70 KB/s; 128 MiB are 32 of the largest messages at once. Resets: a little less than what nghttp2 bears. */
+export const defaultArrivalLimits: ArrivalLimits = { timeMs: 60_000, bytes: 128 * 1024 * 1024, resets: { rate: 30, burst: 900 } };
+
+/** How often in the time that a request may take somebody looks. */
+const SWEEPS = 4;
+/** So long a client has to take the status of a request that was ended. */
+const CLOSE_AFTER_MS = 1_000;
+
+interface Arrival {
+  readonly stream: ServerHttp2Stream;
+  readonly call: Pick<ServerInterceptingCall, 'sendStatus'>;
+  readonly at: number;
+  bytes: number;
+}
+
+export interface ArrivalsOptions {
+  readonly limits: ArrivalLimits;
+  readonly now: () => number;
+  readonly refusals: Pick<Refusals, 'note'>;
+}
+
+/**
+ * The requests that are under way to this server. Nothing else bounds them: who calls is looked at when the message is there. One that takes too long ends; when all
+ * together are too large, the connection that has most of it does.
+ */
+export class Arrivals {
+  readonly #options: ArrivalsOptions;
+  readonly #arrivals = new Map<ServerHttp2Stream, Arrival>();
+  readonly #resets = new WeakMap<ServerHttp2Session, TokenBuckets>();
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ArrivalsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#arrivals.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  begin(stream: ServerHttp2Stream, call: Arrival['call']): void {
+    this.#timer ??= setTimeout(() => this.#sweepOn(), this.#options.limits.timeMs / SWEEPS).unref();
+    const arrival: Arrival = { stream, call, at: this.#options.now(), bytes: 0 };
+    this.#arrivals.set(stream, arrival);
+    const session = stream.session as ServerHttp2Session | undefined;
+    stream.on('close', () => {
+      this.end(stream);
+      if (stream.rstCode === constants.NGHTTP2_CANCEL && session) this.#wasReset(session);
+    });
+    stream.on('data', (chunk: Buffer) => {
+      if (!this.#arrivals.has(stream)) return;
+      arrival.bytes += chunk.length;
+      this.#bytes += chunk.length;
+      if (this.#bytes > this.#options.limits.bytes) this.#makeRoom();
+    });
+  }
+
+  /** The whole request is there, or its handler reads it by and by. */
+  end(stream: ServerHttp2Stream | undefined): void {
+    const arrival = stream && this.#arrivals.get(stream);
+    if (!arrival) return;
+    this.#arrivals.delete(arrival.stream);
+    this.#bytes -= arrival.bytes;
+  }
+
+  /** Looks as long as there is something to look at, so that an idle server sleeps. */
+  #sweepOn(): void {
+    this.sweep();
+    this.#timer = undefined;
+    if (this.#arrivals.size > 0) this.#timer = setTimeout(() => this.#sweepOn(), this.#options.limits.timeMs / SWEEPS).unref();
+  }
+
+  /** Ends those that take too long. */
+  sweep(): void {
+    const before = this.#options.now() - this.#options.limits.timeMs;
+    for (const arrival of this.#arrivals.values()) {
+      const { stream, call, at } = arrival;
+      if (at <= before) {
+        this.end(stream);
+        this.#options.refusals.note('request-timeout', peerOf(stream.session?.socket?.remoteAddress));
+        const seconds = this.#options.limits.timeMs / 1_000;
+        call.sendStatus({
+          code: codes.DEADLINE_EXCEEDED,
+          details: `the request did not arrive within ${seconds} s: send it whole`,
+        });
+        // A client that goes on sending keeps its stream open otherwise.
+        setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), CLOSE_AFTER_MS).unref();
+      }
+    }
+  }
+
+  /** nghttp2 takes no more streams of a connection that resets a thousand at once, and says so to nobody but the client. */
+  #wasReset(session: ServerHttp2Session): void {
+    const bucket = this.#resets.get(session) ?? new TokenBuckets(this.#options.limits.resets, this.#options.now);
+    this.#resets.set(session, bucket);
+    if (session.destroyed || bucket.take('') === 0) return;
+    this.#options.refusals.note('reset-flood', peerOf(session.socket?.remoteAddress));
+    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  #makeRoom(): void {
+    const bySession = new Map<ServerHttp2Session, number>();
+    for (const { stream, bytes } of this.#arrivals.values()) {
+      const session = stream.session as ServerHttp2Session | undefined;
+      if (session) bySession.set(session, (bySession.get(session) ?? 0) + bytes);
+    }
+    if (bySession.size === 0) return;
+    const [largest] = [...bySession].reduce((most, each) => (each[1] > most[1] ? each : most));
+    this.#options.refusals.note('request-memory', peerOf(largest.socket?.remoteAddress));
+    for (const { stream } of [...this.#arrivals.values()]) if (stream.session === largest) this.end(stream);
+    largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { connect as connectHttp2, type ServerHttp2Session } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { Server } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { MetricsRegistry } from '../../../api/metrics/index.ts';
+import { createAuthority, issueCertificate } from '../../auth/certificates.ts';
+import { ListenerCredentials } from './credentials.ts';
+import { Listener } from './listener.ts';
+import { Refusals } from './refusals.ts';
+
+async function listening() {
+  const authority = await createAuthority('test', new Date());
+  const subject = { commonName: 'berth', organizations: [] };
+  const identity = async () => {
+    const { certificate, key } = await issueCertificate(authority, subject, ['127.0.0.1'], new Date());
+    return { certificate, key, ca: authority.certificate };
+  };
+  const credentials = new ListenerCredentials(await identity());
+  const metrics = new MetricsRegistry();
+  const refusals = new Refusals({ metrics, log: pino({ level: 'silent' }), now: () => 0 });
+  const server = new Server();
+  const listener = new Listener(server, { credentials, metrics, refusals });
+  const port = await listener.open('127.0.0.1:0');
+  const open = async () => {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: authority.certificate });
+    session.on('error', () => {});
+    await once(session, 'remoteSettings');
+    return session;
+  };
+  return { server, listener, credentials, identity, open };
+}
+
+test('a stop ends although a connection was given up in the moment before', async () => {
+  const { server, listener, open } = await listening();
+  const [http2] = (server as unknown as { http2Servers: ReadonlyMap<NodeJS.EventEmitter, unknown> }).http2Servers.keys();
+  const begun = once(http2!, 'session') as Promise<[ServerHttp2Session]>;
+  const client = await open();
+  const [session] = await begun;
+  session.destroy();
+  expect(session.closed).toBe(false);
+  await listener.drain(100);
+  client.destroy();
+});
+
+test('another certificate is shown to new connections, and the open ones stay', async () => {
+  const { listener, credentials, identity, open } = await listening();
+  const serial = (session: Awaited<ReturnType<typeof open>>) =>
+    (session.socket as unknown as TLSSocket).getPeerCertificate().serialNumber;
+  const first = await open();
+  const next = await identity();
+  credentials.swap(next);
+  const second = await open();
+  expect(serial(second)).not.toBe(serial(first));
+  expect(first.closed || first.destroyed).toBe(false);
+  await new Promise((resolve) => first.ping(() => resolve(undefined)));
+  // One that cannot be used changes nothing.
+  expect(() => credentials.swap({ ...next, key: 'no key' })).toThrow();
+  const third = await open();
+  expect(serial(third)).toBe(serial(second));
+  for (const session of [first, second, third]) session.close();
+  await listener.drain(1_000);
+});
