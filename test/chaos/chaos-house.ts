@@ -16,6 +16,8 @@ export interface ChaosHouse {
   /** Another server in place of one that was killed. */
   startServer(): Promise<void>;
   killServer(): Promise<void>;
+  /** Makes the server stand still, and go on. */
+  signalServer(name: 'SIGSTOP' | 'SIGCONT'): void;
   /** An agent of the house's node, or of another one. It ends with the house. */
   startAgent(nodeName?: string, how?: AgentStart): BerthProcess;
   /** Waits until a pod is as `test` wants it; what it is instead stands in the error. */
@@ -65,6 +67,7 @@ export async function createChaosHouse(name: string): Promise<ChaosHouse> {
       server = await startServer(dataDir, address);
     },
     killServer: () => server.kill(),
+    signalServer: (name) => server.signal(name),
     startAgent(nodeName = houseNode, how = {}) {
       nodes.add(nodeName);
       const agent = startAgent(dataDir, address, nodeName, how);

@@ -12,6 +12,8 @@ export interface BerthProcess {
   readonly ended: Promise<unknown>;
   /** kill -9; returns when it has ended. */
   kill(): Promise<void>;
+  /** Makes it stand still, and go on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
 function start(args: readonly string[], within: readonly string[] = []): { process: ChildProcess; berth: BerthProcess } {
@@ -24,6 +26,7 @@ function start(args: readonly string[], within: readonly string[] = []): { proce
       child.kill('SIGKILL');
       await ended;
     },
+    signal: (name) => void child.kill(name),
   };
   return { process: child, berth };
 }

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client } from '../../client/index.ts';
+import { type Outcome, run } from '../e2e/installation.ts';
+import { connectAdmin } from './processes.ts';
+
+const tree = fileURLToPath(new URL('../..', import.meta.url));
+const disks = '/var/lib/berth-cluster/8';
+
+/** Hosts of a test's own, made by hack/cluster, each with an engine. Berth's server runs on h1; the others have joined with the line that it printed. */
+export interface Cluster {
+  /** As the administrator, from outside of all hosts. */
+  readonly client: Client;
+  /** `hack/cluster VERB HOST`. */
+  hack(verb: 'cut' | 'heal' | 'kill-host' | 'start', host: string): Promise<void>;
+  /** Runs a command line of Berth on a host; never throws on a bad exit code. */
+  berth(host: string, ...args: readonly string[]): Promise<Outcome>;
+  /** Lets another agent join, beside that of the host, under a name and with a data directory of its own. */
+  joinBeside(host: string, nodeName: string): Promise<void>;
+  /** Ends such an agent. */
+  leave(host: string, nodeName: string): Promise<void>;
+  /** The ids of a pod's containers on a host, its sandbox among them, that run. The engine is asked: it answers also where nobody reaches the host. */
+  containers(host: string, pod: string): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** `count` hosts, all ready. What an earlier run has left is removed first. */
+export async function createCluster(count: number): Promise<Cluster> {
+  const cluster = (...args: readonly string[]) => run('env', ['BERTH_CLUSTER=8', join(tree, 'hack/cluster'), ...args], '');
+  const must = async (outcome: Promise<Outcome>): Promise<string> => {
+    const { code, stdout, stderr } = await outcome;
+    if (code !== 0) throw new Error(`it ended with ${code}: ${stderr || stdout}`);
+    return stdout;
+  };
+  const berth = (host: string, ...args: readonly string[]) => cluster('exec', host, join(tree, 'bin/berth'), ...args);
+  const folderOf = (nodeName: string): string => `/var/lib/berth/${nodeName}`;
+  await must(cluster('down'));
+  await must(cluster('up', String(count)));
+  // Each host has a configuration of its own.
+  await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1'));
+  const [, ...line] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
+  const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
+  await Promise.all(others.map((host) => must(berth(host, ...line, '--detach'))));
+  const client = await connectAdmin(join(disks, 'h1/berth'), '10.117.8.1:7443');
+
+  return {
+    client,
+    berth,
+    hack: async (verb, host) => void (await must(cluster(verb, host))),
+    async joinBeside(host, nodeName) {
+      const own = ['--node-name', nodeName, '--data-dir', folderOf(nodeName), '--metrics-address', 'off'];
+      await must(berth(host, ...line, '--detach', ...own));
+    },
+    leave: async (host, nodeName) => void (await must(berth(host, 'down', '--data-dir', folderOf(nodeName)))),
+    async containers(host, pod) {
+      const found = ['ps', '--no-trunc', '--filter', `label=io.berth.pod.name=${pod}`, '--format', '{{.ID}}'];
+      return (await must(cluster('exec', host, 'docker', ...found))).split('\n').filter(Boolean).toSorted();
+    },
+    async close() {
+      client.close();
+      await must(cluster('down'));
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { taints } from '../../api/meta/well-known.ts';
+import type { Container, Pod, Probe } from '../../client/index.ts';
+import { containersOf, eventually } from '../e2e/installation.ts';
+import { type ChaosHouse, createChaosHouse, podOf, untouched } from './chaos-house.ts';
+import { type Chronicle, startChronicle } from './chronicle.ts';
+import { effort } from './effort.ts';
+import { namespace, stay } from './pod-churn.ts';
+
+/** What a pod is and runs; all of it is the same after an outage. */
+interface Sight {
+  readonly name: string;
+  readonly uid: string;
+  readonly restarts: number;
+  readonly ready: boolean;
+  /** Its containers, as the engine has them. */
+  readonly ids: readonly string[];
+}
+
+export interface Outage {
+  readonly awayMs: number;
+  readonly before: readonly Sight[];
+  readonly after: readonly Sight[];
+  /** What was done to a node or a pod for the outage's sake. */
+  readonly harmed: readonly string[];
+}
+
+/** More than the 40 s after which a node that is silent is lost; in the long form the ten minutes that are claimed. */
+const awayMs = effort(45_000, 600_000);
+/** Long enough for a server that went by what it missed: silence, the seconds in which others are looked for, and an eviction. */
+const watchedMs = effort(45_000, 120_000);
+
+/** Two nodes with four pods each, which tolerate no lost node at all or have probes; the server is killed, or stands still, and comes back. */
+export async function goThroughOutage(how: 'away' | 'still'): Promise<Outage> {
+  const house = await createChaosHouse(how);
+  let story: Chronicle | undefined;
+  try {
+    const nodes = [house.nodeName, `${house.nodeName}-b`];
+    for (const node of nodes) house.startAgent(node);
+    for (const node of nodes) await eventually(`${node} is ready`, () => house.nodeIsReady(node).catch(() => undefined));
+    const pods = nodes.flatMap((node, at) => podsOn(node, `p${at}`));
+    for (const pod of pods) await house.client.pods.create(pod);
+    const names = pods.map(({ metadata }) => metadata?.name ?? '');
+    for (const name of names) await house.until(name, 'is ready', (pod) => untouched(pod).ready);
+    const before = await look(house, nodes, names);
+    story = await startChronicle(house.client);
+    const beganAt = Date.now();
+    if (how === 'away') await house.killServer();
+    else house.signalServer('SIGSTOP');
+    await delay(awayMs);
+    if (how === 'away') await house.startServer();
+    else house.signalServer('SIGCONT');
+    const away = Date.now() - beganAt;
+    await delay(watchedMs);
+    return { awayMs: away, before, after: await look(house, nodes, names), harmed: harmIn(story, nodes, names) };
+  } finally {
+    house.signalServer('SIGCONT');
+    await story?.close();
+    await house.close();
+  }
+}
+
+function podsOn(nodeName: string, prefix: string): Pod[] {
+  const probe: Probe = { handler: { exec: { command: ['true'] } }, periodSeconds: 2 };
+  const impatient = [taints.unreachable, taints.notReady].map((key) => ({ key, effect: 'NoExecute', tolerationSeconds: 0 }));
+  const made = (name: string, main: Partial<Container>, tolerations: object[]) =>
+    podOf(`${prefix}-${name}`, stay, main, { nodeName, tolerations });
+  return [
+    made('plain', {}, []),
+    made('impatient', {}, impatient),
+    made('probed', { livenessProbe: probe, readinessProbe: probe }, impatient),
+    made('tolerant', {}, [{ operator: 'Exists' }]),
+  ];
+}
+
+async function look(house: ChaosHouse, nodes: readonly string[], names: readonly string[]): Promise<Sight[]> {
+  const containers = (await Promise.all(nodes.map(containersOf))).flat();
+  const sights = names.map(async (name) => {
+    const pod = await house.client.pods.get({ namespace, name });
+    const { ready, restarts } = untouched(pod);
+    const ids = containers.filter((each) => each.pod === name && each.state === 'running').map(({ id }) => id);
+    return { name, uid: pod.metadata?.uid ?? '', ready, restarts, ids: ids.toSorted() };
+  });
+  return Promise.all(sights);
+}
+
+function harmIn(story: Chronicle, nodes: readonly string[], names: readonly string[]): string[] {
+  const possible = [
+    ...nodes.flatMap((node) => ['Unknown', ...lostTaints].map((what) => `node ${node} ${what}`)),
+    ...names.flatMap((name) => [`pod ${name} deleting`, `pod ${name} gone`]),
+  ];
+  return possible.filter((what) => story.has(what));
+}
+
+const lostTaints = [taints.unreachable, taints.notReady].flatMap((key) => [`${key}:NoSchedule`, `${key}:NoExecute`]);
