@@ -53,7 +53,7 @@ export async function runControllers(options: RunControllersOptions, signal: Abo
 async function runLoops(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
   const { client, clock = systemClock, logger = stderrLogger, nodeGraceMs: graceMs, evictionRates: rates } = options;
   const base = { clock, logger };
-  const outage = createOutage();
+  const outage = createOutage(clock);
   const informers = createInformers(client, base);
   const { nodes, leases, pods, volumes, claims, classes, budgets, followed, namespaces, contents, accounts, keptForNodes } =
     informers;

@@ -55,7 +55,7 @@ function setup(names = ['n1', 'n2']) {
   ];
   const client = { nodes, leases, pods: pods as never };
   const informers = { nodes: nodeInformer, leases: leaseInformer };
-  const controller = createNodeLifecycle({ client, ...informers, events, outage: createOutage(), clock, logger });
+  const controller = createNodeLifecycle({ client, ...informers, events, outage: createOutage(clock), clock, logger });
   const stop = new AbortController();
   const running = [
     nodeInformer.run(stop.signal),

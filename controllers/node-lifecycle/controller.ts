@@ -72,7 +72,10 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
       await act(node, signal);
     } catch (error) {
       // What failed here, the agents may have failed at too: nobody's silence counts.
-      if (isServerFault(error)) outage.began();
+      if (isServerFault(error)) {
+        outage.began();
+        silence.restart(name);
+      }
       throw error;
     }
   }

@@ -41,7 +41,7 @@ async function start({ names, make = node, rates }: Input) {
     ...informers,
     events: { event: () => {} },
     rates,
-    outage: createOutage(),
+    outage: createOutage(clock),
     ...base,
   });
   const stop = new AbortController();

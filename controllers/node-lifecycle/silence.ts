@@ -22,8 +22,8 @@ export interface Silence extends Source {
   isSilent(name: string): boolean;
   /** When the last change was seen, in milliseconds since 1970: for people. */
   heardAt(name: string): number | undefined;
-  /** Starts the period of every node afresh: the nodes could not have been heard. */
-  restart(): void;
+  /** Starts the period of this node afresh, or of every node: they could not have been heard. */
+  restart(name?: string): void;
   /** All nodes that are watched. */
   names(): Iterable<string>;
   /** The node is gone. */
@@ -93,8 +93,9 @@ export function createSilence({ clock, graceMs }: SilenceOptions): Silence {
     },
     isSilent: (name) => nodes.get(name)?.confirmed === halves,
     heardAt: (name) => nodes.get(name)?.heardAt,
-    restart() {
-      for (const { name, sign, heardAt, cancel } of [...nodes.values()]) {
+    restart(only) {
+      const chosen = only === undefined ? [...nodes.values()] : [nodes.get(only)].filter((known) => known !== undefined);
+      for (const { name, sign, heardAt, cancel } of chosen) {
         cancel();
         start(name, sign, heardAt);
       }

@@ -117,6 +117,19 @@ describe('the pod garbage collection', () => {
     expect(left()).toEqual([]);
   });
 
+  it('asks once for each pod, also when that stays for a while, as with a finalizer', async () => {
+    const { clock, nodes, pods, told } = await setup([pod('one').on('n1').phase('Running').build()]);
+    let deletions = 0;
+    pods.delete = async ({ name }) => {
+      const stored = pods.stored(`default/${name}`)!;
+      if (deletions++ === 0) pods.put({ ...stored, metadata: { ...stored.metadata, finalizers: ['a/b'] } });
+      return stored;
+    };
+    nodes.remove('n1');
+    await clock.advance(120_000);
+    expect([deletions, told]).toEqual([1, ['one NodeGone']]);
+  });
+
   it('removes the oldest pods that have ended, beyond the bound', async () => {
     const ended = [1, 2, 3].map((at) =>
       pod(`p${at}`)

@@ -1,10 +1,11 @@
 import { isNotFound } from '../../api/errors/index.ts';
 import type { Node, Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { objectKey } from '../../api/meta/key.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { attemptEach } from '../attempt-each.ts';
-import { type Controller, changesOf } from '../controller.ts';
+import { type Controller, changesOf, type Source } from '../controller.ts';
 import { createWaits } from '../waits.ts';
 import { type Cause, decideByNode, decideFinished } from './decide.ts';
 
@@ -37,11 +38,13 @@ export const podIndexers = {
 export function createPodGarbage(options: PodGarbageOptions): Controller {
   const { client, pods, nodes, events, clock, logger, maxFinished = defaultMaxFinished } = options;
   const gone = createWaits({ clock, ms: nodeGoneMs });
+  /** Uids of pods that were removed and that the copy still has: what is written of a pod wakes its node once more. */
+  const removed = new Set<string>();
 
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
     if (key === finishedKey) {
       const victims = decideFinished(pods.lister.byIndex('finished', 'true'), maxFinished);
-      return attemptEach(victims, (pod) => remove(pod, 'TooManyFinished', signal));
+      return removeEach(victims, 'TooManyFinished', signal);
     }
     const name = key.slice(nodePrefix.length);
     const node = nodes.lister.get(name);
@@ -49,8 +52,16 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
     if (node === undefined && bound.length > 0 && !(await isGone(name, key, signal))) return;
     if (node !== undefined || bound.length === 0) gone.forget(key);
     const { cause, pods: victims } = decideByNode(bound, node);
-    await attemptEach(victims, (pod) => remove(pod, cause, signal));
+    await removeEach(victims, cause, signal);
   }
+
+  const removeEach = (victims: readonly Pod[], cause: Cause, signal: AbortSignal): Promise<void> =>
+    attemptEach(victims, async (pod) => {
+      const { uid = '' } = pod.metadata ?? {};
+      if (removed.has(uid)) return;
+      await remove(pod, cause, signal);
+      if (pods.lister.get(objectKey(pod))?.metadata?.uid === uid) removed.add(uid);
+    });
 
   /** Whether the node has been missing for a while, and is. */
   async function isGone(name: string, key: string, signal: AbortSignal): Promise<boolean> {
@@ -96,7 +107,13 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
     ...(isFinished(pod) ? [finishedKey] : []),
   ];
   const ofNode = ({ metadata }: Node) => [nodePrefix + (metadata?.name ?? '')];
-  return { name: 'pod-garbage', sources: [changesOf(pods, ofPod), changesOf(nodes, ofNode), gone], reconcile };
+  /** Wakes nobody. */
+  const removals: Source = {
+    waitForSync: async () => {},
+    connect: () =>
+      pods.addHandler({ name: 'removed pods', onDelete: ({ metadata }) => void removed.delete(metadata?.uid ?? '') }),
+  };
+  return { name: 'pod-garbage', sources: [removals, changesOf(pods, ofPod), changesOf(nodes, ofNode), gone], reconcile };
 }
 
 function messageOf(cause: Cause, node: string, maxFinished: number): string {

@@ -26,7 +26,8 @@ let end = async () => {};
 afterEach(() => end());
 
 async function start(objects: readonly PodBuilder[], taints: readonly Taint[] = [lost]) {
-  const [clock, logger, outage] = [createFakeClock(), createFakeLogger(), createOutage()];
+  const [clock, logger] = [createFakeClock(), createFakeLogger()];
+  const outage = createOutage(clock);
   const base = { clock, logger };
   const tainted = (list: readonly Taint[]): Node =>
     node('n1')

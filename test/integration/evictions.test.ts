@@ -70,6 +70,15 @@ test('of many evictions at once a budget lets in as many as it allows, and says 
   expect(left.filter(({ metadata }) => metadata?.deletionTimestamp)).toHaveLength(5);
 });
 
+test('where nobody knows how many pods there should be, the refusal says so', async () => {
+  await runningPod('lone', 'lone');
+  const spec = { selector: { matchLabels: { app: 'lone' } }, minAvailable: { type: 1, strVal: '50%' } };
+  await budget('lone', { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 0, expectedPods: 0 }, spec);
+  await expect(server.client.pods.evict(at('lone'))).rejects.toMatchObject({
+    message: expect.stringContaining('lone cannot tell how many pods there should be, for none has a controller'),
+  });
+});
+
 test('a dry run is judged in the same way, and neither takes from the budget nor deletes', async () => {
   await runningPod('dry', 'dry');
   await budget('dry', { disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2 });

@@ -31,8 +31,16 @@ export function decideEviction(budget: PodDisruptionBudget, pod: Pod, now: Date)
   if ((status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return refused('has not been computed yet');
   if (Object.keys(disruptedPods).length > mostDisruptedPods)
     return refused('waits for too many evictions that nobody has seen happen');
+  if (disruptionsAllowed <= 0 && isPartOfUnknown(budget))
+    return refused('cannot tell how many pods there should be, for none has a controller: set its spec.minAvailable to a number');
   if (disruptionsAllowed <= 0) return refused(`needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`);
   return { kind: 'counted', status: withDisruption(status, pod.metadata?.name ?? '', now) };
+}
+
+/** Its bound is a part of what the pods' controllers want, and there are none. */
+function isPartOfUnknown({ spec, status }: PodDisruptionBudget): boolean {
+  const isPart = spec?.maxUnavailable !== undefined || spec?.minAvailable?.type === 1;
+  return isPart && (status?.expectedPods ?? 0) === 0;
 }
 
 const refused = (why: string): Leave => ({ kind: 'refused', why });
