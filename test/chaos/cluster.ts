@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '../../client/index.ts';
@@ -5,7 +6,8 @@ import { type Outcome, run } from '../e2e/installation.ts';
 import { connectAdmin } from './processes.ts';
 
 const tree = fileURLToPath(new URL('../..', import.meta.url));
-const disks = '/var/lib/berth-cluster/8';
+/** Of this machine's own, or of the host's on which the test runs. What is left of an earlier run is found there. */
+const disks = join(tmpdir(), 'berth-chaos-cluster');
 
 /** Hosts of a test's own, made by hack/cluster, each with an engine. Berth's server runs on h1; the others have joined with the line that it printed. */
 export interface Cluster {
@@ -26,7 +28,8 @@ export interface Cluster {
 
 /** `count` hosts, all ready. What an earlier run has left is removed first. */
 export async function createCluster(count: number): Promise<Cluster> {
-  const cluster = (...args: readonly string[]) => run('env', ['BERTH_CLUSTER=8', join(tree, 'hack/cluster'), ...args], '');
+  const cluster = (...args: readonly string[]) =>
+    run('env', ['BERTH_CLUSTER=8', `BERTH_CLUSTER_DIR=${disks}`, join(tree, 'hack/cluster'), ...args], '');
   const must = async (outcome: Promise<Outcome>): Promise<string> => {
     const { code, stdout, stderr } = await outcome;
     if (code !== 0) throw new Error(`it ended with ${code}: ${stderr || stdout}`);
@@ -41,7 +44,7 @@ export async function createCluster(count: number): Promise<Cluster> {
   const [, ...line] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
   const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
   await Promise.all(others.map((host) => must(berth(host, ...line, '--detach'))));
-  const client = await connectAdmin(join(disks, 'h1/berth'), '10.117.8.1:7443');
+  const client = await connectAdmin(join(disks, '8/h1/berth'), '10.117.8.1:7443');
 
   return {
     client,
