@@ -36,7 +36,10 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
   const node = createNodeView(client.nodes, nodeName);
   const podVolumes = wirePodVolumes(wiring, objects, pods.lister);
   const events = wireEvents(wiring, signal);
-  const gone = (podUid: string) => statics.gone(podUid);
+  const gone = (podUid: string) => {
+    statics.gone(podUid);
+    podVolumes.forget(podUid);
+  };
   const known = { status, objects, podVolumes, node, pods: pods.lister, podWrites, events, gone };
   const { workers, collector } = wireWorkers(wiring, known, signal);
   const statics = createStaticPods({

@@ -11,6 +11,7 @@ import { createEventRecorder, type EventRecorder } from '../client/events.ts';
 import type { Lister } from '../client/indexer.ts';
 import type { Logger } from '../client/logger.ts';
 import type { ResourceClient } from '../client/resource-client.ts';
+import { createTokenSource } from './config/account-tokens.ts';
 import { createClaimSource } from './config/claims.ts';
 import type { Allocatable } from './config/downward.ts';
 import { createKnownObjects } from './config/known-objects.ts';
@@ -102,7 +103,11 @@ export function wireEvents({ client, nodeName, clock, logger }: Wiring, signal: 
 export function wirePodVolumes({ client, nodeName, ports, clock }: Wiring, objects: ObjectSource, pods: Lister<Pod>): PodVolumes {
   const { persistentVolumeClaims: claims, persistentVolumes: volumes, nodes } = client;
   const source = createClaimSource({ claims, volumes, nodes, nodeName, pods, clock });
-  return createPodVolumes({ volumes: ports.volumes, objects, claims: source, allocatable: allocatableOf(ports.inventory) });
+  const tokens = createTokenSource({ accounts: client.serviceAccounts, clock });
+  return createPodVolumes({
+    ...{ volumes: ports.volumes, objects, claims: source, tokens },
+    allocatable: allocatableOf(ports.inventory),
+  });
 }
 
 /** The pod workers with everything they act through, and who tidies up after them. Starts nothing. */

@@ -40,8 +40,8 @@ export interface ConnectOptions {
   readonly certificate?:
     | (() => { readonly certificate: string; readonly key: string; readonly ca?: string | undefined })
     | undefined;
-  /** A bearer token, for those without a certificate. */
-  readonly token?: string | undefined;
+  /** A bearer token, for those without a certificate; a function for one that is renewed is asked with each call, e.g. by a program in a pod. */
+  readonly token?: string | (() => string) | undefined;
   /** Makes every call as somebody else; who calls must be allowed to "impersonate" the user and each of the groups. */
   readonly impersonate?: { readonly user: string; readonly groups?: readonly string[] } | undefined;
   /** Names the program in the server's log, e.g. "my-controller/1.2". */

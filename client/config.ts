@@ -106,7 +106,7 @@ export async function upsertContext(context: NewContext, path: string = configPa
   const user = {
     ...(options.cert === undefined ? {} : { 'client-certificate-data': encode(options.cert) }),
     ...(options.key === undefined ? {} : { 'client-key-data': encode(options.key) }),
-    ...(options.token === undefined ? {} : { token: options.token }),
+    ...(typeof options.token === 'string' ? { token: options.token } : {}),
   };
   const cluster = { server: `https://${options.address}`, 'certificate-authority-data': encode(options.ca) };
   await writeSecretFile(

@@ -34,10 +34,10 @@ export function createCredentials({ address, ca, cert, key, token }: ConnectOpti
   return token === undefined ? channel : grpc.credentials.combineChannelCredentials(channel, bearer(token));
 }
 
-function bearer(token: string): grpc.CallCredentials {
+function bearer(token: string | (() => string)): grpc.CallCredentials {
   return grpc.credentials.createFromMetadataGenerator((_context, callback) => {
     const metadata = new grpc.Metadata();
-    metadata.set('authorization', `Bearer ${token}`);
+    metadata.set('authorization', `Bearer ${typeof token === 'string' ? token : token().trim()}`);
     callback(null, metadata);
   });
 }

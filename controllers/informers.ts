@@ -69,6 +69,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
   const allNamespaces = followed.find(({ kind }) => kind.kind === 'Namespace')!.informer;
   const accounts = followed.find(({ kind }) => kind.kind === 'ServiceAccount')!.informer;
+  const configMaps = followed.find(({ kind }) => kind.kind === 'ConfigMap')!.informer;
   const contents = followed.filter(({ kind }) => kind.namespaced);
   const keptForNodes = followed.filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics');
   return {
@@ -84,6 +85,7 @@ export function createInformers(client: Client, base: ControllerEnvironment) {
     joinTokens,
     namespaces: allNamespaces,
     accounts,
+    configMaps,
     contents,
     keptForNodes,
     all: [...followed.map(({ informer }) => informer), joinTokens],

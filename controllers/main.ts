@@ -15,6 +15,7 @@ import { createNodeLifecycle } from './node-lifecycle/controller.ts';
 import type { EvictionRates } from './node-lifecycle/zone-state.ts';
 import { createOutage } from './outage.ts';
 import { createPodGarbage } from './pod-garbage/controller.ts';
+import { createRootCertificates } from './root-certificates/controller.ts';
 import { createServiceAccounts } from './service-accounts/controller.ts';
 import { createTaintEviction } from './taint-eviction/controller.ts';
 import { createVolumeBinding } from './volume-binding/controller.ts';
@@ -30,6 +31,8 @@ export interface RunControllersOptions {
   readonly evictionRates?: Partial<EvictionRates> | undefined;
   /** How many pods that have ended are kept (default 12,500). */
   readonly maxFinishedPods?: number;
+  /** The certificates (PEM) of the cluster's authorities, to be told in every namespace; absent: nobody is told. */
+  readonly authorities?: (() => Promise<string>) | undefined;
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly metrics?: MetricsRegistry;
@@ -57,7 +60,8 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
   const informers = createInformers(client, base);
   const { nodes, leases, pods, volumes, claims, classes, budgets, followed, namespaces, contents, accounts, keptForNodes } =
     informers;
-  const { requests, joinTokens } = informers;
+  const { requests, joinTokens, configMaps } = informers;
+  const { authorities } = options;
   const requestClient = client.resource('CertificateSigningRequest');
   const recorder = (component: string) => createEventRecorder({ client: client.events, component, ...base });
   const [nodeEvents, taintEvents, podEvents, volumeEvents, localPathEvents, budgetEvents] = [
@@ -75,6 +79,7 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     createDependents({ kinds: followed, logger }),
     createNamespaces({ client, namespaces, contents, ...base }),
     createServiceAccounts({ client, namespaces, accounts }),
+    ...(authorities ? [createRootCertificates({ client, namespaces, configMaps, authorities, ...base })] : []),
     createNodeLeftovers({ client, nodes, kept: keptForNodes, ...base }),
     createVolumeBinding({ client, volumes, claims, classes, events: volumeEvents, ...base }),
     createLocalPath({ client, volumes, claims, classes, nodes, events: localPathEvents, logger }),

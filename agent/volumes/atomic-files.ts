@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { VolumeFile } from './volume-files.ts';
 
@@ -65,6 +65,7 @@ async function writeFolder(folder: string, files: readonly VolumeFile[]): Promis
     await writeFile(path, file.data, { mode: 0o600 });
     // The process's umask cuts the mode given on creation.
     await chmod(path, file.mode);
+    if (file.uid !== undefined) await chown(path, file.uid, -1);
   }
 }
 
@@ -90,7 +91,9 @@ async function holds(folder: string, files: readonly VolumeFile[]): Promise<bool
     for (const file of files) {
       const path = join(folder, file.path);
       const stats = await lstat(path);
-      if (!stats.isFile() || (stats.mode & 0o7777) !== file.mode || !(await readFile(path)).equals(file.data)) return false;
+      const isOwned = file.uid === undefined || stats.uid === file.uid;
+      if (!stats.isFile() || !isOwned || (stats.mode & 0o7777) !== file.mode) return false;
+      if (!(await readFile(path)).equals(file.data)) return false;
     }
     return true;
   } catch (error) {

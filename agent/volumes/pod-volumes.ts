@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../api/generated/types.ts';
+import type { TokenSource } from '../config/account-tokens.ts';
 import type { ClaimSource } from '../config/claims.ts';
 import { ContainerConfigError } from '../config/config-error.ts';
 import type { Allocatable } from '../config/downward.ts';
@@ -24,6 +25,8 @@ export interface PodVolumes {
    * pod that went meanwhile must not get a folder again. Throws ApiError when the server is away.
    */
   refresh(pod: Pod, isWanted: () => boolean): Promise<void>;
+  /** The pod is gone from this node: its tokens are forgotten. */
+  forget(podUid: string): void;
 }
 
 export type SubPaths = ReadonlyMap<number, string>;
@@ -32,13 +35,14 @@ export interface PodVolumesOptions {
   readonly volumes: Pick<Volumes, 'ensureVolumes' | 'refreshVolumes' | 'ensureSubPath' | 'podDir'>;
   readonly objects: ObjectSource;
   readonly claims: ClaimSource;
+  readonly tokens: TokenSource;
   readonly allocatable: Allocatable;
 }
 
 /** What is shown in volumes is at most so old when it is brought up to date: pods that share an object ask once. */
 const refreshAgeMs = 15_000;
 
-export function createPodVolumes({ volumes, objects, claims, allocatable }: PodVolumesOptions): PodVolumes {
+export function createPodVolumes({ volumes, objects, claims, tokens, allocatable }: PodVolumesOptions): PodVolumes {
   const base = (pod: Pod) => ({
     podDir: volumes.podDir(pod.metadata?.uid ?? ''),
     pod,
@@ -49,7 +53,8 @@ export function createPodVolumes({ volumes, objects, claims, allocatable }: PodV
   return {
     async prepare(pod, found) {
       if ((pod.spec?.volumes ?? []).length === 0) return { volumes: new Map(), problems: [] };
-      return volumes.ensureVolumes({ ...base(pod), ...found, ...(await claims.forPod(pod)) });
+      const [claimed, shown] = await Promise.all([claims.forPod(pod), tokens.forPod(pod)]);
+      return volumes.ensureVolumes({ ...base(pod), ...found, ...claimed, tokens: shown });
     },
     async prepareSubPaths(pod, container, ready, env) {
       const paths = new Map<number, string>();
@@ -67,8 +72,9 @@ export function createPodVolumes({ volumes, objects, claims, allocatable }: PodV
       return paths;
     },
     async refresh(pod, isWanted) {
-      const found = await objects.forPod(pod, refreshAgeMs);
-      if (isWanted()) await volumes.refreshVolumes({ ...base(pod), ...found, claims: new Map(), node: undefined });
+      const [found, shown] = await Promise.all([objects.forPod(pod, refreshAgeMs), tokens.forPod(pod)]);
+      if (isWanted()) await volumes.refreshVolumes({ ...base(pod), ...found, claims: new Map(), node: undefined, tokens: shown });
     },
+    forget: tokens.forget,
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DownwardAPIVolumeFile, ProjectedVolumeSource } from '../../api/generated/types.ts';
+import type { DownwardAPIVolumeFile, PodSpec, ProjectedVolumeSource } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import { configMapFiles, downwardFiles, type FilesInput, type FilesResult, insidePath, projectedFiles } from './volume-files.ts';
 
@@ -102,8 +102,46 @@ describe('a projected volume', () => {
   it('waits for a source that does not exist, and refuses one that nobody makes', () => {
     const none = { secret: { localObjectReference: { name: 'none' } } };
     expect(shown(projectedFiles({ sources: [none] }, input))).toBe('not-found: secret "none" does not exist');
-    expect(shown(projectedFiles({ sources: [{ serviceAccountToken: {} }] }, input))).toBe(
-      'unsupported: source serviceAccountToken is not supported',
+    expect(shown(projectedFiles({ sources: [{ clusterTrustBundle: {} }] }, input))).toBe(
+      'unsupported: source clusterTrustBundle is not supported',
     );
+  });
+});
+
+describe("a token of the pod's account", () => {
+  const source = { path: 'token', expirationSeconds: 600 };
+  const tokens = new Map([['600 ', { token: 'eyJ' }]]);
+  const filesOf = (spec: PodSpec = {}, more = {}) =>
+    projectedFiles(
+      { sources: [{ serviceAccountToken: { ...source, ...more } }], defaultMode: 0o444 },
+      { ...input, tokens, pod: { ...web, spec: { ...web.spec, ...spec } } },
+    );
+  const file = (mode: number, uid?: number) => [
+    { path: 'token', data: Buffer.from('eyJ'), mode, ...(uid !== undefined && { uid }) },
+  ];
+
+  it.each<[string, PodSpec, object[]]>([
+    ["has the volume's mode where nobody can be named", {}, file(0o444)],
+    ['is for its owner where there is a group, which may read it too', { securityContext: { fsGroup: 7 } }, file(0o600)],
+    ['belongs to the user of the pod', { securityContext: { runAsUser: 1000 } }, file(0o600, 1000)],
+    [
+      'belongs to the user that all containers name',
+      { initContainers: [], containers: [1, 2].map((n) => ({ name: `c${n}`, securityContext: { runAsUser: 5 } })) },
+      file(0o600, 5),
+    ],
+    [
+      "has the volume's mode where containers run as different users",
+      { initContainers: [], containers: [1, 2].map((n) => ({ name: `c${n}`, securityContext: { runAsUser: n } })) },
+      file(0o444),
+    ],
+  ])('%s', (_, spec, files) => {
+    expect(filesOf(spec)).toEqual(files);
+  });
+
+  it('that is not there yet is waited for, and says why', () => {
+    expect(shown(filesOf({}, { audience: 'vault' }))).toBe('not-found: there is no token');
+    tokens.set('600 bank', { problem: 'cannot get a token: x' } as never);
+    expect(shown(filesOf({}, { audience: 'bank' }))).toBe('not-found: cannot get a token: x');
+    expect(shown(filesOf({}, { path: '../token' }))).toBe('invalid: path "../token" leaves the volume');
   });
 });

@@ -6,11 +6,15 @@ import type {
   Pod,
   ProjectedVolumeSource,
   Secret,
+  ServiceAccountTokenProjection,
   VolumeProjection,
 } from '../../api/generated/types.ts';
+import { type PodTokens, tokenKey } from '../config/account-tokens.ts';
 import { ContainerConfigError } from '../config/config-error.ts';
 import { type Allocatable, resourceText, volumeFieldText } from '../config/downward.ts';
 import type { PodObjects } from '../config/env.ts';
+import { effectiveSecurity } from '../config/security.ts';
+import { podContainers } from '../pod/pod-containers.ts';
 
 /** A file of a volume that is made from an object. */
 export interface VolumeFile {
@@ -18,6 +22,8 @@ export interface VolumeFile {
   readonly path: string;
   readonly data: Uint8Array;
   readonly mode: number;
+  /** Whose it is; absent: the agent's user. */
+  readonly uid?: number | undefined;
 }
 
 /** Why the files of a volume cannot be there; what `not-found` says may come right when an object appears or changes. */
@@ -32,6 +38,8 @@ export type FilesResult = readonly VolumeFile[] | FilesProblem;
 export interface FilesInput extends PodObjects {
   readonly pod: Pod;
   readonly allocatable: Allocatable;
+  /** Tokens of the pod's account, where volumes show some. */
+  readonly tokens?: PodTokens | undefined;
 }
 
 const fallbackMode = 0o644;
@@ -116,11 +124,36 @@ export function projectedFiles({ sources = [], defaultMode }: ProjectedVolumeSou
 
 function projectionFiles(source: VolumeProjection, defaultMode: number | undefined, input: FilesInput): FilesResult {
   const mode = defaultMode === undefined ? {} : { defaultMode };
-  const { configMap, secret, downwardAPI } = source;
+  const { configMap, secret, downwardAPI, serviceAccountToken } = source;
   if (configMap) return configMapFiles(configMap.localObjectReference?.name ?? '', { ...configMap, ...mode }, input);
   if (secret) return secretFiles(secret.localObjectReference?.name ?? '', { ...secret, ...mode }, input);
   if (downwardAPI) return downwardFiles(downwardAPI.items, defaultMode, input);
+  if (serviceAccountToken) return tokenFile(serviceAccountToken, defaultMode, input);
   return { reason: 'unsupported', message: `source ${Object.keys(source)[0] ?? 'without a kind'} is not supported` };
+}
+
+const ownerOnly = 0o600;
+
+/**
+ * A token of the pod's account. As in Kubernetes it is for its owner only where somebody can be named who is not root: the user as whom all containers run, or the
+ * pod's fsGroup, which then may read it too; else it has the volume's mode.
+ */
+function tokenFile(source: ServiceAccountTokenProjection, defaultMode: number | undefined, input: FilesInput): FilesResult {
+  const path = insidePath(source.path ?? '');
+  if (path === undefined) return { reason: 'invalid', message: `path "${source.path}" leaves the volume` };
+  const shown = input.tokens?.get(tokenKey(source)) ?? { problem: 'there is no token' };
+  if ('problem' in shown) return { reason: 'not-found', message: shown.problem };
+  const uid = commonUser(input.pod);
+  const isNarrow = uid !== undefined || input.pod.spec?.securityContext?.fsGroup !== undefined;
+  const mode = isNarrow ? ownerOnly : (defaultMode ?? fallbackMode);
+  return [{ path, data: Buffer.from(shown.token), mode, ...(uid !== undefined && { uid }) }];
+}
+
+/** The user as whom all containers of the pod run, if they say one, the same. */
+function commonUser(pod: Pod): number | undefined {
+  const users = new Set(podContainers(pod).map(({ container }) => effectiveSecurity(pod, container).runAsUser));
+  const [user] = users;
+  return users.size === 1 ? user : undefined;
 }
 
 /** The kernel's limits. */

@@ -124,7 +124,7 @@ function filesOf(source: VolumeSource, input: FilesInput): { readonly folder: st
 
 /** What is secret is never written to a disk. */
 function holdsSecrets({ projected }: VolumeSource): boolean {
-  return projected?.sources?.some(({ secret }) => secret !== undefined) === true;
+  return projected?.sources?.some(({ secret, serviceAccountToken }) => secret ?? serviceAccountToken) === true;
 }
 
 export function isSafeName(name: string): boolean {

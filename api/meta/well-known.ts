@@ -88,4 +88,7 @@ export const namespaces = { default: 'default', system: 'kube-system', nodeLease
 /** The service account of pods that name none. */
 export const defaultServiceAccount = 'default';
 
+/** The ConfigMap in every namespace that has the certificates of the cluster's authorities, for programs in pods. */
+export const rootCertificates = { configMap: 'kube-root-ca.crt', key: 'ca.crt' } as const;
+
 export const defaultSchedulerName = 'default-scheduler';

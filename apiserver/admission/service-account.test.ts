@@ -6,12 +6,13 @@ import { serviceAccountRules } from './service-account.ts';
 
 const accounts: Record<string, ServiceAccount> = {
   'ci/default': {},
+  'ci/caller': { automountServiceAccountToken: true },
   'ci/bot': { imagePullSecrets: [{ name: 'registry' }] },
 };
 const rules = serviceAccountRules(async (namespace, name) => accounts[`${namespace}/${name}`]);
 
 async function admit(spec: PodSpec, namespace = 'ci', metadata: Pod['metadata'] = {}): Promise<PodSpec> {
-  const pod: Pod = { metadata: { name: 'web', namespace, ...metadata }, spec };
+  const pod: Pod = { metadata: { name: 'web', namespace, uid: '4f2c1d3e-0000', ...metadata }, spec };
   await rules.create(kindNamed('Pod'), pod);
   return pod.spec!;
 }
@@ -48,6 +49,42 @@ describe('a new pod', () => {
       message:
         `pods "web" is forbidden: error looking up service account ${namespace}/${serviceAccountName}: serviceaccount "${serviceAccountName}" not found; ` +
         `make it with "berth create serviceaccount ${serviceAccountName} -n ${namespace}"`,
+    });
+  });
+
+  describe('gets a token mounted', () => {
+    const containers = [{ name: 'a' }];
+    const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+    it.each<[string, PodSpec, boolean]>([
+      ['not unless asked for', {}, false],
+      ['when it asks for it', { automountServiceAccountToken: true }, true],
+      ['when its account says so', { serviceAccountName: 'caller' }, true],
+      ['not when it says no itself', { serviceAccountName: 'caller', automountServiceAccountToken: false }, false],
+    ])('%s', async (_, spec, wanted) => {
+      const made = await admit({ ...spec, containers: [{ name: 'a' }] });
+      expect(made.volumes?.map(({ name }) => name) ?? []).toEqual(wanted ? ['kube-api-access-4f2c1'] : []);
+      expect(made.containers![0]!.volumeMounts ?? []).toEqual(
+        wanted ? [{ name: 'kube-api-access-4f2c1', mountPath, readOnly: true }] : [],
+      );
+    });
+
+    it('with authorities and namespace, in every container that has nothing of its own there', async () => {
+      const own = { name: 'own', mountPath };
+      const made = await admit({
+        automountServiceAccountToken: true,
+        initContainers: [{ name: 'i' }],
+        containers: [...containers, { name: 'b', volumeMounts: [own] }],
+        volumes: [{ name: 'own', volumeSource: { emptyDir: {} } }],
+      });
+      const [, volume] = made.volumes!;
+      expect(volume!.volumeSource?.projected?.sources).toEqual([
+        { serviceAccountToken: { path: 'token', expirationSeconds: 3_607 } },
+        { configMap: { localObjectReference: { name: 'kube-root-ca.crt' }, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+      ]);
+      expect(made.containers![1]!.volumeMounts).toEqual([own]);
+      expect(made.initContainers![0]!.volumeMounts).toHaveLength(1);
+      expect((await admit({ automountServiceAccountToken: true, containers: [made.containers![1]!] })).volumes).toBeUndefined();
     });
   });
 

@@ -1,7 +1,7 @@
 import { permissionDenied } from '../../api/errors/index.ts';
-import type { Pod, ServiceAccount } from '../../api/generated/types.ts';
+import type { Pod, PodSpec, ServiceAccount } from '../../api/generated/types.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
-import { defaultServiceAccount } from '../../api/meta/well-known.ts';
+import { defaultServiceAccount, rootCertificates } from '../../api/meta/well-known.ts';
 import type { Admission } from './admission.ts';
 
 /** Reads a service account, never older than the last acknowledged write. */
@@ -9,7 +9,8 @@ export type AccountReader = (namespace: string, name: string) => Promise<Service
 
 /**
  * As in Kubernetes: every new pod has a service account, "default" unless it names one; it is refused when there is no such account, and gets the account's
- * secrets for images when it names none itself. Only "default" may be missing: a controller makes it, a moment after its namespace, and a create does not
+ * secrets for images when it names none itself. Unlike there a token is mounted only when the pod or its account says so
+ * (automountServiceAccountToken: true): most programs never call the API, and each token costs its pod a mount and a signature, and is worth stealing. Only "default" may be missing: a controller makes it, a moment after its namespace, and a create does not
  * wait for that. A static pod's mirror has none, because the pod runs without the API server.
  */
 export function serviceAccountRules(readAccount: AccountReader): Admission {
@@ -29,6 +30,41 @@ export function serviceAccountRules(readAccount: AccountReader): Admission {
         );
       if (!spec.imagePullSecrets?.length && account?.imagePullSecrets?.length)
         spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret ?? '' }));
+      if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken) mountToken(spec, pod.metadata?.uid ?? '');
     },
   };
+}
+
+/** Where programs that are made for Kubernetes look. */
+const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Kubernetes' figure: an hour and a few seconds, by which it tells such volumes apart. */
+const tokenSeconds = 3_607;
+const fileMode = 0o644;
+
+/** Adds the volume with token, authorities and namespace to all containers that have nothing of their own in its place. */
+function mountToken(spec: PodSpec, podUid: string): void {
+  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].filter(
+    ({ volumeMounts = [] }) => !volumeMounts.some((mount) => mount.mountPath === mountPath),
+  );
+  if (containers.length === 0) return;
+  const name = `kube-api-access-${podUid.slice(0, 5)}`;
+  const { configMap, key } = rootCertificates;
+  spec.volumes = [
+    ...(spec.volumes ?? []),
+    {
+      name,
+      volumeSource: {
+        projected: {
+          defaultMode: fileMode,
+          sources: [
+            { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
+            { configMap: { localObjectReference: { name: configMap }, items: [{ key, path: key }] } },
+            { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+          ],
+        },
+      },
+    },
+  ];
+  for (const container of containers)
+    container.volumeMounts = [...(container.volumeMounts ?? []), { name, mountPath, readOnly: true }];
 }

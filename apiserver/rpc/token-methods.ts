@@ -3,6 +3,7 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { TokenRequestWriteRequest } from '../../api/generated/types.ts';
 import { type AccountTokens, TOKEN_ISSUER } from '../auth/accounts/account-tokens.ts';
 import { publicFacts, type TokenKeys } from '../auth/accounts/token-keys.ts';
+import { checkNodeToken } from '../auth/node/node-tokens.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door } from './door.ts';
@@ -24,7 +25,8 @@ export function createTokenMethod(tokens: AccountTokens, door: Door): SpecialMet
       const { namespace = '', name = '' } = object.metadata ?? {};
       call.authorize({ verb: 'create-token', kind: 'ServiceAccount', namespace, name });
       if (namespace === '' || name === '') throw badRequest('name the service account and its namespace');
-      const status = await tokens.create({ namespace, name }, object.spec ?? {});
+      const spec = object.spec ?? {};
+      const status = await tokens.create({ namespace, name }, spec, (pod) => checkNodeToken(call.identity, spec, pod));
       return { bytes: encodeMessage(`${MESSAGES}.TokenRequest`, { ...object, status }) };
     }),
   };

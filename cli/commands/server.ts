@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
@@ -17,7 +19,7 @@ import {
 } from '../history/history-flags.ts';
 import { evictionRatesOf, type LostNodeFlags, lostNodeErrors, lostNodeSecondsOf, withLostNodeFlags } from '../lost-node-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
-import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
+import { defaultDataDir, defaultListen, installation, localAddress } from '../paths.ts';
 import { schedulerConfigHelp } from '../scheduler-config-flag.ts';
 
 interface ServerFlags extends DaemonFlags, HistoryFlags, LostNodeFlags {
@@ -171,7 +173,8 @@ async function runComponent(name: keyof typeof components, { flags, address, dae
   try {
     const logger = daemon.logger.child({ component: name });
     const evictionRates = evictionRatesOf(flags);
-    await run({ client, profiles, evictionRates, logger, metrics: daemon.metrics }, daemon.signal);
+    const authorities = () => readFile(join(installation(flags.dataDir).pki, 'ca.crt'), 'utf8');
+    await run({ client, profiles, evictionRates, authorities, logger, metrics: daemon.metrics }, daemon.signal);
   } finally {
     client.close();
   }

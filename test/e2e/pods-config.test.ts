@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Client, connect } from '../../client/index.ts';
 import {
   configMap,
   containerOf,
@@ -170,5 +171,48 @@ describe('limits', () => {
     const { HostConfig } = await inspect(containerOf(pod).containerID);
     expect(HostConfig).toMatchObject({ CpuQuota: 0, Memory: 0 });
     expect(HostConfig.LogConfig).toEqual({ Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } });
+  });
+});
+
+describe('a token of the service account', () => {
+  const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const programs: Client[] = [];
+  afterAll(() => {
+    for (const program of programs) program.close();
+  });
+
+  it('is in memory, for the user of the pod alone, and with the authorities lets a program in as its account until the pod is gone', async () => {
+    await house.berth.ok('create', 'serviceaccount', 'reader');
+    await house.berth.ok('create', 'rolebinding', 'reader', '--clusterrole=view', '--serviceaccount=default:reader');
+    const vault = { serviceAccountToken: { path: 'token', audience: 'vault', expirationSeconds: 600 } };
+    const volumes = [{ name: 'vault', projected: { sources: [vault] } }];
+    const containers = [script(stay, { volumeMounts: [{ name: 'vault', mountPath: '/vault' }] })];
+    const user = { securityContext: { runAsUser: 1000 } };
+    await house.apply(
+      podOf('caller', containers, { serviceAccountName: 'reader', automountServiceAccountToken: true, volumes, ...user }),
+      podOf('silent', [script(stay)], { serviceAccountName: 'reader' }),
+    );
+    await Promise.all(['caller', 'silent'].map(house.running));
+    expect(await house.sh('caller', `stat -Lc '%a %u' ${folder}/token /vault/token; cat ${folder}/namespace`)).toBe(
+      '600 1000\n600 1000\ndefault',
+    );
+    expect(await house.sh('caller', `df -P ${folder} /vault | awk '{print $1}'`)).toBe('Filesystem\nberth\nberth\n');
+    await expect(house.sh('silent', `ls ${folder}`)).rejects.toThrow('No such file');
+
+    const ca = await house.exec('caller', 'cat', `${folder}/ca.crt`);
+    const { address } = house.berth;
+    const program = connect({ address, ca, token: await house.exec('caller', 'cat', `${folder}/token`) });
+    const stranger = connect({ address, ca, token: await house.exec('caller', 'cat', '/vault/token') });
+    programs.push(program, stranger);
+    expect((await program.reviews.whoAmI()).extra).toMatchObject({
+      'authentication.kubernetes.io/pod-name': { items: ['caller'] },
+    });
+    expect((await program.pods.list({ namespace: 'default' })).items.length).toBeGreaterThan(1);
+    await expect(program.secrets.list({ namespace: 'default' })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(stranger.reviews.whoAmI()).rejects.toThrow('it is for vault, not for the API server');
+    await house.berth.ok('delete', 'pod', 'caller');
+    await expect(program.reviews.whoAmI()).rejects.toThrow(
+      'the pod "default/caller" that it is bound to does not exist any more',
+    );
   });
 });

@@ -40,7 +40,8 @@ const lifecycle = {
 const identity = {
   'spec.serviceAccountName': works,
   'spec.serviceAccount': works,
-  'spec.automountServiceAccountToken': warned('no token is mounted in any pod yet', false),
+  // Absent means no here, and yes in Kubernetes: see docs/security.md.
+  'spec.automountServiceAccountToken': works,
   'spec.imagePullSecrets[]': works,
 } satisfies FieldSupportTable;
 
@@ -165,9 +166,7 @@ const volumes = {
   'spec.volumes[].projected.sources[].configMap': works,
   'spec.volumes[].projected.sources[].secret': works,
   'spec.volumes[].projected.sources[].downwardAPI': works,
-  'spec.volumes[].projected.sources[].serviceAccountToken': refused(
-    'agents mount no tokens yet; make one with berth create token and mount it as a Secret',
-  ),
+  'spec.volumes[].projected.sources[].serviceAccountToken': works,
   'spec.volumes[].projected.sources[].clusterTrustBundle': refused('trust bundles do not exist; use a ConfigMap'),
   'spec.volumes[].projected.sources[].podCertificate': refused('nobody signs certificates for pods; use a Secret'),
   'spec.volumes[].persistentVolumeClaim': works,

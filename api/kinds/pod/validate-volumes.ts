@@ -117,14 +117,16 @@ function checkDownwardFiles(out: Violations, at: string, items: readonly Downwar
 /** No two sources may give a file of the same path. */
 function checkProjections(out: Violations, at: string, sources: readonly VolumeProjection[]): void {
   const seen = new Set<string>();
+  const once = (at: string, path: string): void => {
+    if (path !== '' && seen.has(path)) out.push(invalidValue(at, path, 'is the path of two files'));
+    seen.add(path);
+  };
   sources.forEach((source, i) => {
     const item = `${at}[${i}]`;
     checkProjection(out, item, source);
     for (const name of ['secret', 'configMap', 'downwardAPI'] as const)
-      for (const { path = '' } of source[name]?.items ?? []) {
-        if (path !== '' && seen.has(path)) out.push(invalidValue(`${item}.${name}`, path, 'is the path of two files'));
-        seen.add(path);
-      }
+      for (const { path = '' } of source[name]?.items ?? []) once(`${item}.${name}`, path);
+    if (source.serviceAccountToken) once(`${item}.serviceAccountToken`, source.serviceAccountToken.path ?? '');
   });
 }
 
@@ -140,7 +142,7 @@ function checkProjection(out: Violations, at: string, projection: VolumeProjecti
   if (configMap) checkFiles(out, `${at}.configMap`, '.name', configMap.localObjectReference?.name, configMap);
   if (downwardAPI) checkDownwardFiles(out, `${at}.downwardAPI`, downwardAPI.items);
   if (serviceAccountToken) {
-    checkRequired(out, at, '.serviceAccountToken.path', serviceAccountToken.path);
+    checkFilePath(out, `${at}.serviceAccountToken`, serviceAccountToken.path ?? '');
     checkRange(out, at, '.serviceAccountToken.expirationSeconds', serviceAccountToken.expirationSeconds, TOKEN_MIN_SECONDS);
   }
 }

@@ -6,5 +6,5 @@ export const serviceAccountFields: FieldSupportTable = {
   ...metadataFields,
   'secrets[]': warned('nothing reads them; make tokens with berth create token'),
   'imagePullSecrets[]': works,
-  automountServiceAccountToken: warned('no pod gets a token yet', false),
+  automountServiceAccountToken: works,
 };

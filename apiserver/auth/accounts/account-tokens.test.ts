@@ -202,6 +202,31 @@ describe('a wish for a token', () => {
     await expect(tokens.create(ci, spec)).rejects.toMatchObject(error);
   });
 
+  it('bound to the mirror of a static pod is refused: a node could make such pods to get tokens', async () => {
+    const { tokens, pods, accounts, change } = await world();
+    const annotations = { 'kubernetes.io/config.mirror': 'x' };
+    change('put', pods, { metadata: { namespace: 'ci', name: 'mirror', uid: 'm', annotations } } as ApiObject);
+    change('put', accounts, { metadata: { namespace: 'ci', name: 'default', uid: 'd' } });
+    const wish = tokens.create({ namespace: 'ci', name: 'default' }, { boundObjectRef: { kind: 'Pod', name: 'mirror' } });
+    await expect(wish).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('mirrors a static pod'),
+    });
+  });
+
+  it('is judged by its pod before anything is told of that', async () => {
+    const { tokens } = await world();
+    const seen: unknown[] = [];
+    const judge = (pod: unknown): void => {
+      seen.push(pod);
+      throw new Error('not yours');
+    };
+    const ref = { ...boundObjectRef, uID: 'x' };
+    await expect(tokens.create(ci, { boundObjectRef: ref }, judge)).rejects.toThrow('not yours');
+    await expect(tokens.create(ci, {}, judge)).rejects.toThrow('not yours');
+    expect(seen).toEqual([expect.objectContaining({ spec: expect.anything() }), undefined]);
+  });
+
   it('of an account that is not there is refused', async () => {
     const { tokens } = await world();
     await expect(tokens.create({ ...ci, name: 'none' }, {})).rejects.toMatchObject({ code: 'NOT_FOUND' });

@@ -3,6 +3,7 @@ import { type ApiError, badRequest, conflict, invalid, notFound, unauthenticated
 import { invalidValue, notSupported } from '../../../api/errors/violations.ts';
 import type { Pod, TokenRequestSpec, TokenRequestStatus } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
+import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { secondsTimestamp, toMillis } from '../../../api/meta/time.ts';
 import { defaultServiceAccount } from '../../../api/meta/well-known.ts';
 import type { KindStore, ObjectName } from '../../registry/kind-store.ts';
@@ -69,8 +70,15 @@ export class AccountTokens implements TokenTable {
     return { identity, audiences: own };
   }
 
-  /** A new token. Throws NOT_FOUND without the account or the pod, and INVALID_ARGUMENT for a wish that cannot be. */
-  async create(account: ObjectName, spec: TokenRequestSpec): Promise<TokenRequestStatus> {
+  /**
+   * A new token. `judge` is shown the pod that it is bound to, if any, and throws when the caller may not have it. Throws NOT_FOUND without the account or
+   * the pod, and INVALID_ARGUMENT for a wish that cannot be.
+   */
+  async create(
+    account: ObjectName,
+    spec: TokenRequestSpec,
+    judge: (pod: Pod | undefined) => void = () => {},
+  ): Promise<TokenRequestStatus> {
     const { keys, accounts, now } = this.options;
     const entry = await accounts.read(account);
     if (!entry) throw notFound(accounts.subject(account));
@@ -86,7 +94,8 @@ export class AccountTokens implements TokenTable {
     if (violations.length > 0) throw invalid({ kind: 'TokenRequest', ...account }, violations);
     const audiences = spec.audiences?.length ? spec.audiences : [TOKEN_ISSUER];
     if (audiences.length > MAX_AUDIENCES || audiences.includes('')) throw badRequest(`name 1 to ${MAX_AUDIENCES} audiences`);
-    const pod = spec.boundObjectRef && (await this.boundPod(account, spec.boundObjectRef));
+    if (!spec.boundObjectRef) judge(undefined);
+    const pod = spec.boundObjectRef && (await this.boundPod(account, spec.boundObjectRef, judge));
     const { uid = '' } = accounts.cache.decoder.decode(entry).metadata ?? {};
     const iat = Math.floor(now().getTime() / 1_000);
     const claims: TokenClaims = {
@@ -102,16 +111,25 @@ export class AccountTokens implements TokenTable {
     return { token, expirationTimestamp: secondsTimestamp(new Date(claims.exp * 1_000)) };
   }
 
-  private async boundPod({ namespace, name }: ObjectName, wanted: { name?: string; uID?: string }): Promise<NamedObject> {
+  private async boundPod(
+    { namespace, name }: ObjectName,
+    wanted: { name?: string; uID?: string },
+    judge: (pod: Pod) => void,
+  ): Promise<NamedObject> {
     const { pods } = this.options;
     const at = { namespace, name: wanted.name ?? '' };
     const entry = at.name === '' ? undefined : await pods.read(at);
     if (!entry) throw notFound(pods.subject(at));
     const pod = pods.cache.decoder.decode(entry) as Pod;
+    judge(pod);
     const uid = pod.metadata?.uid ?? '';
     if (wanted.uID && wanted.uID !== uid) throw conflict(pods.subject(at), `its uid is ${uid}, not ${wanted.uID}`);
     if (accountOf(pod) !== name)
-      throw badRequest(`pod "${at.name}" is of the service account "${accountOf(pod)}", not of "${name}"`);
+      throw badRequest(
+        isMirror(pod)
+          ? `pod "${at.name}" mirrors a static pod, which has no service account`
+          : `pod "${at.name}" is of the service account "${accountOf(pod)}", not of "${name}"`,
+      );
     return { name: at.name, uid };
   }
 
@@ -165,7 +183,8 @@ function extraOf({ jti, 'kubernetes.io': { pod } }: TokenClaims): Record<string,
 const wordsFor = (audiences: readonly string[]): string =>
   audiences.map((each) => (each === TOKEN_ISSUER ? `the API server ("${each}")` : each)).join(', ');
 
-const accountOf = ({ spec }: Pod): string => spec?.serviceAccountName || defaultServiceAccount;
+/** Pods that were stored by an older version may not say it. */
+const accountOf = (pod: Pod): string => (isMirror(pod) ? '' : pod.spec?.serviceAccountName || defaultServiceAccount);
 
 function refused(why: string): ApiError {
   return unauthenticated(`the bearer token does not count: ${why}`);

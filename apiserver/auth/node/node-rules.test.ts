@@ -90,6 +90,11 @@ describe('the node n1, and whoever stole its certificate,', () => {
     ['makes a backup', access('create', 'Backup', '', ''), false],
     ['changes log levels', access('update', 'LogLevel', 'n1', ''), false],
     ['answers for a scheduler', access('update', 'Scheduler', '', ''), false],
+    ["makes a token of its pods' account", access('create-token', 'ServiceAccount', 'mine'), true],
+    ['makes a token of the account of pods of another', access('create-token', 'ServiceAccount', 'theirs'), false],
+    ['makes a token of an account that no pod has yet', access('create-token', 'ServiceAccount', 'open'), false],
+    ['makes a token in another namespace', access('create-token', 'ServiceAccount', 'mine', 'kube-system'), false],
+    ['asks whose a token is', access('create', 'TokenReview', '', ''), false],
     ['becomes somebody else', { verb: 'impersonate', kind: 'User', namespace: '', name: 'admin' }, false],
   ])('%s: %#', (_, what, answer) => {
     expect(world().may(what)).toBe(answer);

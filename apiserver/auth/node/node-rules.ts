@@ -36,6 +36,9 @@ const rules: Readonly<Record<string, NodeRule>> = {
   '/configmaps': usedBy,
   '/persistentvolumeclaims': usedBy,
   '/serviceaccounts': usedBy,
+  // For which pod, and whom, is judged when that is known (node-tokens.ts).
+  '/serviceaccounts/token': ({ verb, namespace, name }, node, graph) =>
+    verb === 'create' && graph.isUsed(node, `serviceaccounts/${namespace}/${name}`),
   '/persistentvolumes': ({ verb, name, selected }, node, graph) => {
     if (verb === 'patch') return true;
     if (verb === 'get') return graph.usesVolume(node, name);

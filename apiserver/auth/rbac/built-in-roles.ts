@@ -2,6 +2,7 @@ import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../../api/g
 import { nodeClientSigner } from '../../../api/kinds/certificate-signing-request/signers.ts';
 import { kinds } from '../../../api/kinds/index.ts';
 import { rbacGroup } from '../../../api/kinds/rbac-roles.ts';
+import { rootCertificates } from '../../../api/meta/well-known.ts';
 import { groupOf } from '../attributes.ts';
 import { controlPlane, groups } from '../identity.ts';
 
@@ -95,7 +96,8 @@ const controllerRules: PolicyRule[] = [
   ...everyKind([...READ, 'patch', 'delete', 'deletecollection']),
   rule(['update', 'patch'], CORE, 'pods/status', 'nodes/status', 'persistentvolumes/status', 'persistentvolumeclaims/status'),
   rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
-  rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts'),
+  rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts', 'configmaps'),
+  { ...rule(['update'], CORE, 'configmaps'), resourceNames: [rootCertificates.configMap] },
   rule(['update'], CORE, 'namespaces/finalize'),
   rule(['update', 'patch'], 'certificates.k8s.io', 'certificatesigningrequests/approval'),
   { ...rule(['approve'], 'certificates.k8s.io', 'signers'), resourceNames: [nodeClientSigner] },
@@ -112,6 +114,7 @@ const nodeRules: PolicyRule[] = [
   rule([...READ, 'create', 'delete'], CORE, 'pods'),
   rule(['update', 'patch'], CORE, 'pods/status'),
   rule(['get'], CORE, 'secrets', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts'),
+  rule(['create'], CORE, 'serviceaccounts/token'),
   rule([...READ, 'patch'], CORE, 'persistentvolumes'),
   requestCertificates,
   rule(READ, 'node.k8s.io', 'runtimeclasses'),

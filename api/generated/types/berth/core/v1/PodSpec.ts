@@ -105,7 +105,7 @@ export interface PodSpec__Input {
    */
   'initContainers'?: (_berth_core_v1_Container__Input)[];
   /**
-   * Whether the account's token is mounted into the containers; true when absent. Written by the client.
+   * Whether a token of the account is mounted into the containers; absent: as the account says, or no. Written by the client.
    */
   'automountServiceAccountToken'?: (boolean);
   /**
@@ -302,7 +302,7 @@ export interface PodSpec {
    */
   'initContainers'?: (_berth_core_v1_Container)[];
   /**
-   * Whether the account's token is mounted into the containers; true when absent. Written by the client.
+   * Whether a token of the account is mounted into the containers; absent: as the account says, or no. Written by the client.
    */
   'automountServiceAccountToken'?: (boolean);
   /**

@@ -22,7 +22,7 @@ export interface ServiceAccount__Input {
    */
   'imagePullSecrets'?: (_berth_core_v1_LocalObjectReference__Input)[];
   /**
-   * Whether pods of the account get a token; none does yet. Written by the client.
+   * Whether new pods of the account that do not say it themselves get a token mounted; no when absent. Written by the client.
    */
   'automountServiceAccountToken'?: (boolean);
   '_automountServiceAccountToken'?: "automountServiceAccountToken";
@@ -45,7 +45,7 @@ export interface ServiceAccount {
    */
   'imagePullSecrets'?: (_berth_core_v1_LocalObjectReference)[];
   /**
-   * Whether pods of the account get a token; none does yet. Written by the client.
+   * Whether new pods of the account that do not say it themselves get a token mounted; no when absent. Written by the client.
    */
   'automountServiceAccountToken'?: (boolean);
 }
