@@ -13,7 +13,8 @@ const allowed = {
 };
 const test = '\\.test\\.ts$';
 const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
-const startsMains = '^cli/(commands/(up|down|join|server|agent|scheduler|restore|compact)|on-this-machine)\\.ts$';
+const startsMains =
+  '^cli/(commands/(up|down|join|install|uninstall|server|agent|scheduler|restore|compact)|on-this-machine)\\.ts$';
 /** Of the programs: the library never loads it. */
 const certificateRequest = '^client/certificate-request\\.ts$';
 
@@ -33,7 +34,7 @@ export default {
     {
       name: 'cli-starters-import-only-mains',
       comment:
-        'cli/commands/{up,down,join,server,agent,scheduler,restore,compact} and cli/on-this-machine may import the mains, and nothing else of those rooms.',
+        'cli/commands/{up,down,join,install,uninstall,server,agent,scheduler,restore,compact} and cli/on-this-machine may import the mains, and nothing else of those rooms.',
       severity: 'error',
       from: { path: startsMains },
       to: { path: '^(apiserver|scheduler|agent|controllers)/', pathNot: mains },

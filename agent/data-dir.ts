@@ -1,5 +1,14 @@
 /** What Berth makes in a data directory. Anything else in there is somebody else's, and stays. */
-export const ownEntries: readonly string[] = ['installation.json', 'logs', 'node', 'pki', 'run', 'secret-keys', 'store'];
+export const ownEntries: readonly string[] = [
+  'installation.json',
+  'logs',
+  'node',
+  'pki',
+  'run',
+  'secret-keys',
+  'service.json',
+  'store',
+];
 
 /** What people put there for Berth to read; it stays when Berth goes. */
 export const givenEntries: readonly string[] = ['node.yaml', 'seccomp'];

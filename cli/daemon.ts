@@ -72,7 +72,7 @@ export async function runDaemon(
       process.exit(1);
     });
   }
-  void runGuardian(dataDir, logger, signal);
+  if (component !== 'scheduler') void runGuardian(dataDir, component, { logger, signal });
   collectWhenIdle(signal);
   const metrics = new MetricsRegistry();
   const served = await serveMetrics(metrics, { component, instance, address: flags.metricsAddress, dataDir, logger });

@@ -1,33 +1,43 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { readBerthProcess } from './berth-processes.ts';
+import { type ProcessName, readBerthProcess } from './berth-processes.ts';
 import { packageVersion } from './commands/version.ts';
 import { noteVersion, processNames, rescue } from './processes.ts';
 
 /** A lost keeper is replaced within this time; what one look costs is two small files for each process. */
 const everyMs = 5_000;
 
+export interface Guarded {
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Server and agent look after each other and after themselves: a keeper that was killed is started again, with its process or without.
- * Only for a process that was started by a keeper: one that somebody started by hand, or a service manager, is left to them.
+ * Only for a process that was started by a keeper: one that somebody started by hand, or systemd, is left to them.
  */
-export async function runGuardian(dataDir: string, logger: Logger, signal: AbortSignal): Promise<void> {
-  const keeper = readBerthProcess(process.ppid, dataDir);
-  if (keeper?.isKeeper !== true) return;
+export async function runGuardian(dataDir: string, name: ProcessName, { logger, signal }: Guarded): Promise<void> {
+  const hasKeeper = readBerthProcess(process.ppid, dataDir)?.isKeeper === true;
+  if (!hasKeeper && !isUnit()) return;
   try {
-    noteVersion(dataDir, keeper.name, packageVersion());
+    noteVersion(dataDir, name, packageVersion());
   } catch (err) {
     logger.warn({ err }, 'cannot note the version of this process; "berth up" will not know it');
   }
-  while (!signal.aborted) {
+  while (hasKeeper && !signal.aborted) {
     try {
       await delay(everyMs, undefined, { signal, ref: false });
     } catch {
       // Aborted: the process is ending.
       return;
     }
-    for (const name of processNames) rescueOne(dataDir, name, logger);
+    for (const each of processNames) rescueOne(dataDir, each, logger);
   }
+}
+
+/** Whether systemd started this process. */
+function isUnit(): boolean {
+  return process.ppid === 1 && process.env.INVOCATION_ID !== undefined;
 }
 
 function rescueOne(dataDir: string, name: (typeof processNames)[number], logger: Logger): void {

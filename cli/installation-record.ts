@@ -40,6 +40,12 @@ function read(dataDir: string): Partial<InstallationRecord> {
 }
 
 /** Makes the data directory where it is missing, and remembers what it made. */
+export function makeDataDir(dataDir: string): void {
+  const made = mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+  if (made !== undefined) replace(dataDir, { madeFolder: made });
+}
+
+/** The same, and what it was told. */
 export function writeRecord(dataDir: string, record: Omit<InstallationRecord, 'madeFolder'>): void {
   const made = mkdirSync(dataDir, { recursive: true, mode: 0o755 });
   replace(dataDir, { ...record, madeFolder: made ?? read(dataDir).madeFolder });

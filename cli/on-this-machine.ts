@@ -42,6 +42,15 @@ export async function checkMachine({ steps, ...wanted }: MachineCheck): Promise<
     throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
 }
 
+/** Of a service's file that somebody had changed by hand, and that was written anew. */
+export function tellKept(path: string | undefined, steps: Steps): void {
+  if (path !== undefined)
+    steps.warn(
+      `a file of the service had been changed by hand; it was kept as ${path}`,
+      'changes of a unit belong into "systemctl edit", which no install touches',
+    );
+}
+
 export interface Attachment {
   readonly dataDir: string;
   /** What Ctrl-C ends, in this order. */

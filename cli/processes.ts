@@ -3,8 +3,12 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BerthProcess, listBerthProcesses, type ProcessName, readBerthProcess } from './berth-processes.ts';
+import { packageVersion } from './commands/version.ts';
 import { readRecord } from './installation-record.ts';
 import { installation, launcher } from './paths.ts';
+import { environmentOf, type ServiceCommand } from './service/service-command.ts';
+import { enableService, keptWords, lastUnitError, startUnit, stopUnits } from './service/service-manager.ts';
+import { readService } from './service/service-record.ts';
 
 export const processNames = ['server', 'agent'] as const satisfies readonly ProcessName[];
 
@@ -15,7 +19,8 @@ export interface Running {
 }
 
 export function findRunning(dataDir: string): Readonly<Record<ProcessName, Running>> {
-  return decideRunning(listBerthProcesses(dataDir), readRecord(dataDir)?.nodeName);
+  const isUnit = readService(dataDir)?.manager === 'systemd';
+  return decideRunning(listBerthProcesses(dataDir), readRecord(dataDir)?.nodeName, isUnit);
 }
 
 /**
@@ -25,10 +30,13 @@ export function findRunning(dataDir: string): Readonly<Record<ProcessName, Runni
 export function decideRunning(
   ours: readonly BerthProcess[],
   nodeName: string | undefined,
+  isUnit = false,
 ): Readonly<Record<ProcessName, Running>> {
   const find = (name: ProcessName): Running => {
     const these = ours.filter((each) => each.name === name && isKept(each, nodeName));
-    return { keeper: these.find((each) => each.isKeeper), process: these.find((each) => !each.isKeeper) };
+    const process = these.find((each) => !each.isKeeper);
+    // systemd keeps what it starts, without a process that could be seen here.
+    return { keeper: these.find((each) => each.isKeeper) ?? (isUnit ? process : undefined), process };
   };
   return { server: find('server'), agent: find('agent') };
 }
@@ -43,19 +51,49 @@ function commandFile(dataDir: string, name: ProcessName): string {
   return join(installation(dataDir).run, `${name}.command`);
 }
 
-/** Starts `berth NAME ARGS` under bin/berth-supervise, detached from this terminal. */
-export function startSupervised(dataDir: string, name: ProcessName, args: readonly string[]): void {
+/** `berth NAME ARGS`, as it is kept running. */
+export function commandOf(dataDir: string, name: ProcessName, args: readonly string[]): ServiceCommand {
+  const bounded = ['--log-file', join(installation(dataDir).logs, `${name}.log`)];
+  const words = [process.execPath, launcher('berth'), name, '--data-dir', dataDir, ...bounded, ...args];
+  return { name, dataDir, words, environment: environmentOf(name, process.env), version: packageVersion() };
+}
+
+/** What else of the installation a script of /etc/init.d starts. */
+export function othersOf({ dataDir, name, version }: ServiceCommand): ServiceCommand[] {
+  return processNames
+    .filter((other) => other !== name)
+    .flatMap((other) => {
+      const words = keptWords(dataDir, other);
+      return words === undefined
+        ? []
+        : [{ name: other, dataDir, words, environment: environmentOf(other, process.env), version }];
+    });
+}
+
+/**
+ * Starts `berth NAME ARGS`, detached from this terminal: under bin/berth-supervise, or as the service that the installation is. Returns where a service's file
+ * was put that somebody had changed by hand.
+ */
+export function startSupervised(dataDir: string, name: ProcessName, args: readonly string[]): string | undefined {
   const { run, logs } = installation(dataDir);
   mkdirSync(run, { recursive: true, mode: 0o700 });
   mkdirSync(logs, { recursive: true, mode: 0o700 });
   rmSync(join(run, `${name}.stop`), { force: true });
   const log = join(logs, `${name}.start.log`);
   writeFileSync(log, '');
-  const bounded = ['--log-file', join(logs, `${name}.log`)];
-  const command = [process.execPath, launcher('berth'), name, '--data-dir', dataDir, ...bounded, ...args];
-  const keeper = ['/bin/sh', launcher('berth-supervise'), run, name, log, ...command];
+  const command = commandOf(dataDir, name, args);
+  const service = readService(dataDir);
+  const kept = service && enableService(service, command, othersOf(command));
+  if (service?.manager === 'systemd') {
+    // Of an `up` before: nobody is to give the process a keeper.
+    rmSync(commandFile(dataDir, name), { force: true });
+    startUnit(name);
+    return kept;
+  }
+  const keeper = ['/bin/sh', launcher('berth-supervise'), run, name, log, ...command.words];
   writeFileSync(commandFile(dataDir, name), `${JSON.stringify(keeper)}\n`, { mode: 0o600 });
   spawnKeeper(keeper, undefined);
+  return kept;
 }
 
 /** Starts a keeper; with `adopted` it waits for that process to end before it starts one. Two keepers of one process: the second ends at once. */
@@ -125,9 +163,14 @@ function versionFile(dataDir: string, name: ProcessName): string {
   return join(installation(dataDir).run, `${name}.version`);
 }
 
-/** What a process printed before its log was open: why it did not start. */
-export function startLog(dataDir: string, name: ProcessName): string {
-  return textOf(join(installation(dataDir).logs, `${name}.start.log`));
+/** The error that a process printed beside its log before it ended last; undefined: it has printed none since it was started by a command. */
+export function whyEnded(dataDir: string, name: ProcessName): string | undefined {
+  if (readService(dataDir)?.manager === 'systemd') return lastUnitError(name);
+  const sign = 'error: ';
+  return textOf(join(installation(dataDir).logs, `${name}.start.log`))
+    .split('\n')
+    .findLast((line) => line.startsWith(sign))
+    ?.slice(sign.length);
 }
 
 const stopTimeoutMs = 15_000;
@@ -150,9 +193,13 @@ type Which = (process: BerthProcess) => boolean;
 
 async function stopWhich(dataDir: string, names: readonly ProcessName[], which: Which): Promise<ProcessName[]> {
   const { run } = installation(dataDir);
+  const service = readService(dataDir);
+  const units = service?.manager === 'systemd' ? names.filter((name) => findRunning(dataDir)[name].process !== undefined) : [];
+  // Even what does not run just now: systemd would start it again.
+  if (service?.manager === 'systemd') stopUnits(service, names);
   for (const name of names) disarm(join(run, `${name}.stop`));
   const stopped: ProcessName[] = [];
-  for (const name of names) if (await stopOne(dataDir, name, which)) stopped.push(name);
+  for (const name of names) if ((await stopOne(dataDir, name, which)) || units.includes(name)) stopped.push(name);
   return stopped;
 }
 

@@ -11,7 +11,7 @@ import type { ProcessName } from './berth-processes.ts';
 import { localConnection } from './daemon.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { installation, localAddress } from './paths.ts';
-import { startLog, stopSupervised } from './processes.ts';
+import { stopSupervised, whyEnded } from './processes.ts';
 
 /** What `up` waits for, and where. */
 export interface Awaited {
@@ -145,13 +145,4 @@ async function failIfEnded(dataDir: string, name: ProcessName): Promise<void> {
   if (printed === undefined) return;
   await stopSupervised(dataDir, [name]);
   throw new ExitWith(1, `the ${name} does not start: ${printed}; see ${logOf(dataDir, name)}`);
-}
-
-/** The error that a process printed beside its log before it ended last; undefined: it has printed none since it was started by a command. */
-export function whyEnded(dataDir: string, name: ProcessName): string | undefined {
-  const sign = 'error: ';
-  return startLog(dataDir, name)
-    .split('\n')
-    .findLast((line) => line.startsWith(sign))
-    ?.slice(sign.length);
 }

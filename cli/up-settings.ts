@@ -100,6 +100,13 @@ export function ignoredFlags(given: GivenSettings, running: Settings): string[] 
     .map((key) => `${flagNames[key]} ${quoted(given[key]!)} (it runs with ${as(key) ?? 'none'})`);
 }
 
+/** What is to be another way than it was, a line each. */
+export function changedSettings(next: Settings, before: Settings): string[] {
+  return keys
+    .filter((key) => next[key] !== before[key])
+    .map((key) => `${flagNames[key]} ${next[key] ?? unsaid[key] ?? 'none'} (before ${before[key] ?? unsaid[key] ?? 'none'})`);
+}
+
 /** The flags as they were given, to be typed again. */
 export function printFlags(given: GivenSettings): string {
   return keys

@@ -8,6 +8,7 @@ import { ExitWith } from '../failure.ts';
 import { readRecord } from '../installation-record.ts';
 import { defaultDataDir, installation } from '../paths.ts';
 import { stopAll } from '../processes.ts';
+import { readService } from '../service/service-record.ts';
 
 interface DownFlags {
   readonly dataDir: string;
@@ -35,12 +36,19 @@ async function down(flags: DownFlags): Promise<void> {
     waitsFor = other;
   });
   try {
+    const service = readService(dataDir);
+    if (service !== undefined && flags.purge)
+      throw new ExitWith(1, `Berth in ${dataDir} is a service of this machine: "berth uninstall --purge" removes all of it`);
     // Before anything is stopped: what cannot be purged now is better left as it is.
     const scope = flags.purge ? await preparePurge(dataDir) : undefined;
-    if (scope !== undefined && !flags.yes) await confirm(dataDir);
+    if (scope !== undefined && !flags.yes) await confirmPurge(dataDir);
     // In another folder there is nothing to stop, and none to make for it.
     const ran = await stopAll(dataDir);
     say(ran.length > 0 ? 'Berth has stopped.' : `Berth did not run from ${dataDir}.${hint(dataDir)}`);
+    if (service !== undefined)
+      say(
+        'It is a service of this machine, and starts again with it; "berth up" (or "berth join") starts it now, "berth uninstall" ends that.',
+      );
     if (!flags.purge) return;
     if (scope === undefined) return say(tellNothing(dataDir));
     await purgeAll(scope, say);
@@ -62,7 +70,7 @@ function tellNothing(dataDir: string): string {
 }
 
 /** Data is lost for good: a person at a terminal is asked, wherever the output goes. Scripts have typed --purge. */
-async function confirm(dataDir: string): Promise<void> {
+export async function confirmPurge(dataDir: string): Promise<void> {
   if (!process.stdin.isTTY) return;
   const output = process.stdout.isTTY && !process.stderr.isTTY ? process.stdout : process.stderr;
   const terminal = createInterface({ input: process.stdin, output });
@@ -77,7 +85,7 @@ async function confirm(dataDir: string): Promise<void> {
   }
 }
 
-async function purgeAll(
+export async function purgeAll(
   scope: { readonly dataDir: string; readonly nodeNames: readonly string[] },
   say: (text: string) => void,
 ): Promise<void> {

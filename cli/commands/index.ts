@@ -26,6 +26,7 @@ import { registerExec } from './exec.ts';
 import { registerExplain } from './explain.ts';
 import { registerGet } from './get.ts';
 import { registerHistory } from './history.ts';
+import { registerInstall } from './install.ts';
 import { registerJoin } from './join.ts';
 import { registerLabel } from './label.ts';
 import { registerLogLevel } from './log-level.ts';
@@ -43,6 +44,7 @@ import { registerSimulate } from './simulate.ts';
 import { registerTaint } from './taint.ts';
 import { registerToken } from './token.ts';
 import { registerTop } from './top.ts';
+import { registerUninstall } from './uninstall.ts';
 import { registerUp } from './up.ts';
 import { registerVersion } from './version.ts';
 import { registerWait } from './wait.ts';
@@ -54,6 +56,8 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerDown,
   registerToken,
   registerJoin,
+  registerInstall,
+  registerUninstall,
   registerApply,
   registerDiff,
   registerCreate,

@@ -9,14 +9,15 @@ import { describeJoinFailure, versionProblem } from '../join/describe-failure.ts
 import { authorityHash, type Endpoint, JoinProblem, parseAuthorityHash } from '../join/judge-server.ts';
 import { meetServer } from '../join/meet-server.ts';
 import { joinHost } from '../join-address.ts';
-import { checkMachine, stayAttached, withInstallation } from '../on-this-machine.ts';
+import { checkMachine, stayAttached, tellKept, withInstallation } from '../on-this-machine.ts';
 import { defaultDataDir, defaultNodeName, installation, parseListen } from '../paths.ts';
 import { findRunning, startSupervised, stopSupervised } from '../processes.ts';
+import { readService } from '../service/service-record.ts';
 import { interruptSignal } from '../session.ts';
 import { createSteps, type Steps } from '../steps.ts';
 import { packageVersion } from './version.ts';
 
-interface JoinFlags {
+export interface JoinFlags {
   readonly token?: string;
   readonly caHash?: readonly string[];
   readonly nodeName?: string;
@@ -26,7 +27,7 @@ interface JoinFlags {
 }
 
 /** One run of the command. */
-interface Run {
+export interface Run {
   readonly dataDir: string;
   readonly nodeName: string;
   readonly endpoint: Endpoint;
@@ -61,11 +62,13 @@ async function join(address: string | undefined, flags: JoinFlags): Promise<void
     throw error instanceof JoinProblem ? new ExitWith(1, `cannot join: ${error.message}`) : error;
   });
   const what = 'The agent';
-  if (isStarted && !flags.detach) await stayAttached({ dataDir, names: ['agent'], what, command: 'berth join', steps, signal });
+  // A service does not end with the terminal.
+  if (isStarted && !flags.detach && readService(dataDir) === undefined)
+    await stayAttached({ dataDir, names: ['agent'], what, command: 'berth join', steps, signal });
 }
 
 /** Where the server is: given, or as before. A machine is a node of one cluster. */
-function readEndpoint(text: string | undefined, before: InstallationRecord | undefined, dataDir: string): Endpoint {
+export function readEndpoint(text: string | undefined, before: InstallationRecord | undefined, dataDir: string): Endpoint {
   if (before !== undefined && before.joined === undefined)
     throw new ExitWith(
       1,
@@ -102,11 +105,11 @@ async function perform(run: Run): Promise<boolean> {
   if (mistakes.length > 0) throw new ExitWith(1, mistakes.join('\n'));
   await checkMachine({ dataDir, listen: undefined, nodeName, serverRuns: false, steps });
   await ensureCertificate(run, address);
-  await start(run, address);
+  await startJoined(run, address);
   return true;
 }
 
-function findMistakes({ token, caHash = [] }: JoinFlags, nodeName: string): string[] {
+export function findMistakes({ token, caHash = [] }: JoinFlags, nodeName: string): string[] {
   const errors: string[] = [];
   const rule = subdomainNameError(nodeName);
   if (rule) errors.push(`--node-name "${nodeName}" ${rule}`);
@@ -121,7 +124,7 @@ function findMistakes({ token, caHash = [] }: JoinFlags, nodeName: string): stri
 }
 
 /** A certificate that this machine has, and that is good, is used again: then no token is needed. */
-async function ensureCertificate(run: Run, address: string): Promise<void> {
+export async function ensureCertificate(run: Run, address: string): Promise<void> {
   const { dataDir, nodeName, flags, endpoint, steps, signal } = run;
   const { readIdentity, requestCertificate, saveIdentity } = await import('../../agent/main.ts');
   const known = await readIdentity(dataDir, nodeName).catch((error: Error) =>
@@ -165,8 +168,20 @@ function isGood(certificate: string, authority: string, hashes: readonly string[
   return isMeant && leaf.verify(ca.publicKey) && Date.parse(leaf.validTo) > Date.now();
 }
 
+export interface JoinedNode {
+  readonly address: string;
+  readonly nodeName: string;
+  readonly metricsAddress: string | undefined;
+}
+
+/** What the agent of a machine that has joined is started with. */
+export function joinedArguments({ address, nodeName, metricsAddress }: JoinedNode): string[] {
+  const metrics = metricsAddress === undefined ? [] : ['--metrics-address', metricsAddress];
+  return ['--server', address, '--node-name', nodeName, ...metrics];
+}
+
 /** Starts the agent and waits until the node is ready. What it started it stops again when that fails or is interrupted. */
-async function start({ dataDir, nodeName, before, flags, steps, signal }: Run, address: string): Promise<void> {
+export async function startJoined({ dataDir, nodeName, before, flags, steps, signal }: Run, address: string): Promise<void> {
   const { readIdentity } = await import('../../agent/main.ts');
   const { connect } = await import('../../client/index.ts');
   const { waitForNode } = await import('../readiness.ts');
@@ -178,8 +193,7 @@ async function start({ dataDir, nodeName, before, flags, steps, signal }: Run, a
   const sinceMs = Date.now();
   const client = connect({ address, ca: identity.authority, certificate: identity.held.current, userAgent: 'berth-join' });
   try {
-    const metrics = metricsAddress === undefined ? [] : ['--metrics-address', metricsAddress];
-    startSupervised(dataDir, 'agent', ['--server', address, '--node-name', nodeName, ...metrics]);
+    tellKept(startSupervised(dataDir, 'agent', joinedArguments({ address, nodeName, metricsAddress })), steps);
     const awaited = { dataDir, listen: '', nodeName, wait: steps.wait, signal };
     await waitForNode(awaited, client, { version: `v${packageVersion()}`, sinceMs });
   } catch (error) {

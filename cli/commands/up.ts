@@ -7,13 +7,23 @@ import { ExitWith } from '../failure.ts';
 import { defaultHistory, defaultHistorySize, historyHelp, historySizeHelp } from '../history/history-flags.ts';
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation-record.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
-import { checkMachine, stayAttached, withInstallation } from '../on-this-machine.ts';
+import { checkMachine, stayAttached, tellKept, withInstallation } from '../on-this-machine.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
-import { findRunning, processNames, rescue, runningVersion, startedAtMs, startSupervised, stopSupervised } from '../processes.ts';
+import {
+  findRunning,
+  processNames,
+  rescue,
+  runningVersion,
+  startedAtMs,
+  startSupervised,
+  stopSupervised,
+  whyEnded,
+} from '../processes.ts';
 import { restartPeriodHelp } from '../restart-period.ts';
 import { configNews, filesToCheck } from '../scheduler-config-check.ts';
 import { parseSchedulerConfig, schedulerConfigHelp } from '../scheduler-config-flag.ts';
+import { readService } from '../service/service-record.ts';
 import { interruptSignal } from '../session.ts';
 import { parseStaticPodPath, staticPodsHelp } from '../static-pods-flag.ts';
 import { createSteps, type Steps } from '../steps.ts';
@@ -29,8 +39,8 @@ interface UpFlags extends GivenSettings {
 }
 
 /** One run of the command. */
-interface Run {
-  readonly flags: UpFlags;
+export interface Run {
+  readonly flags: GivenSettings;
   readonly dataDir: string;
   readonly before: InstallationRecord | undefined;
   readonly settings: Settings;
@@ -42,11 +52,17 @@ interface Run {
 const asBefore = (first: string): string => `default: as before, at first ${first}`;
 
 export function registerUp(program: Command): void {
-  program
+  const command = program
     .command('up')
     .description('Start Berth on this machine: the API server, the scheduler and an agent')
     .option('-d, --detach', 'return when it is ready, and leave it running')
-    .option('--upgrade', 'replace a running Berth of another version in place; containers go on running')
+    .option('--upgrade', 'replace a running Berth of another version in place; containers go on running');
+  withSettings(command).action(up);
+}
+
+/** The flags of what an installation is run with. */
+export function withSettings(command: Command): Command {
+  return command
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--listen <address>', `where the API listens (${asBefore(defaultListen)})`)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
@@ -65,8 +81,7 @@ export function registerUp(program: Command): void {
       `where the agent serves its metrics, or "off" (${asBefore(defaultMetricsAddress.agent)}, or a free port)`,
     )
     .option('--history <span>', `${historyHelp} (${asBefore(defaultHistory)})`)
-    .option('--history-size <quantity>', `${historySizeHelp} (${asBefore(defaultHistorySize)})`)
-    .action(up);
+    .option('--history-size <quantity>', `${historySizeHelp} (${asBefore(defaultHistorySize)})`);
 }
 
 async function up(flags: UpFlags): Promise<void> {
@@ -89,7 +104,8 @@ async function up(flags: UpFlags): Promise<void> {
     await perform(run, decided);
     return decided;
   });
-  if (plan.kind === 'start' && !flags.detach)
+  // A service does not end with the terminal.
+  if (plan.kind === 'start' && !flags.detach && readService(dataDir) === undefined)
     await stayAttached({ dataDir, names: processNames.toReversed(), what: 'Berth', command: 'berth up', steps, signal });
 }
 
@@ -120,7 +136,7 @@ async function perform(run: Run, plan: UpPlan): Promise<void> {
 }
 
 /** Looks at the machine, and shows everything that is wrong before anything is started. */
-async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Promise<void> {
+export async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Promise<void> {
   await checkAdvertise({ settings });
   const listen = parseListen(settings.listen);
   if (listen === undefined) throw new ExitWith(1, `--listen "${settings.listen}" must be HOST:PORT`);
@@ -136,7 +152,7 @@ async function checkAdvertise({ settings: { listen, advertise: address } }: Pick
 }
 
 /** Mistakes are seen while nothing has been stopped or started. */
-async function checkSchedulerConfig({ flags, before, settings }: Run, plan: UpPlan): Promise<void> {
+export async function checkSchedulerConfig({ flags, before, settings }: Run, plan: UpPlan): Promise<void> {
   const given = flags.schedulerConfig;
   for (const file of filesToCheck(plan, { given, before: (before ?? settings).schedulerConfig, next: settings.schedulerConfig }))
     await readConfig(file);
@@ -154,7 +170,7 @@ async function tellSchedulerConfig({ dataDir, steps }: Run, { schedulerConfig }:
 }
 
 /** Pods stay bound to the node that they were placed on. */
-function warnOfRename({ before, settings, steps }: Run): void {
+export function warnOfRename({ before, settings, steps }: Run): void {
   if (before === undefined || before.nodeName === settings.nodeName) return;
   steps.warn(
     `this installation ran as node ${before.nodeName} before; its pods stay bound to that node`,
@@ -162,7 +178,7 @@ function warnOfRename({ before, settings, steps }: Run): void {
   );
 }
 
-function argumentsOf(name: ProcessName, settings: Settings): string[] {
+export function argumentsOf(name: ProcessName, settings: Settings): string[] {
   const option = (flag: string, value: string | undefined): string[] => (value === undefined ? [] : [flag, value]);
   return name === 'server'
     ? [
@@ -188,14 +204,14 @@ function argumentsOf(name: ProcessName, settings: Settings): string[] {
 }
 
 /** Starts these processes and waits until all is ready. What it started it stops again, and what it was told it forgets, when that fails or is interrupted. */
-async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> {
+export async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> {
   const { dataDir, before, settings, steps, signal } = run;
   const { waitForNode, waitForServer } = await import('../readiness.ts');
   const awaited = { dataDir, ...settings, wait: steps.wait, signal };
   writeRecord(dataDir, settings);
   const began = performance.now();
   try {
-    if (names.includes('server')) startSupervised(dataDir, 'server', argumentsOf('server', settings));
+    if (names.includes('server')) tellKept(startSupervised(dataDir, 'server', argumentsOf('server', settings)), steps);
     const client = await waitForServer(awaited);
     try {
       steps.ok(
@@ -204,7 +220,7 @@ async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> 
       await ensureContext(run);
       const sinceMs = Date.now();
       const isNew = names.includes('agent');
-      if (isNew) startSupervised(dataDir, 'agent', argumentsOf('agent', settings));
+      if (isNew) tellKept(startSupervised(dataDir, 'agent', argumentsOf('agent', settings)), steps);
       await waitForNode(awaited, client, isNew ? { version: `v${packageVersion()}`, sinceMs } : undefined);
       steps.ok(`node ${settings.nodeName} is ready (after ${((performance.now() - began) / 1000).toFixed(1)} s)`);
     } finally {
@@ -254,7 +270,7 @@ async function advertise(run: Run): Promise<void> {
 }
 
 /** A machine is a node of one cluster. */
-function refuseJoined(dataDir: string, record: InstallationRecord | undefined): void {
+export function refuseJoined(dataDir: string, record: InstallationRecord | undefined): void {
   if (record?.joined === undefined) return;
   const purge = `berth down --purge --data-dir ${dataDir}`;
   throw new ExitWith(
@@ -274,7 +290,7 @@ async function tellRunning(run: Run, versions: readonly string[]): Promise<void>
   if (versions.some((version) => version !== packageVersion()))
     steps.say(`This program is version ${packageVersion()}: "berth up --upgrade" puts it in place, containers go on running.`);
   await ensureContext(run);
-  const { askServer, connectAsAdmin, whyEnded } = await import('../readiness.ts');
+  const { askServer, connectAsAdmin } = await import('../readiness.ts');
   const client = connectAsAdmin(dataDir, as.listen);
   const refusal = client ? await askServer(client) : 'it has no certificates yet';
   if (refusal === undefined) steps.ok(`the API server answers on ${as.listen}`);
@@ -295,7 +311,7 @@ async function tellNode(client: Client, nodeName: string, steps: Steps): Promise
   else steps.warn(`node ${nodeName} is not ready: ${why}`, `mend what it names; "berth describe node ${nodeName}" tells more`);
 }
 
-function tellIgnored(flags: UpFlags, running: Settings, steps: Steps): void {
+function tellIgnored(flags: GivenSettings, running: Settings, steps: Steps): void {
   const ignored = ignoredFlags(flags, running);
   if (ignored.length > 0)
     steps.warn(

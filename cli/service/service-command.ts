@@ -1,0 +1,30 @@
+import { realpathSync } from 'node:fs';
+import type { ProcessName } from '../berth-processes.ts';
+
+/** What a service runs. */
+export interface ServiceCommand {
+  readonly name: ProcessName;
+  readonly dataDir: string;
+  /** The program and its arguments. */
+  readonly words: readonly string[];
+  /** What the process is to find in its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Of this program: another one is worth a restart. */
+  readonly version: string;
+}
+
+/** What of this command's environment a process needs that is started with the machine: where the engine is. */
+export function environmentOf(name: ProcessName, env: NodeJS.ProcessEnv): Record<string, string> {
+  const { DOCKER_HOST } = env;
+  return name === 'agent' && DOCKER_HOST ? { DOCKER_HOST } : {};
+}
+
+/** With links resolved: what is behind them may be where a sandbox hides it. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is made later.
+    return path;
+  }
+}
