@@ -38,13 +38,21 @@ export async function createCluster(count: number): Promise<Cluster> {
   const berth = (host: string, ...args: readonly string[]) => cluster('exec', host, join(tree, 'bin/berth'), ...args);
   const folderOf = (nodeName: string): string => `/var/lib/berth/${nodeName}`;
   await must(cluster('down'));
-  await must(cluster('up', String(count)));
-  // Each host has a configuration of its own.
-  await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1'));
-  const [, ...line] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
-  const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
-  await Promise.all(others.map((host) => must(berth(host, ...line, '--detach'))));
+  const line = await start().catch(async (error: unknown) => {
+    await cluster('down');
+    throw error;
+  });
   const client = await connectAdmin(join(disks, '8/h1/berth'), '10.117.8.1:7443');
+
+  /** Returns the words of the line that a host joins with. Each host has a configuration of its own. */
+  async function start(): Promise<string[]> {
+    await must(cluster('up', String(count)));
+    await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1'));
+    const [, ...words] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
+    const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
+    await Promise.all(others.map((host) => must(berth(host, ...words, '--detach'))));
+    return words;
+  }
 
   return {
     client,
