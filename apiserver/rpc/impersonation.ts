@@ -6,6 +6,7 @@ import { groups, type Identity, known, serviceAccountOf } from '../auth/identity
 /** The metadata by which a caller becomes somebody else for one call; values are percent-encoded, and may arrive joined by commas. */
 export const IMPERSONATE_USER = 'impersonate-user';
 export const IMPERSONATE_GROUP = 'impersonate-group';
+const impersonation: readonly string[] = [IMPERSONATE_USER, IMPERSONATE_GROUP];
 const MAX_GROUPS = 64;
 
 /**
@@ -13,10 +14,15 @@ const MAX_GROUPS = 64;
  * calls gives up who he is. Throws PERMISSION_DENIED.
  */
 export function impersonated(metadata: Metadata, caller: Identity, authorizer: Authorizer): Identity {
-  const [user] = read(metadata, IMPERSONATE_USER);
+  const [user, another] = read(metadata, IMPERSONATE_USER);
   const wanted = read(metadata, IMPERSONATE_GROUP);
   if (user === undefined && wanted.length === 0) return caller;
   if (!user) throw badRequest(`impersonating groups needs a user as well: send "${IMPERSONATE_USER}"`);
+  if (another !== undefined) throw badRequest(`"${IMPERSONATE_USER}" names more than one user`);
+  // Whoever sends them counts on being less than the user is.
+  const unknown = Object.keys(metadata.getMap()).find((key) => key.startsWith('impersonate-') && !impersonation.includes(key));
+  if (unknown !== undefined)
+    throw badRequest(`"${unknown}" cannot be impersonated: only "${IMPERSONATE_USER}" and "${IMPERSONATE_GROUP}"`);
   if (wanted.length > MAX_GROUPS)
     throw badRequest(`${wanted.length} groups are more than the ${MAX_GROUPS} that can be impersonated`);
   const ask = (kind: string, name: string, namespace = ''): void =>

@@ -1,293 +1,274 @@
-import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
-import { pino } from 'pino';
+import { createHmac } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
-import { type RunningServer, startServer } from './apiserver-harness.ts';
-import {
-  type Attacker,
-  attackHttp2,
-  attackTcp,
-  attackTls,
-  END_HEADERS,
-  END_STREAM,
-  frame,
-  frames,
-  message,
-  requestHeaders,
-} from './attacker.ts';
+import type { Pod, TokenRequestSpec } from '../../api/generated/types.ts';
+import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { issueNodeCredentials } from '../../apiserver/main.ts';
+import { type Client, type ConnectOptions, connect } from '../../client/index.ts';
+import { createTestPki } from '../fakes/test-pki.ts';
+import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 
-const soon = { timeMs: 1_000, bytes: 8 * 1024 * 1024 };
-const metrics = new MetricsRegistry();
-const lines: { readonly reason?: string; readonly msg: string }[] = [];
+// What somebody tries who has something, and wants more. Each is refused, with its reason.
+
 let server: RunningServer;
-let address: string;
-const attackers: Attacker[] = [];
+const clients: Client[] = [];
+const users = ['editor', 'maker', 'actor', 'guest'];
+const bytesOf = (object: object): string => Buffer.from(JSON.stringify(object)).toString('base64url');
 
+function as(who: string | Partial<ConnectOptions>): Client {
+  const { address, ca } = server.info;
+  const client = connect({ address, ca, ...(typeof who === 'string' ? { token: `token-of-${who}` } : who) });
+  clients.push(client);
+  return client;
+}
+
+const firstOf = async (stream: AsyncIterable<unknown>) => stream[Symbol.asyncIterator]().next();
+
+const podOf = (name: string, spec: Pod['spec'] = {}, namespace = 'default'): Pod => ({
+  metadata: { namespace, name },
+  spec: { containers: [{ name: 'main', image: 'x' }], ...spec },
+});
+const shows = (audience?: string): Pod['spec'] => ({
+  serviceAccountName: 'strong',
+  volumes: [
+    {
+      name: 't',
+      volumeSource: { projected: { sources: [{ serviceAccountToken: { path: 't', ...(audience && { audience }) } }] } },
+    },
+  ],
+});
+
+/** "editor" may edit in the namespace default, "maker" create and read pods there, "actor" act as the user anna; "strong" is an account with rights. */
 beforeAll(async () => {
-  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  server = await startServer({
-    log,
-    metrics,
-    listenerLimits: { handshakeMs: 1_000, prefaceMs: 1_000, unknownPerPeer: 50, rate: 10_000, burst: 10_000 },
-    arrivalLimits: soon,
+  const first = await startServer();
+  await first.stop();
+  const file = join(first.dataDir, 'pki', 'tokens');
+  const lines = users.map((user) => formatToken(`token-of-${user}`, { user, groups: [] }));
+  await writeFile(file, (await readFile(file, 'utf8')) + lines.join(''));
+  server = await startServer({ dataDir: first.dataDir });
+  const { clusterRoles, clusterRoleBindings, roleBindings, serviceAccounts, pods, nodes } = server.client;
+  const subjects = (name: string) => [{ kind: 'User', name }];
+  await roleBindings.create({
+    metadata: { namespace: 'default', name: 'editor' },
+    roleRef: { kind: 'ClusterRole', name: 'edit' },
+    subjects: subjects('editor'),
   });
-  address = server.info.address;
-  await server.client.namespaces.get({ name: 'default' });
+  await clusterRoles.create({
+    metadata: { name: 'makers' },
+    rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['create', 'get', 'update', 'patch'] }],
+  });
+  await roleBindings.create({
+    metadata: { namespace: 'default', name: 'makers' },
+    roleRef: { kind: 'ClusterRole', name: 'makers' },
+    subjects: subjects('maker'),
+  });
+  await clusterRoles.create({
+    metadata: { name: 'actors' },
+    rules: [{ apiGroups: [''], resources: ['users'], resourceNames: ['anna'], verbs: ['impersonate'] }],
+  });
+  await clusterRoleBindings.create({
+    metadata: { name: 'actors' },
+    roleRef: { kind: 'ClusterRole', name: 'actors' },
+    subjects: subjects('actor'),
+  });
+  await serviceAccounts.create({ metadata: { namespace: 'default', name: 'strong' } });
+  await serviceAccounts.create({ metadata: { namespace: 'kube-system', name: 'other' } });
+  for (const name of ['n1', 'n2']) await nodes.create({ metadata: { name } });
+  await pods.create(podOf('mine', { ...shows(), nodeName: 'n1' }));
+  await pods.create(podOf('theirs', { ...shows(), nodeName: 'n2' }));
+  await pods.create(podOf('open', shows()));
+  await pods.create(podOf('plain', { nodeName: 'n1' }));
 });
 afterAll(async () => {
+  for (const client of clients) client.close();
   await server.stop();
   await server.remove();
 });
 
-const GET = '/berth.core.v1.Namespaces/Get';
-const CHECK = '/grpc.health.v1.Health/Check';
-
-async function keep<T extends Attacker>(attacker: Promise<T>): Promise<T> {
-  const kept = await attacker;
-  attackers.push(kept);
-  return kept;
-}
-
-function refused(reason: string): number {
-  const start = `berth_apiserver_connections_refused_total{reason="${reason}"} `;
-  const line = formatMetrics(metrics, 'prometheus')
-    .split('\n')
-    .find((each) => each.startsWith(start));
-  return Number(line?.slice(start.length) ?? 0);
-}
-
-/** Waits for the attack's reason: counted, and told in one line of the log. */
-async function expectReason(reason: string, times = 1): Promise<void> {
-  await expect.poll(() => refused(reason), { timeout: 20_000 }).toBeGreaterThanOrEqual(times);
-  expect(lines.filter((line) => line.reason === reason)).toHaveLength(1);
-}
-
-/** Carries out an attack while somebody else works, who must not notice: each of his calls is answered soon. */
-async function unnoticed(attack: () => Promise<void>): Promise<void> {
-  let isOver = false;
-  const times: number[] = [];
-  const work = async (): Promise<void> => {
-    do {
-      const beganAt = performance.now();
-      await server.client.namespaces.get({ name: 'default' }, { timeoutMs: 10_000 });
-      times.push(performance.now() - beganAt);
-      await delay(5);
-    } while (!isOver);
-  };
-  const working = work();
-  try {
-    await attack();
-  } finally {
-    isOver = true;
-    await working;
-    for (const each of attackers.splice(0)) each.socket.destroy();
-  }
-  // The attacker shares the thread; a server that is held up takes seconds.
-  const sorted = times.sort((a, b) => a - b);
-  expect(sorted[Math.floor(sorted.length * 0.99)]).toBeLessThan(1_500);
-}
-
-describe('a client that attacks the connection', () => {
-  it('opens 300 connections and says nothing: the oldest of its own make room', () =>
-    unnoticed(async () => {
-      const all = await Promise.all(Array.from({ length: 300 }, () => keep(attackTcp(address))));
-      await expectReason('peer-limit', 240);
-      await expect.poll(() => all.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(50);
-    }));
-
-  it('never finishes its handshake', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackTcp(address));
-      // The beginning of a ClientHello.
-      attacker.send(Buffer.from([22, 3, 1, 2, 0, 1, 0]));
-      await attacker.ended();
-      await expectReason('handshake-timeout');
-    }));
-
-  it('falls silent after the handshake', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackTls(address));
-      await attacker.ended();
-      await expectReason('preface-timeout');
-    }));
-
-  it('sends what is no TLS', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackTcp(address));
-      attacker.send(Buffer.alloc(2_000, 0xa5));
-      await attacker.ended();
-      await expectReason('tls');
-    }));
-
-  it('speaks HTTP without TLS, and is told what this port takes', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackTcp(address));
-      attacker.send(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
-      await attacker.ended();
-      expect(attacker.text).toMatch(/^HTTP\/1\.1 400 Bad Request[\s\S]*gRPC over TLS/);
-      await expectReason('plaintext');
-    }));
-
-  it('speaks HTTP/1.1 over TLS, and is told what this port takes', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackTls(address, { ALPNProtocols: [] }));
-      attacker.send(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
-      await attacker.ended();
-      expect(attacker.text).toMatch(/^HTTP\/1\.1 400 Bad Request[\s\S]*gRPC over TLS/);
-      await expectReason('not-http2');
-    }));
-
-  it('offers TLS 1.2 only', async () => {
-    await expect(attackTls(address, { maxVersion: 'TLSv1.2' })).rejects.toThrow(/protocol version/);
-    await expectReason('tls-version');
+describe('a stolen certificate of the node n1 gets', () => {
+  let n1: Client;
+  const uidOf = async (name: string) => (await server.client.pods.get({ namespace: 'default', name })).metadata?.uid ?? '';
+  const strong = { namespace: 'default', name: 'strong' };
+  beforeAll(async () => {
+    await issueNodeCredentials(server.dataDir, 'n1');
+    n1 = as(await readPair(server.dataDir, 'node-n1'));
   });
 
-  it('wants to resume a session: it has to show again who it is', async () => {
-    const first = await keep(attackHttp2(address));
-    const [session] = await once(first.socket, 'session');
-    const second = await keep(attackHttp2(address, { session }));
-    await expect.poll(() => second.heard.types).toContain(frames.settings);
-    expect(second.socket.isSessionReused()).toBe(false);
-    for (const each of attackers.splice(0)) each.socket.destroy();
+  it('a token of its pod, as its agent does', async () => {
+    const bound = { kind: 'Pod', name: 'mine', uID: await uidOf('mine') };
+    const { token } = await n1.serviceAccounts.createToken(strong, { boundObjectRef: bound });
+    expect((await as({ token: token! }).reviews.whoAmI()).username).toBe('system:serviceaccount:default:strong');
+  });
+
+  it.each<
+    [
+      string,
+      {
+        account?: { namespace: string; name: string };
+        spec: (uidOf: (name: string) => Promise<string>) => Promise<TokenRequestSpec>;
+      },
+      string,
+    ]
+  >([
+    ["of another node's pod", { spec: async (uid) => pod('theirs', await uid('theirs')) }, 'does not run on this node'],
+    ["of another node's pod, under a wrong uid", { spec: async () => pod('theirs', 'x') }, 'does not run on this node'],
+    ['of a pod that no node has', { spec: async (uid) => pod('open', await uid('open')) }, 'does not run on this node'],
+    ['that is bound to nothing', { spec: async () => ({}) }, 'it is not bound to a pod'],
+    ['without a uid', { spec: async () => pod('mine') }, 'without a uid'],
+    ['with the uid of another pod', { spec: async (uid) => pod('mine', await uid('plain')) }, 'its uid is'],
+    [
+      'for an audience of its own',
+      { spec: async (uid) => ({ ...pod('mine', await uid('mine')), audiences: ['vault'] }) },
+      'no volume of the pod "mine" shows a token for "vault"',
+    ],
+    [
+      'of a pod that shows none',
+      { account: { namespace: 'default', name: 'default' }, spec: async (uid) => pod('plain', await uid('plain')) },
+      'shows a token for the API server',
+    ],
+    [
+      'of an account that none of its pods has',
+      { account: { namespace: 'kube-system', name: 'other' }, spec: async () => ({}) },
+      'a node may do only',
+    ],
+  ])('no token %s', async (_, { account = strong, spec }, why) => {
+    if (account.name === 'default') await server.client.serviceAccounts.create({ metadata: account }).catch(() => {});
+    await expect(n1.serviceAccounts.createToken(account, await spec(uidOf))).rejects.toThrow(why);
+  });
+
+  const pod = (name: string, uID?: string): TokenRequestSpec => ({ boundObjectRef: { kind: 'Pod', name, ...(uID && { uID }) } });
+
+  it('no account for a mirror pod that it makes, and so no token of one', async () => {
+    const uid = (await server.client.nodes.get({ name: 'n1' })).metadata?.uid;
+    const mirror = (name: string, spec: Pod['spec'] = {}): Pod => ({
+      ...podOf(name, { ...spec, nodeName: 'n1' }),
+      metadata: {
+        ...{ namespace: 'default', name, annotations: { 'kubernetes.io/config.mirror': 'x' } },
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid, controller: true }],
+      },
+    });
+    await expect(n1.pods.create(mirror('m', { serviceAccountName: 'strong' }))).rejects.toThrow(
+      'may not reference service accounts',
+    );
+    await expect(n1.pods.create(mirror('m', shows()))).rejects.toThrow('may not reference service accounts');
+    const made = await n1.pods.create(mirror('m'));
+    const wish = n1.serviceAccounts.createToken(strong, pod('m', made.metadata?.uid));
+    await expect(wish).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(as('maker').pods.create(mirror('n'))).rejects.toThrow('which only the agent of a node may set');
+  });
+
+  it('nothing through the node itself: there is no way from one node to the pods of another', async () => {
+    const theirs = { namespace: 'default', name: 'theirs' };
+    await expect(n1.pods.get(theirs)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    const control = n1.tunnel.control('n2', AbortSignal.timeout(10_000));
+    await expect(firstOf(control.requests())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await expect(firstOf(n1.pods.logs(theirs))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 });
 
-describe('a client that attacks HTTP/2', () => {
-  it('sends garbage behind the handshake', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackTls(address));
-      attacker.send(Buffer.alloc(4_000, 0xa5));
-      await attacker.ended();
-      await expectReason('protocol');
-    }));
+describe('a bearer token that somebody made up', () => {
+  const claims = { iss: 'https://kubernetes.default.svc.cluster.local', sub: 'system:serviceaccount:default:strong' };
+  it.each<[string, (kid: string, token: string) => string, string]>([
+    ['signed by nobody', (_, token) => `${bytesOf({ alg: 'none' })}.${token.split('.')[1]}.`, 'not signed with ES256'],
+    [
+      'signed with the published key as a secret',
+      (kid, token) => {
+        const content = `${bytesOf({ alg: 'HS256', kid })}.${token.split('.')[1]}`;
+        return `${content}.${createHmac('sha256', kid).update(content).digest('base64url')}`;
+      },
+      'not signed with ES256',
+    ],
+    [
+      'of a key that is none',
+      () => `${bytesOf({ alg: 'ES256', kid: '../../ca' })}.${bytesOf(claims)}.AAAA`,
+      'a key of this cluster',
+    ],
+    ['with an empty signature', (_, token) => `${token.split('.').slice(0, 2).join('.')}.`, 'its signature is wrong'],
+    ['that is two', (_, token) => `${token}, Bearer ${token}`, 'not known'],
+    ['that is a hash of the token file', () => 'a'.repeat(64), 'not known'],
+  ])('%s does not count', async (_, forge, why) => {
+    const account = { namespace: 'default', name: 'strong' };
+    const { token = '' } = await server.client.serviceAccounts.createToken(account);
+    const { kid } = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString());
+    await expect(as({ token: forge(kid, token) }).reviews.whoAmI()).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringContaining(why),
+    });
+  });
 
-  it('opens 10,000 streams on one connection', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      const headers = requestHeaders(GET);
-      for (let i = 0; i < 10_000 && !attacker.closed; i += 100) {
-        attacker.send(...Array.from({ length: 100 }, (_, j) => frame(frames.headers, END_HEADERS, 2 * (i + j) + 1, headers)));
-        await delay(1);
-      }
-      await attacker.ended();
-      expect(refused('flood')).toBeGreaterThan(0);
-    }));
+  it('nor does a certificate with the name of an administrator, of an authority of his own', async () => {
+    const { issue } = await createTestPki();
+    const thief = as(await issue('CN=admin, O=system:masters'));
+    await expect(thief.reviews.whoAmI()).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringContaining('the client certificate of "admin" does not count here'),
+    });
+  });
+});
 
-  it('opens and resets streams as fast as it can', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      const headers = requestHeaders(GET);
-      const cancel = Buffer.from([0, 0, 0, 8]);
-      for (let id = 1; id < 20_000 && !attacker.closed; id += 200) {
-        attacker.send(
-          ...Array.from({ length: 100 }, (_, j) =>
-            Buffer.concat([frame(frames.headers, END_HEADERS, id + 2 * j, headers), frame(frames.reset, 0, id + 2 * j, cancel)]),
-          ),
-        );
-        await delay(1);
-      }
-      await attacker.ended();
-      await expectReason('reset-flood');
-    }));
+describe('who may make pods', () => {
+  it('may use every account of the namespace, as docs/security.md says, and none of another', async () => {
+    expect((await as('maker').pods.create(podOf('uses-strong', shows()))).spec?.serviceAccountName).toBe('strong');
+    await expect(as('maker').pods.create(podOf('uses-other', { serviceAccountName: 'other' }))).rejects.toThrow(
+      'error looking up service account default/other',
+    );
+    const token = as('maker').serviceAccounts.createToken({ namespace: 'default', name: 'strong' });
+    await expect(token).rejects.toThrow('user "maker" cannot create serviceaccounts/token');
+  });
+
+  const at = { namespace: 'default', name: 'mine' };
+  it.each<[string, (client: Client) => Promise<unknown>, string]>([
+    ['read logs', (client) => firstOf(client.pods.logs(at)), 'get pods/log'],
+    ['bind a pod to a node', (client) => client.pods.bind({ namespace: 'default', name: 'open' }, 'n1'), 'create pods/binding'],
+    ['evict', (client) => client.pods.evict(at), 'create pods/eviction'],
+    ['write a status', async (client) => client.pods.updateStatus(await client.pods.get(at)), 'update pods/status'],
+    [
+      'add a container',
+      async (client) => client.pods.updateEphemeralContainers(await client.pods.get(at)),
+      'update pods/ephemeralcontainers',
+    ],
+    ['resize', async (client) => client.pods.updateResize(await client.pods.get(at)), 'update pods/resize'],
+    [
+      'make one elsewhere',
+      (client) => client.pods.create(podOf('x', {}, 'kube-system')),
+      'cannot create pods in the namespace "kube-system"',
+    ],
+  ])('may not %s without the right to', async (_, attempt, why) => {
+    await expect(attempt(as('maker'))).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      message: expect.stringContaining(why),
+    });
+  });
 
   it.each([
-    ['PING', frame(frames.ping, 0, 0, Buffer.alloc(8))],
-    ['SETTINGS', frame(frames.settings, 0, 0)],
-  ])('sends %s and reads no answer', (_, flood) =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      const before = refused('flood');
-      attacker.socket.pause();
-      const burst = Buffer.concat(Array.from({ length: 500 }, () => flood));
-      for (let i = 0; i < 2_000 && refused('flood') === before; i++) {
-        attacker.send(burst);
-        await delay(1);
-      }
-      expect(refused('flood')).toBeGreaterThan(before);
-    }),
-  );
+    ['create', 'pods', 'exec'],
+    ['create', 'pods', 'attach'],
+    ['create', 'pods', 'portforward'],
+    ['create', 'nodes', 'proxy'],
+    ['get', 'nodes', 'proxy'],
+    ['get', 'secrets', ''],
+  ])('has no right to %s %s/%s with it', async (verb, resource, subresource) => {
+    const question = { resourceAttributes: { namespace: 'default', verb, resource, subresource } };
+    expect(await as('maker').reviews.canI(question)).toMatchObject({ allowed: false, reason: 'no role allows it' });
+  });
 
-  it('sends headers that never end', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      attacker.send(frame(frames.headers, 0, 1, requestHeaders(GET)));
-      for (let i = 0; i < 1_000 && !attacker.closed; i++) {
-        attacker.send(frame(frames.continuation, 0, 1));
-        await delay(1);
-      }
-      await attacker.ended();
-    }));
-
-  it('sends headers of a megabyte', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      const block = requestHeaders(GET, { 'x-large': 'x'.repeat(1024 * 1024) });
-      const pieces = Array.from({ length: Math.ceil(block.length / 16_384) }, (_, i) =>
-        block.subarray(i * 16_384, (i + 1) * 16_384),
-      );
-      const [first, ...rest] = pieces;
-      attacker.send(frame(frames.headers, END_STREAM, 1, first));
-      for (const piece of rest.slice(0, -1)) attacker.send(frame(frames.continuation, 0, 1, piece));
-      attacker.send(frame(frames.continuation, END_HEADERS, 1, rest.at(-1)));
-      // COMPRESSION_ERROR; what follows is not read any more.
-      await expect.poll(() => attacker.heard.goaway, { timeout: 10_000 }).toBe(9);
-    }));
-});
-
-describe('a client that attacks with requests', () => {
-  it('sends a byte a second', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      attacker.send(frame(frames.headers, END_HEADERS, 1, requestHeaders(GET)));
-      const [...bytes] = message(Buffer.alloc(50));
-      for (const byte of bytes) {
-        if (attacker.heard.types.includes(frames.reset)) break;
-        attacker.send(frame(frames.data, 0, 1, Buffer.from([byte])));
-        await delay(100);
-      }
-      await expectReason('request-timeout');
-      await expect.poll(() => attacker.heard.resets).toEqual([11]);
-    }));
-
-  it('declares a message of 4 GB', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      const headers = frame(frames.headers, END_HEADERS, 1, requestHeaders(GET));
-      attacker.send(headers, frame(frames.data, 0, 1, message(Buffer.alloc(10), 0xffff_ffff)));
-      await expect.poll(() => attacker.heard.types.filter((type) => type === frames.headers).length).toBeGreaterThan(0);
-    }));
-
-  it('begins many large messages and ends none: its connection is closed before they fill the memory', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      const headers = requestHeaders(GET);
-      const piece = Buffer.alloc(16_000);
-      attacker.send(...Array.from({ length: 40 }, (_, i) => frame(frames.headers, END_HEADERS, 2 * i + 1, headers)));
-      attacker.send(...Array.from({ length: 40 }, (_, i) => frame(frames.data, 0, 2 * i + 1, message(piece, 4_000_000))));
-      for (let round = 0; round < 40 && !attacker.closed; round++) {
-        attacker.send(...Array.from({ length: 40 }, (_, i) => frame(frames.data, 0, 2 * i + 1, piece.subarray(0, 16_000))));
-        await delay(5);
-      }
-      await attacker.ended();
-      await expectReason('request-memory');
-    }));
-
-  it('asks for health again and again without credentials, which is nobody else’s loss', () =>
-    unnoticed(async () => {
-      const attacker = await keep(attackHttp2(address));
-      const headers = requestHeaders(CHECK);
-      for (let i = 0; i < 500; i += 50) {
-        attacker.send(
-          ...Array.from({ length: 50 }, (_, j) => {
-            const id = 2 * (i + j) + 1;
-            return Buffer.concat([
-              frame(frames.headers, END_HEADERS, id, headers),
-              frame(frames.data, END_STREAM, id, message(Buffer.alloc(0))),
-            ]);
-          }),
-        );
-        await delay(5);
-      }
-    }));
+  it.each<[string, Record<string, unknown>]>([
+    ['another namespace', { metadata: { namespace: 'kube-system' } }],
+    ['another name', { metadata: { name: 'plain' } }],
+    ['another uid', { metadata: { uid: 'x' } }],
+    ['another account', { spec: { serviceAccountName: 'default' } }],
+    ['a way to the machine', { spec: { hostNetwork: true, hostPID: true } }],
+    ['a folder of the machine', { spec: { volumes: [{ name: 'h', hostPath: { path: '/' } }] } }],
+  ])('cannot give one that runs %s', async (_, patch) => {
+    await expect(as('editor').pods.patch(at, patch)).rejects.toMatchObject({
+      code: expect.stringMatching(/INVALID_ARGUMENT|ABORTED/),
+    });
+    const kept = await server.client.pods.get(at);
+    expect([kept.metadata?.name, kept.spec?.serviceAccountName, kept.spec?.hostNetwork ?? false]).toEqual([
+      'mine',
+      'strong',
+      false,
+    ]);
+  });
 });

@@ -201,6 +201,33 @@ it.each<[string, Json, Json, string]>([
     'projected.sources[1].configMap: invalid',
   ],
   [
+    'a token at the path of another file',
+    {
+      volumes: [
+        {
+          name: 'v',
+          projected: {
+            sources: [{ secret: { name: 's', items: [{ key: 'k', path: 'x' }] } }, { serviceAccountToken: { path: 'x' } }],
+          },
+        },
+      ],
+    },
+    {},
+    'projected.sources[1].serviceAccountToken: invalid',
+  ],
+  [
+    'a token that leaves its volume',
+    { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'a/../../x' } }] } }] },
+    {},
+    'sources[0].serviceAccountToken.path: invalid',
+  ],
+  [
+    'a token that ends at once',
+    { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'x', expirationSeconds: 599 } }] } }] },
+    {},
+    'serviceAccountToken.expirationSeconds: invalid',
+  ],
+  [
     'a file with a name of the volume itself',
     { volumes: [{ name: 'v', secret: { secretName: 's', items: [{ key: 'k', path: '..data' }] } }] },
     {},

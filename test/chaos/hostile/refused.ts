@@ -26,6 +26,7 @@ const paths: HostileCase[] = ['../x', '/etc/passwd', 'a/../../x', '..'].flatMap(
       withVolume({ projected: { sources: [{ secret: { name: 's', items: items(path) } }] } }),
       outside,
     ],
+    [`a projected token at ${path}`]: [withVolume({ projected: { sources: [{ serviceAccountToken: { path } }] } }), outside],
     [`a projected field at ${path}`]: [
       withVolume({ projected: { sources: [{ downwardAPI: { items: [{ path, fieldRef: field }] } }] } }),
       outside,
