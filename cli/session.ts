@@ -30,7 +30,8 @@ export async function withSession(command: Command, run: (session: Session) => P
   // The gRPC library takes long to load; commands that do not connect (help, version) do not pay for it.
   const { connect, loadContext } = await import('../client/index.ts');
   const flags = command.optsWithGlobals<GlobalFlags>();
-  const { namespace, options } = await loadContext(flags.context);
+  const { namespace, options, warnings } = await loadContext(flags.context);
+  for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
   const impersonate = impersonation(flags);
   let reword = (warning: string): string => warning;
   const onWarning = (text: string): void => void process.stderr.write(`Warning: ${reword(text)}\n`);

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -38,6 +38,7 @@ describe('contexts file', () => {
     );
     expect(await loadContext(undefined, path)).toEqual({
       name: 'local',
+      warnings: [],
       namespace: 'default',
       options: { ...local, token: undefined },
     });
@@ -47,6 +48,14 @@ describe('contexts file', () => {
     });
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readdir(join(folder, 'deep'))).toEqual(['config']);
+  });
+
+  it('says so when others may read it', async () => {
+    await upsertContext({ name: 'local', options: local, use: true }, path);
+    await chmod(path, 0o644);
+    expect((await loadContext(undefined, path)).warnings).toEqual([
+      `${path} holds a secret and others have access to it (mode 644): chmod 600 ${path}`,
+    ]);
   });
 
   it('replaces a context of the same name and keeps what else the file holds', async () => {

@@ -1,6 +1,7 @@
-import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { privateFileProblem } from '../api/meta/private-file.ts';
 import type { ConnectOptions } from './client.ts';
 import { ConfigError } from './config-error.ts';
 import { type ConfigFile, emptyConfig, parseConfig, printConfig } from './config-file.ts';
@@ -14,6 +15,8 @@ export interface Context {
   /** The namespace of commands that name none. */
   readonly namespace: string;
   readonly options: ConnectOptions;
+  /** What its user should know of the file, such as that others may read it: sentences. */
+  readonly warnings: readonly string[];
 }
 
 export interface ContextSummary {
@@ -68,9 +71,11 @@ export async function loadContext(name?: string, path: string = configPath()): P
     throw new ConfigError(`${path}: context "${wanted}" names cluster "${context.cluster}", which the file does not have`);
   const user = file.users.find((entry) => entry.name === context.user)?.user;
   if (!user) throw new ConfigError(`${path}: context "${wanted}" names user "${context.user}", which the file does not have`);
+  const exposed = privateFileProblem(path, await stat(path), process.getuid?.());
   return {
     name: wanted,
     namespace: context.namespace ?? 'default',
+    warnings: exposed === undefined ? [] : [exposed],
     options: {
       address: cluster.server.replace(/^https:\/\//, '').replace(/\/+$/, ''),
       ca: decode(cluster['certificate-authority-data'])!,

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { privateFileProblem } from '../../api/meta/private-file.ts';
 import { readIfThere } from '../../client/read-if-there.ts';
 import { writeSecretFile } from '../../client/write-secret-file.ts';
 import type { NodeCertificate } from './request-certificate.ts';
@@ -27,7 +28,7 @@ export async function saveIdentity(dataDir: string, nodeName: string, authority:
   await writeSecretFile(files.node, held.certificate + held.key);
 }
 
-/** What a machine got when it joined; undefined when it has not. Throws an Error when it is damaged. */
+/** What a machine got when it joined; undefined when it has not. Throws an Error when it is damaged, or when others may read its key. */
 export async function readIdentity(
   dataDir: string,
   nodeName: string,
@@ -35,6 +36,8 @@ export async function readIdentity(
   const files = identityFiles(dataDir, nodeName);
   const [authority, text] = await Promise.all([readIfThere(files.authority), readIfThere(files.node)]);
   if (authority === undefined || text === undefined) return undefined;
+  const exposed = privateFileProblem(files.node, await stat(files.node), process.getuid?.());
+  if (exposed) throw new Error(exposed);
   const pair = splitPem(text);
   if (pair === undefined)
     throw new Error(

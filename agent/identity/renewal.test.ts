@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -91,5 +91,11 @@ describe('what a machine got when it joined', () => {
     await saveIdentity(folder, 'n1', ca, first);
     await writeFile(join(folder, 'pki', 'node-n1.pem'), text());
     await expect(readIdentity(folder, 'n1')).rejects.toThrow(/node-n1\.pem is damaged.*join again/);
+  });
+
+  it('is refused when others may read its key', async () => {
+    await saveIdentity(folder, 'n1', ca, first);
+    await chmod(join(folder, 'pki', 'node-n1.pem'), 0o640);
+    await expect(readIdentity(folder, 'n1')).rejects.toThrow(/mode 640\): chmod 600 .*node-n1\.pem/);
   });
 });

@@ -6,6 +6,7 @@ import type { KeyPair } from './certificates.ts';
 import { ensurePrivateDir, readIfThere, writePrivateFile } from './files.ts';
 import { ensurePair, HeldCertificates, writePair } from './held-certificates.ts';
 import { groups, nodeUser } from './identity.ts';
+import { refuseExposed } from './private-files.ts';
 import { formatToken, parseTokens, type TokenTable } from './tokens.ts';
 
 /** What the server needs to listen. */
@@ -38,11 +39,12 @@ export function pkiDir(dataDir: string): string {
 
 /**
  * Makes sure that the data directory holds an authority, a server certificate for the hosts, client certificates of the admin and the
- * components, and an admin token. `hosts` are names and addresses that clients use besides this machine's own.
+ * components, and an admin token, and that others cannot read its keys. `hosts` are names and addresses that clients use besides this machine's own.
  */
 export async function ensurePki(dataDir: string, hosts: readonly string[], now: () => Date): Promise<ServerPki> {
   const dir = pkiDir(dataDir);
   await ensurePrivateDir(dir);
+  await refuseExposed(dataDir, dir);
   const certificates = await HeldCertificates.open({ dir, hosts, now });
   const tokenKeys = await TokenKeys.open(join(dir, 'service-accounts'), now().getTime());
   return { certificates, tokens: parseTokens(await ensureTokens(dir)), tokenKeys };
@@ -53,6 +55,7 @@ export async function issueNodeCredentials(dataDir: string, nodeName: string): P
   const dir = pkiDir(dataDir);
   const now = new Date();
   await ensurePrivateDir(dir);
+  await refuseExposed(dataDir, dir);
   const name = `node-${nodeName}`;
   const authorities = await openAuthorities(dir, now);
   const subject = { commonName: nodeUser(nodeName), organizations: [groups.nodes] };

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../client/index.ts';
 import { metricTables } from '../../hack/metrics.ts';
 import { createInstallation, eventually, freePort, type Installation } from './installation.ts';
+import { listeningOf } from './listening.ts';
 import { metricsPage, metricsTarget, sum } from './metrics-page.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
@@ -85,6 +87,53 @@ describe('the metrics of a running Berth', () => {
     const agent = await berth.berth(['agent', '--data-dir', dataDir, '--node-name', nodeName, '--server', address]);
     expect([server.code, agent.code]).toEqual([1, 1]);
     expect([targetOf('server'), targetOf('agent')]).toEqual(before);
+  });
+});
+
+describe('what a running Berth shows to others', () => {
+  it('listens with its server and its agent where it must, on loopback, and nowhere else', () => {
+    expect(listeningOf(berth.pid('server'))).toEqual([berth.address, targetOf('server')].sort());
+    expect(listeningOf(berth.pid('agent'))).toEqual([targetOf('agent')]);
+  });
+
+  it('has no key, no token and nothing of a Secret in metrics, logs, events, audit and descriptions', async () => {
+    const planted = `planted-${randomBytes(9).toString('hex')}`;
+    await berth.ok('create', 'secret', 'generic', 'planted', `--from-literal=key=${planted}`);
+    const use = { name: 'KEY', valueFrom: { secretKeyRef: { name: 'planted', key: 'key' } } };
+    const container = { name: 'main', image: 'berth/busybox', command: ['sh', '-c', 'sleep 3600'], env: [use] };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'uses-it' }, spec: { containers: [container] } };
+    const applied = await berth.berth(['apply', '-f', '-'], JSON.stringify(pod));
+    expect(applied.code, applied.stderr).toBe(0);
+    await berth.ok('wait', 'pod/uses-it', '--for=condition=Ready', '--timeout=120s');
+    // A call that is refused is told of, too.
+    await berth.berth(['create', 'secret', 'generic', 'planted', `--from-literal=key=${planted}`]);
+    const shown = await Promise.all([
+      ...(['server', 'agent'] as const).map((component) => scrape(component)),
+      ...['/metrics/cadvisor', '/metrics/resource'].map((page) => scrape('agent', page)),
+      berth.ok('describe', 'secret', 'planted'),
+      berth.ok('describe', 'pod', 'uses-it'),
+      berth.ok('describe', 'node', berth.nodeName),
+      berth.ok('get', 'secrets', '-A', '-o', 'wide'),
+      berth.ok('get', 'events', '-A', '-o', 'yaml'),
+      berth.ok('get', 'pods', '-A', '-o', 'yaml'),
+      berth.ok('audit', '-o', 'json', '--data-dir', berth.dataDir),
+      berth.ok('history', 'secret', 'planted'),
+      berth.ok('config', 'view'),
+    ]);
+    expect(shown[10]).toContain('planted');
+    const read = (folder: string): string[] =>
+      readdirSync(join(berth.dataDir, folder), { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => readFileSync(join(berth.dataDir, folder, name), 'latin1'));
+    const text = [...shown, ...read('logs'), ...read('run')].join('\n');
+    const token = readFileSync(join(berth.dataDir, 'pki', 'admin.token'), 'utf8').trim();
+    const keys = readdirSync(join(berth.dataDir, 'pki')).filter((name) => name.endsWith('.key'));
+    const bodies = keys.map((name) => readFileSync(join(berth.dataDir, 'pki', name), 'utf8').split('\n')[1] ?? '');
+    expect(bodies.length).toBeGreaterThan(2);
+    const secrets = [planted, Buffer.from(planted).toString('base64'), token, ...bodies];
+    expect(secrets.filter((secret) => text.includes(secret) || text.includes(Buffer.from(secret).toString('base64')))).toEqual(
+      [],
+    );
   });
 });
 

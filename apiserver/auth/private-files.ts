@@ -1,0 +1,31 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { privateFileProblem, privateFolderProblem } from '../../api/meta/private-file.ts';
+
+/** Keys, and tokens in clear or as hashes, by their names. */
+const secretName = /\.(key|pem)$|^tokens$|token$/;
+
+/**
+ * Looks at what of a data directory must be its owner's alone, before anything of it is used: a key that others could read may be theirs by now, and one that they can exchange is.
+ * Throws an Error that names all of them, with the command that mends each.
+ */
+export async function refuseExposed(dataDir: string, pki: string, self: number | undefined = process.getuid?.()): Promise<void> {
+  const folders = [pki, join(pki, 'service-accounts')];
+  const files = (await Promise.all(folders.map(secretsIn))).flat();
+  const problems = [
+    privateFolderProblem(dataDir, await stat(dataDir), self),
+    ...(await Promise.all(files.map(async (file) => privateFileProblem(file, await stat(file), self)))),
+  ].filter((problem) => problem !== undefined);
+  if (problems.length === 0) return;
+  throw new Error(`the data directory is not safe: ${problems.join('; ')}`);
+}
+
+async function secretsIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile() && secretName.test(entry.name)).map(({ name }) => join(folder, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
