@@ -32,6 +32,8 @@ export interface AgentOptions {
   readonly metrics?: MetricsRegistry;
   /** Called once no other agent can run this node from this data directory. */
   readonly locked?: () => void;
+  /** Instead of this program's. */
+  readonly version?: string;
   /** Instead of this machine. */
   readonly ports?: AgentPorts;
   readonly clock?: Clock;

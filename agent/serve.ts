@@ -59,7 +59,7 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
     containers,
     nodeName,
     inventory,
-    agentVersion: packageVersion(),
+    agentVersion: wiring.version ?? packageVersion(),
     localPathFolder: wiring.nodeConfig.localPathFolder ?? defaultRoot(nodeDir),
     clock,
     logger,

@@ -54,6 +54,8 @@ export interface Wiring {
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;
+  /** What the agent says it is; this program's version where it is not said. */
+  readonly version?: string;
   readonly logger: Logger;
   readonly logLevel?: LogLevelControl | undefined;
   readonly metrics: MetricsRegistry;

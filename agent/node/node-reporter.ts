@@ -1,6 +1,7 @@
 import { messageToJson } from '../../api/codec/json.ts';
-import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
+import { asApiError, isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { Node, NodeMetrics, NodeStatus, NodeUsage } from '../../api/generated/types.ts';
+import { versionSkew } from '../../api/meta/version-skew.ts';
 import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
@@ -32,7 +33,7 @@ export interface NodeReporterOptions {
 
 /** Tells the API what this machine is, whether it is fit to run pods, and what it uses. */
 export interface NodeReporter {
-  /** Creates the Node or brings it up to date; labels, taints and `unschedulable` that a user set are kept. Retries until aborted. */
+  /** Creates the Node or brings it up to date; labels, taints and `unschedulable` that a user set are kept. Retries until aborted; rejects when the server refuses this version. */
   register(signal: AbortSignal): Promise<void>;
   /** Reports until aborted. Never throws. */
   run(signal: AbortSignal): Promise<void>;
@@ -165,6 +166,9 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         try {
           return await registerOnce();
         } catch (err) {
+          // It does not get better by waiting; whoever started the agent is to read it.
+          const refusal = asApiError(err);
+          if (refusal?.reason === versionSkew) throw new Error(refusal.message);
           logger.warn({ node: nodeName, err }, 'cannot register the node, will retry');
           await pause(backoff.next(), signal, clock);
         }

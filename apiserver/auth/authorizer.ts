@@ -85,10 +85,10 @@ export class Authorizer {
     checkNodeChange(identity, access, previous);
   }
 
-  /** And when it is known what the object comes to. Throws PERMISSION_DENIED. */
+  /** And when it is known what the object comes to. Throws PERMISSION_DENIED, or FAILED_PRECONDITION for an agent of another version. */
   authorizeNext(identity: Identity, access: Access, next: ApiObject, previous: ApiObject): void {
     if (isMaster(identity)) return;
-    checkNodeNext(identity, access, next, previous);
+    checkNodeNext(identity, access, { next, previous });
     checkRoleChange(this.questions(identity), access, next, previous);
     // Who approves for one signer need not be trusted with another's certificates.
     if (access.kind === 'CertificateSigningRequest' && access.verb.endsWith('-approval'))

@@ -1,5 +1,6 @@
 import { asApiError } from '../../api/errors/index.ts';
 import { parseTokenText } from '../../api/kinds/secret/bootstrap-token.ts';
+import { areTooFarApart } from '../../api/meta/version-skew.ts';
 import { JoinProblem } from './judge-server.ts';
 
 /** Why the server gives no certificate, for whoever pasted the line. What is neither a refusal nor a failed call stays as it is. */
@@ -27,9 +28,6 @@ export function describeJoinFailure(error: unknown, token: string): unknown {
 
 /** Agents and servers may be one minor version apart. Undefined when they go together, or the server does not say. */
 export function versionProblem(here: string, server: string | undefined): string | undefined {
-  if (server === undefined) return undefined;
-  const partsOf = (version: string): number[] => version.split('.').map(Number);
-  const [[major, minor], [theirMajor, theirMinor]] = [partsOf(here), partsOf(server)];
-  if (major === theirMajor && Math.abs((minor ?? 0) - (theirMinor ?? 0)) <= 1) return undefined;
+  if (server === undefined || !areTooFarApart(here, server)) return undefined;
   return `this machine has Berth ${here} and the server ${server}: they may be one minor version apart at most; install the server's version here`;
 }

@@ -61,13 +61,39 @@ test('a node says what it is, and not which pods it gets', () => {
   const patch = access('patch', 'Node', 'n1');
   const of = (labels: Record<string, string>, spec: object = {}) => ({ metadata: { name: 'n1', labels }, spec });
   const tainted = { taints: [{ key: 'a', effect: 'NoSchedule' }] };
-  checkNodeNext(node, patch, of({ 'kubernetes.io/os': 'linux' }, tainted), of({}, tainted));
-  expect(() => checkNodeNext(node, patch, of({}), of({}, tainted))).toThrow('may not change its own spec');
-  expect(() => checkNodeNext(node, patch, of({}, { unschedulable: false }), of({}, { unschedulable: true }))).toThrow('spec');
+  checkNodeNext(node, patch, { next: of({ 'kubernetes.io/os': 'linux' }, tainted), previous: of({}, tainted) });
+  expect(() => checkNodeNext(node, patch, { next: of({}), previous: of({}, tainted) })).toThrow('may not change its own spec');
+  expect(() =>
+    checkNodeNext(node, patch, { next: of({}, { unschedulable: false }), previous: of({}, { unschedulable: true }) }),
+  ).toThrow('spec');
   const trusted = { 'node-restriction.kubernetes.io/trusted': 'yes' };
-  expect(() => checkNodeNext(node, patch, of(trusted), of({}))).toThrow('labels node-restriction.kubernetes.io/*');
-  expect(() => checkNodeNext(node, patch, of({}), of(trusted))).toThrow('labels');
-  checkNodeNext(admin, patch, of(trusted), of({}));
+  expect(() => checkNodeNext(node, patch, { next: of(trusted), previous: of({}) })).toThrow(
+    'labels node-restriction.kubernetes.io/*',
+  );
+  expect(() => checkNodeNext(node, patch, { next: of({}), previous: of(trusted) })).toThrow('labels');
+  checkNodeNext(admin, patch, { next: of(trusted), previous: of({}) });
   expect(() => checkNodeCreate(node, access('create', 'Node', 'n1'), of(trusted))).toThrow('may not give itself labels');
   checkNodeCreate(node, access('create', 'Node', 'n1'), of({}, tainted));
+});
+
+test.each([
+  ['0.1.0', '0.2.0', true],
+  ['0.2.0', '0.1.0', true],
+  ['0.1.0', '0.3.0', false],
+  ['0.3.0', '0.1.0', false],
+  ['1.0.0', '0.1.0', false],
+])('an agent of version %s comes to a server of %s: %s', (agent, server, isFine) => {
+  const of = (version?: string) => ({
+    metadata: { name: 'n1' },
+    status: version === undefined ? {} : { nodeInfo: { kubeletVersion: `v${version}` } },
+  });
+  const patch = access('patch-status', 'Node', 'n1');
+  const come = (before?: string) => checkNodeNext(node, patch, { next: of(agent), previous: of(before), server });
+  if (isFine) come();
+  else
+    expect(() => come()).toThrow(
+      `the agent of node "n1" is Berth ${agent} and the server ${server}: they may be one minor version apart at most`,
+    );
+  // One that is there already is let be: its server has gone on.
+  come(agent);
 });

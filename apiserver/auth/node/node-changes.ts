@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ApiError, permissionDenied } from '../../../api/errors/index.ts';
+import { type ApiError, failedPrecondition, permissionDenied } from '../../../api/errors/index.ts';
 import type { Event, Node, PersistentVolume, Pod } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
+import { areTooFarApart, versionSkew } from '../../../api/meta/version-skew.ts';
 import { annotations, finalizers } from '../../../api/meta/well-known.ts';
+import { serverVersion } from '../../certificates/server-version.ts';
 import type { Access } from '../attributes.ts';
 import { type Identity, isMaster, isNode, nodeNameOf } from '../identity.ts';
 
@@ -34,13 +36,34 @@ function awaitedNode(volume: PersistentVolume): string | undefined {
   return deletionTimestamp && present?.includes(finalizers.localPath) ? nodeOfVolume(volume) : undefined;
 }
 
-/** The third: what a node may make of its own Node. Where pods may go is not the node's to say. Throws PERMISSION_DENIED. */
-export function checkNodeNext(identity: Identity, { kind, name }: Access, next: ApiObject, previous: ApiObject): void {
+/**
+ * The third: what a node may make of its own Node. Where pods may go is not the node's to say. Throws PERMISSION_DENIED; FAILED_PRECONDITION for an agent of a version that does not
+ * go with `server`, this program's. Only one that comes new is refused: when the server goes on to another version, the agents that it has are let be.
+ */
+export function checkNodeNext(
+  identity: Identity,
+  { kind, name }: Access,
+  { next, previous, server = serverVersion() }: NodeChange,
+): void {
   if (kind !== 'Node' || isMaster(identity) || !isNode(identity)) return;
   const [after, before] = [next as Node, previous as Node];
+  const agent = after.status?.nodeInfo?.kubeletVersion ?? '';
+  if (agent !== before.status?.nodeInfo?.kubeletVersion && areTooFarApart(agent, server))
+    throw failedPrecondition(
+      versionSkew,
+      `the agent of node "${name}" is Berth ${agent.replace(/^v/, '')} and the server ${server}: they may be one minor version apart at most; install the server's version on that machine`,
+      { kind, name },
+    );
   const refuse = (what: string) => permissionDenied(`node "${name}" may not change its own ${what}: that is for administrators`);
   if (!isDeepStrictEqual(after.spec ?? {}, before.spec ?? {})) throw refuse('spec (taints, unschedulable)');
   if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before))) throw refuse(`labels ${RESTRICTED_LABELS}*`);
+}
+
+/** How a Node is to change. */
+export interface NodeChange {
+  readonly next: ApiObject;
+  readonly previous: ApiObject;
+  readonly server?: string;
 }
 
 function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
