@@ -130,6 +130,11 @@ describe("a token of the pod's account", () => {
       file(0o600, 5),
     ],
     [
+      "has the volume's mode where the pod's users are others on the machine",
+      { hostUsers: false, securityContext: { runAsUser: 1000, fsGroup: 7 } },
+      file(0o444),
+    ],
+    [
       "has the volume's mode where containers run as different users",
       { initContainers: [], containers: [1, 2].map((n) => ({ name: `c${n}`, securityContext: { runAsUser: n } })) },
       file(0o444),

@@ -143,8 +143,10 @@ function tokenFile(source: ServiceAccountTokenProjection, defaultMode: number | 
   if (path === undefined) return { reason: 'invalid', message: `path "${source.path}" leaves the volume` };
   const shown = input.tokens?.get(tokenKey(source)) ?? { problem: 'there is no token' };
   if ('problem' in shown) return { reason: 'not-found', message: shown.problem };
-  const uid = commonUser(input.pod);
-  const isNarrow = uid !== undefined || input.pod.spec?.securityContext?.fsGroup !== undefined;
+  const { hostUsers, securityContext } = input.pod.spec ?? {};
+  // In a namespace of users of its own a pod's users have other numbers on the machine; only root can enter the folder anyway.
+  const uid = hostUsers === false ? undefined : commonUser(input.pod);
+  const isNarrow = hostUsers !== false && (uid !== undefined || securityContext?.fsGroup !== undefined);
   const mode = isNarrow ? ownerOnly : (defaultMode ?? fallbackMode);
   return [{ path, data: Buffer.from(shown.token), mode, ...(uid !== undefined && { uid }) }];
 }

@@ -185,6 +185,18 @@ describe('life', () => {
     expect(pod.status).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
   });
 
+  it('keeps what admission decided when an update does not say it', () => {
+    const previous = { spec: { priority: 7, preemptionPolicy: 'Never', serviceAccountName: 'bot', serviceAccount: 'bot' } };
+    const update = (next: Pod, before: Pod = previous): Pod['spec'] => {
+      kind.lifecycle!.prepareForUpdate!(next, before);
+      return next.spec;
+    };
+    expect(update({ spec: {} })).toEqual(previous.spec);
+    expect(update({ spec: { serviceAccountName: 'x' } })).toMatchObject({ serviceAccountName: 'x' });
+    // Pods of older versions have no account.
+    expect(update({ spec: {} }, { spec: {} })).toEqual({});
+  });
+
   it('ends at once when unbound, finished or asked to, else after the grace period', () => {
     const grace = (pod: Pod, requested?: number): number | undefined => kind.lifecycle?.gracePeriodSeconds?.(pod, requested);
     const bound: Pod = { spec: { nodeName: 'n', terminationGracePeriodSeconds: 7 }, status: { phase: 'Running' } };
