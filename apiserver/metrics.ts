@@ -37,7 +37,7 @@ export const apiserverMetrics = {
   rejected: {
     name: 'apiserver_flowcontrol_rejected_requests_total',
     type: 'counter',
-    help: 'Calls that were refused with RESOURCE_EXHAUSTED because of the limits per client, by the limit: inflight, streams or rate.',
+    help: 'Calls that were refused with RESOURCE_EXHAUSTED because of the limits per client, by the limit: inflight, streams, rate or answers (that were not taken).',
     labels: ['reason'],
   },
   clients: {
@@ -80,6 +80,11 @@ export const apiserverMetrics = {
     type: 'counter',
     help: 'Bytes sent to watchers, before TLS, by resource.',
     labels: ['resource'],
+  },
+  answerBytes: {
+    name: 'berth_apiserver_answer_bytes',
+    type: 'gauge',
+    help: 'Answers of unary calls of 16 KiB and more that are on their way to their clients.',
   },
   listBytes: {
     name: 'berth_apiserver_list_bytes',

@@ -3,6 +3,7 @@ import type { Kind } from '../api/kinds/kind.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { Audit } from './audit/audit.ts';
+import type { AnswerLimits } from './limits/answer-room.ts';
 import type { ClientLimits } from './limits/client-limits.ts';
 
 export type { ClientLimits } from './limits/client-limits.ts';
@@ -56,6 +57,7 @@ export interface ServerOptions {
   readonly listLimits?: Partial<ListLimits>;
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
   readonly arrivalLimits?: Partial<ArrivalLimits>;
+  readonly answerLimits?: Partial<AnswerLimits>;
   readonly listenerLimits?: Partial<ListenerLimits>;
 }
 

@@ -9,6 +9,7 @@ import type { TokenKeys } from '../auth/accounts/token-keys.ts';
 import { Authorizer } from '../auth/authorizer.ts';
 import { anyOf } from '../auth/bootstrap-tokens.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import { type AnswerLimits, AnswerRoom, defaultAnswerLimits } from '../limits/answer-room.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -65,6 +66,7 @@ export interface ApiServerOptions {
   readonly keepalive?: Keepalive | undefined;
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
   readonly arrivalLimits?: Partial<ArrivalLimits>;
+  readonly answerLimits?: Partial<AnswerLimits>;
 }
 
 export interface ApiServer {
@@ -91,6 +93,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   authorizer.observe();
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const meters = new CallMeters(metrics);
+  const answers = new AnswerRoom({ ...defaultAnswerLimits, ...options.answerLimits }, metrics);
   const door = new Door({
     tokens,
     authorizer,
@@ -101,6 +104,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     meters,
     limits,
     arrivals,
+    answers,
   });
   const verbs = new Verbs({
     registry,

@@ -47,13 +47,16 @@ function countByCode(counterOf: (code: string) => Counter): (code: number) => vo
 
 /** Measures the calls of one method. On the way of every call: instruments are looked up once. */
 export class CallMeter {
+  /** Whether its calls change nothing. */
+  readonly isReadOnly: boolean;
   readonly #running: Gauge;
   readonly #duration: Histogram | undefined;
   readonly #ended: (code: number) => void;
 
   constructor(meters: CallMeters, service: string, method: string, isStream: boolean) {
     this.#duration = isStream ? undefined : meters.durations.with(service, method);
-    const inFlight = readOnly.has(method) ? meters.reading : meters.writing;
+    this.isReadOnly = readOnly.has(method);
+    const inFlight = this.isReadOnly ? meters.reading : meters.writing;
     this.#running = isStream ? meters.longRunning.with(service, method) : inFlight;
     this.#ended = countByCode((code) => meters.requests.with(service, method, code));
   }

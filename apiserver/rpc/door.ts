@@ -12,6 +12,7 @@ import { type ApiError, asApiError, internal } from '../../api/errors/index.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import type { AnswerRoom } from '../limits/answer-room.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
@@ -50,6 +51,7 @@ export interface DoorOptions {
   readonly stopping: AbortSignal;
   readonly meters: CallMeters;
   readonly limits: LimitKeeper;
+  readonly answers: AnswerRoom;
   /** What is told of each request that is there. */
   readonly arrivals: Pick<Arrivals, 'end'>;
 }
@@ -84,10 +86,12 @@ export class Door {
       const run = async (): Promise<void> => {
         try {
           this.enter(context, 'unary');
+          this.options.answers.assert(context.identity.user, 0);
           const { bytes, warnings } = await handler(call.request, context);
           // A method that forgot to ask answers nobody.
           if (!context.authorized) throw internal('the method asks for no permission');
           if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
+          if (bytes instanceof Uint8Array) this.holdAnswer(context, bytes.length, meter.isReadOnly);
           if (bytes instanceof Uint8Array) callback(null, bytes, context.answer);
           else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(context.answer) });
           else callback(null, joinPieces(bytes), context.answer);
@@ -185,6 +189,15 @@ export class Door {
     const { user } = context.identify();
     this.options.limits.enter(user, shape);
     context.entered = true;
+  }
+
+  /** Counts a large answer until its client has it. Throws RESOURCE_EXHAUSTED for what is only read and has no room. */
+  private holdAnswer(context: OpenCall, bytes: number, mayRefuse: boolean): void {
+    const { answers } = this.options;
+    if (!answers.isCounted(bytes)) return;
+    const { user } = context.identity;
+    if (mayRefuse) answers.assert(user, bytes);
+    context.whenTaken(answers.limits.takeMs, answers.hold(user, bytes));
   }
 
   private leave(context: OpenCall, shape: CallShape): void {

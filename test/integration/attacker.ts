@@ -74,12 +74,15 @@ export class Attacker<S extends Socket = Socket> {
   readonly socket: S;
   readonly heard: Heard = { types: [], resets: [], goaway: undefined, bytes: 0 };
   text = '';
+  error: Error | undefined;
   #rest = Buffer.alloc(0);
   #closed = false;
 
   constructor(socket: S, { http2 = false } = {}) {
     this.socket = socket;
-    socket.on('error', () => {});
+    socket.on('error', (error) => {
+      this.error = error;
+    });
     socket.once('close', () => {
       this.#closed = true;
     });
@@ -99,7 +102,7 @@ export class Attacker<S extends Socket = Socket> {
   }
 
   async ended(): Promise<void> {
-    if (!this.#closed) await once(this.socket, 'close');
+    if (!this.#closed) await new Promise((resolve) => this.socket.once('close', resolve));
   }
 
   #parse(chunk: Buffer): void {
