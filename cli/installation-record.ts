@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PassedFlags } from './passed-flags.ts';
 
 /** How an installation is run: what `berth up` was told, so that the next one need not be told again. */
 export interface InstallationRecord {
@@ -17,6 +18,8 @@ export interface InstallationRecord {
   readonly agentMetricsAddress?: string | undefined;
   readonly history?: string | undefined;
   readonly historySize?: string | undefined;
+  /** What the processes are told beyond that. */
+  readonly passed?: PassedFlags | undefined;
   /** The topmost folder that was made for the data directory; undefined when all were there before. */
   readonly madeFolder?: string | undefined;
 }

@@ -3,6 +3,7 @@ import { subdomainNameError } from '../api/meta/names.ts';
 import { defaultHistory, defaultHistorySize, historyErrors } from './history/history-flags.ts';
 import type { InstallationRecord } from './installation-record.ts';
 import { defaultMetricsAddress } from './metrics/serve.ts';
+import { mergePassed, passedChanges, passedErrors, passedOf, typedPassed } from './passed-flags.ts';
 import { defaultListen, defaultNodeName, parseListen } from './paths.ts';
 import { restartPeriodErrors } from './restart-period.ts';
 import { warmError } from './warm-flag.ts';
@@ -56,6 +57,7 @@ export function computeSettings(given: GivenSettings, before: Settings | undefin
     agentMetricsAddress: given.agentMetricsAddress ?? before?.agentMetricsAddress,
     history: given.history ?? before?.history,
     historySize: given.historySize ?? before?.historySize,
+    passed: mergePassed(before?.passed, passedOf(given)),
   };
 }
 
@@ -80,7 +82,12 @@ export function settingsErrors(given: GivenSettings): string[] {
     if (address !== undefined && address !== 'off' && parseListen(address) === undefined)
       errors.push(`${flagNames[key]} "${address}" must be HOST:PORT, e.g. 127.0.0.1:7444, or "off"`);
   }
-  return [...errors, ...restartPeriodErrors(given.maxContainerRestartPeriod), ...historyErrors(given)];
+  return [
+    ...errors,
+    ...restartPeriodErrors(given.maxContainerRestartPeriod),
+    ...historyErrors(given),
+    ...passedErrors(passedOf(given)),
+  ];
 }
 
 /** What the processes choose where they are told nothing. */
@@ -95,24 +102,26 @@ const unsaid: GivenSettings = {
 /** Flags that ask for something else than what runs, with what it runs with. */
 export function ignoredFlags(given: GivenSettings, running: Settings): string[] {
   const as = (key: keyof GivenSettings): string | undefined => running[key] ?? unsaid[key];
-  return keys
+  const own = keys
     .filter((key) => given[key] !== undefined && given[key] !== (as(key) ?? ''))
     .map((key) => `${flagNames[key]} ${quoted(given[key]!)} (it runs with ${as(key) ?? 'none'})`);
+  const passed = passedChanges(mergePassed(running.passed, passedOf(given)), running.passed);
+  return [...own, ...passed.map(({ flag, next, before }) => `${flag} ${next} (it runs with ${before})`)];
 }
 
 /** What is to be another way than it was, a line each. */
 export function changedSettings(next: Settings, before: Settings): string[] {
-  return keys
+  const own = keys
     .filter((key) => next[key] !== before[key])
     .map((key) => `${flagNames[key]} ${next[key] ?? unsaid[key] ?? 'none'} (before ${before[key] ?? unsaid[key] ?? 'none'})`);
+  const passed = passedChanges(next.passed, before.passed);
+  return [...own, ...passed.map((change) => `${change.flag} ${change.next} (before ${change.before})`)];
 }
 
 /** The flags as they were given, to be typed again. */
 export function printFlags(given: GivenSettings): string {
-  return keys
-    .filter((key) => given[key] !== undefined)
-    .map((key) => ` ${flagNames[key]} ${quoted(given[key]!)}`)
-    .join('');
+  const own = keys.filter((key) => given[key] !== undefined).map((key) => ` ${flagNames[key]} ${quoted(given[key]!)}`);
+  return [...own, ...typedPassed(passedOf(given)).map((word) => ` ${quoted(word)}`)].join('');
 }
 
 /** As a shell takes it for one word. */

@@ -1,28 +1,22 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import type { HeldCertificate } from '../../agent/main.ts';
-import { logLevels } from '../../api/meta/log-level.ts';
 import type { ConnectOptions } from '../../client/index.ts';
+import { type AgentTuning, withAgentTuning } from '../agent-flags.ts';
 import { type DaemonFlags, runDaemon } from '../daemon.ts';
 import { ExitWith } from '../failure.ts';
-import { type ImageFlags, imageOptionsOf, withImageFlags } from '../image-flags.ts';
+import { imageOptionsOf } from '../image-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
-import { parseRestartPeriod, restartPeriodHelp } from '../restart-period.ts';
+import { parseRestartPeriod } from '../restart-period.ts';
 import type { GlobalFlags } from '../session.ts';
-import { parseStaticPodPath, staticPodsHelp } from '../static-pods-flag.ts';
-import { warmError, warmHelp } from '../warm-flag.ts';
 
-interface AgentFlags extends DaemonFlags, GlobalFlags, ImageFlags {
+interface AgentFlags extends DaemonFlags, GlobalFlags, AgentTuning {
   readonly server?: string;
   readonly nodeName: string;
-  readonly sandboxImage?: string;
-  readonly warmSandboxes?: number;
   readonly dockerSocket?: string;
-  readonly maxContainerRestartPeriod?: string;
-  readonly podManifestPath?: string;
 }
 
 export function registerAgent(program: Command): void {
@@ -32,24 +26,13 @@ export function registerAgent(program: Command): void {
     .option('--server <address>', 'the address of the API server')
     .option('--node-name <name>', "this machine's name as a node", defaultNodeName())
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
-    .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
-    .option('--warm-sandboxes <number>', warmHelp, parseWarm)
-    .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--docker-socket <path>', "the Docker Engine's socket")
-    .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
     .option(
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.agent}, or a free port)`,
     )
-    .option('--log-file <file>', 'log into this file, which is kept bounded')
-    .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'));
-  withImageFlags(command).action(agent);
-}
-
-function parseWarm(text: string): number {
-  const error = warmError(text);
-  if (error !== undefined) throw new InvalidArgumentError(error);
-  return Number(text);
+    .option('--log-file <file>', 'log into this file, which is kept bounded');
+  withAgentTuning(command).action(agent);
 }
 
 async function agent(_flags: AgentFlags, command: Command): Promise<void> {

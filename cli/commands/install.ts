@@ -7,6 +7,7 @@ import { makeDataDir, readRecord } from '../installation-record.ts';
 import { JoinProblem } from '../join/judge-server.ts';
 import { joinHost } from '../join-address.ts';
 import { checkMachine, withInstallation } from '../on-this-machine.ts';
+import { mergePassed, passedOf, withPassedFlags } from '../passed-flags.ts';
 import { defaultDataDir, defaultNodeName } from '../paths.ts';
 import { commandOf, findRunning, othersOf, processNames, type Running, stopSupervised } from '../processes.ts';
 import {
@@ -40,7 +41,7 @@ export function registerInstall(program: Command): void {
     .command('server')
     .description('What "berth up" runs, as services; again with other flags, what changed is restarted');
   starting.withSettings(server).action(installServer);
-  install
+  const agent = install
     .command('agent [address]')
     .description('What "berth join" runs, as a service: "berth token create" on the server prints address, token and hash')
     .option('--token <token>', 'lets this machine ask for its certificate; used once, and written nowhere')
@@ -48,8 +49,8 @@ export function registerInstall(program: Command): void {
     .option('--ca-hash <hash...>', "the hash of the key of the cluster's authority, sha256:HEX: nobody else is trusted")
     .option('--node-name <name>', `this machine's name as a node (default: as before, at first ${defaultNodeName()})`)
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
-    .option('--metrics-address <address>', 'where the agent serves its metrics, or "off"')
-    .action(installAgent);
+    .option('--metrics-address <address>', 'where the agent serves its metrics, or "off"');
+  withPassedFlags(agent, ['agent']).action(installAgent);
 }
 
 /** What both have in common: of whom the services are, and what they were. */
@@ -155,7 +156,9 @@ async function installAgent(address: string | undefined, flags: AgentFlags): Pro
         `an agent runs from ${dataDir}, as node ${before.nodeName} of ${before.joined}: "berth down" ends it first; containers go on running`,
       );
     const metricsAddress = flags.metricsAddress ?? before?.agentMetricsAddress;
-    const restarts = decideRestarts(target, { agent: joining.joinedArguments({ address: at, nodeName, metricsAddress }) });
+    const passed = mergePassed(before?.passed, passedOf(flags));
+    const wanted = joining.joinedArguments({ address: at, nodeName, metricsAddress, passed });
+    const restarts = decideRestarts(target, { agent: wanted });
     if (target.service !== undefined && restarts.length === 0) return tellSame(target.service, steps);
     await checkMachine({ dataDir, listen: undefined, nodeName, serverRuns: false, steps });
     await joining.ensureCertificate(run, at);

@@ -10,6 +10,15 @@ import { authorityHash, type Endpoint, JoinProblem, parseAuthorityHash } from '.
 import { meetServer } from '../join/meet-server.ts';
 import { joinHost } from '../join-address.ts';
 import { checkMachine, stayAttached, tellKept, withInstallation } from '../on-this-machine.ts';
+import {
+  mergePassed,
+  type PassedFlags,
+  passedArguments,
+  passedChanges,
+  passedErrors,
+  passedOf,
+  withPassedFlags,
+} from '../passed-flags.ts';
 import { defaultDataDir, defaultNodeName, installation, parseListen } from '../paths.ts';
 import { findRunning, startSupervised, stopSupervised } from '../processes.ts';
 import { readService } from '../service/service-record.ts';
@@ -38,7 +47,7 @@ export interface Run {
 }
 
 export function registerJoin(program: Command): void {
-  program
+  const command = program
     .command('join [address]')
     .description('Make this machine a node of another one: "berth token create" there prints the line')
     .option('--token <token>', 'lets this machine ask for its certificate')
@@ -46,8 +55,8 @@ export function registerJoin(program: Command): void {
     .option('--node-name <name>', `this machine's name as a node (default: as before, at first ${defaultNodeName()})`)
     .option('-d, --detach', 'return when the node is ready, and leave it running')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
-    .option('--metrics-address <address>', 'where the agent serves its metrics, or "off"')
-    .action(join);
+    .option('--metrics-address <address>', 'where the agent serves its metrics, or "off"');
+  withPassedFlags(command, ['agent']).action(join);
 }
 
 async function join(address: string | undefined, flags: JoinFlags): Promise<void> {
@@ -94,6 +103,12 @@ async function perform(run: Run): Promise<boolean> {
   const isRunning = agent.keeper !== undefined || agent.process !== undefined;
   if (isRunning && before?.joined === address && before.nodeName === nodeName) {
     steps.say(`This machine runs as node ${nodeName} of the cluster at ${address} already; nothing was changed.`);
+    const ignored = passedChanges(mergePassed(before.passed, passedOf(flags)), before.passed);
+    if (ignored.length > 0)
+      steps.warn(
+        `not applied: ${ignored.map((each) => `${each.flag} ${each.next} (it runs with ${each.before})`).join(', ')}`,
+        'berth down, then berth join with these flags; containers go on running meanwhile',
+      );
     return false;
   }
   if (isRunning)
@@ -109,7 +124,8 @@ async function perform(run: Run): Promise<boolean> {
   return true;
 }
 
-export function findMistakes({ token, caHash = [] }: JoinFlags, nodeName: string): string[] {
+export function findMistakes(flags: JoinFlags, nodeName: string): string[] {
+  const { token, caHash = [] } = flags;
   const errors: string[] = [];
   const rule = subdomainNameError(nodeName);
   if (rule) errors.push(`--node-name "${nodeName}" ${rule}`);
@@ -120,7 +136,7 @@ export function findMistakes({ token, caHash = [] }: JoinFlags, nodeName: string
   const wrong = caHash.find((hash) => parseAuthorityHash(hash) === undefined);
   if (wrong !== undefined)
     errors.push(`--ca-hash "${wrong}" must be sha256: and 64 hexadecimal digits, as "berth token create" prints it`);
-  return errors;
+  return [...errors, ...passedErrors(passedOf(flags))];
 }
 
 /** A certificate that this machine has, and that is good, is used again: then no token is needed. */
@@ -172,12 +188,13 @@ export interface JoinedNode {
   readonly address: string;
   readonly nodeName: string;
   readonly metricsAddress: string | undefined;
+  readonly passed: PassedFlags | undefined;
 }
 
 /** What the agent of a machine that has joined is started with. */
-export function joinedArguments({ address, nodeName, metricsAddress }: JoinedNode): string[] {
+export function joinedArguments({ address, nodeName, metricsAddress, passed }: JoinedNode): string[] {
   const metrics = metricsAddress === undefined ? [] : ['--metrics-address', metricsAddress];
-  return ['--server', address, '--node-name', nodeName, ...metrics];
+  return ['--server', address, '--node-name', nodeName, ...metrics, ...passedArguments('agent', passed)];
 }
 
 /** Starts the agent and waits until the node is ready. What it started it stops again when that fails or is interrupted. */
@@ -189,11 +206,12 @@ export async function startJoined({ dataDir, nodeName, before, flags, steps, sig
   if (identity === undefined)
     throw new ExitWith(1, `the certificate of node ${nodeName} is gone from ${installation(dataDir).pki}: join again`);
   const metricsAddress = flags.metricsAddress ?? before?.agentMetricsAddress;
-  writeRecord(dataDir, { listen: '', nodeName, joined: address, agentMetricsAddress: metricsAddress });
+  const passed = mergePassed(before?.passed, passedOf(flags));
+  writeRecord(dataDir, { listen: '', nodeName, joined: address, agentMetricsAddress: metricsAddress, passed });
   const sinceMs = Date.now();
   const client = connect({ address, ca: identity.authority, certificate: identity.held.current, userAgent: 'berth-join' });
   try {
-    tellKept(startSupervised(dataDir, 'agent', joinedArguments({ address, nodeName, metricsAddress })), steps);
+    tellKept(startSupervised(dataDir, 'agent', joinedArguments({ address, nodeName, metricsAddress, passed })), steps);
     const awaited = { dataDir, listen: '', nodeName, wait: steps.wait, signal };
     await waitForNode(awaited, client, { version: `v${packageVersion()}`, sinceMs });
   } catch (error) {

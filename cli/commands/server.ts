@@ -1,12 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { logLevels } from '../../api/meta/log-level.ts';
-import type { ClientLimits } from '../../apiserver/main.ts';
+import { type Command, Option } from 'commander';
 import type { RunSchedulerOptions } from '../../scheduler/main.ts';
 import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon.ts';
-import { parseDuration } from '../duration.ts';
 import { ExitWith } from '../failure.ts';
 import {
   defaultHistory,
@@ -17,26 +14,17 @@ import {
   historyOptions,
   historySizeHelp,
 } from '../history/history-flags.ts';
-import { evictionRatesOf, type LostNodeFlags, lostNodeErrors, lostNodeSecondsOf, withLostNodeFlags } from '../lost-node-flags.ts';
+import { evictionRatesOf, lostNodeErrors, lostNodeSecondsOf } from '../lost-node-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, installation, localAddress } from '../paths.ts';
 import { schedulerConfigHelp } from '../scheduler-config-flag.ts';
+import { limitsOf, type ServerTuning, withServerTuning } from '../server-flags.ts';
 
-interface ServerFlags extends DaemonFlags, HistoryFlags, LostNodeFlags {
+interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
   readonly listen: string;
   readonly advertise?: string;
   readonly backend: 'lmdb' | 'memory';
-  readonly scheduler: boolean;
   readonly schedulerConfig?: string;
-  readonly controllers: boolean;
-  readonly maxInflight?: number;
-  readonly maxStreams?: number;
-  readonly clientRate?: number;
-  readonly clientBurst?: number;
-  readonly eventTtl?: number;
-  readonly tlsMinVersion: 'VersionTLS12' | 'VersionTLS13';
-  readonly audit: boolean;
-  readonly auditPolicyFile?: string;
 }
 
 const lastWordsMs = 3_000;
@@ -51,49 +39,13 @@ export function registerServer(program: Command): void {
     .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
     .option('--history <span>', `${historyHelp} (default: ${defaultHistory})`)
     .option('--history-size <quantity>', `${historySizeHelp} (default: ${defaultHistorySize})`)
-    .option('--no-scheduler', 'without the scheduler')
     .option('--scheduler-config <file>', schedulerConfigHelp)
-    .option('--no-controllers', 'without the controllers')
     .option(
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.server}, or a free port)`,
     )
-    .addOption(limitOption('--max-inflight <n>', 'unary calls at once from which on no client gets more than an equal share'))
-    .addOption(limitOption('--max-streams <n>', 'the same for open streams: watches, logs, commands'))
-    .addOption(limitOption('--client-rate <n>', 'calls in a second that each client may make; 0: as many as it likes'))
-    .addOption(limitOption('--client-burst <n>', 'so many calls at once after a pause; 0: two seconds worth'))
-    .addOption(
-      new Option('--tls-min-version <version>', 'the oldest version of TLS that clients may speak')
-        .choices(['VersionTLS12', 'VersionTLS13'])
-        .default('VersionTLS13'),
-    )
-    .addOption(new Option('--event-ttl <time>', 'how long events are kept, e.g. 1h').argParser(parseEventTtl))
-    .option('--audit-policy-file <file>', 'what is written into the audit log (default: what changes, and who reads Secrets)')
-    .option('--no-audit', 'without an audit log')
-    .option('--log-file <file>', 'log into this file, which is kept bounded')
-    .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
-    .action(server);
-  withLostNodeFlags(command);
-}
-
-function limitOption(flags: string, description: string): Option {
-  return new Option(flags, description).argParser((text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('give a whole number');
-    return value;
-  });
-}
-
-function parseEventTtl(text: string): number {
-  const ms = parseDuration(text);
-  if (ms >= 1_000) return ms;
-  throw new InvalidArgumentError('give at least 1s');
-}
-
-/** What is not said is the server's to choose. */
-function limitsOf({ maxInflight, maxStreams, clientRate, clientBurst }: ServerFlags): Partial<ClientLimits> {
-  const given = Object.entries({ maxInflight, maxStreams, clientRate, clientBurst }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given);
+    .option('--log-file <file>', 'log into this file, which is kept bounded');
+  withServerTuning(command).action(server);
 }
 
 async function server(flags: ServerFlags): Promise<void> {

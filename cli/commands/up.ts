@@ -8,6 +8,7 @@ import { defaultHistory, defaultHistorySize, historyHelp, historySizeHelp } from
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation-record.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { checkMachine, stayAttached, tellKept, withInstallation } from '../on-this-machine.ts';
+import { passedArguments, withPassedFlags } from '../passed-flags.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import {
@@ -62,7 +63,7 @@ export function registerUp(program: Command): void {
 
 /** The flags of what an installation is run with. */
 export function withSettings(command: Command): Command {
-  return command
+  const own = command
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--listen <address>', `where the API listens (${asBefore(defaultListen)})`)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
@@ -82,6 +83,7 @@ export function withSettings(command: Command): Command {
     )
     .option('--history <span>', `${historyHelp} (${asBefore(defaultHistory)})`)
     .option('--history-size <quantity>', `${historySizeHelp} (${asBefore(defaultHistorySize)})`);
+  return withPassedFlags(own, processNames);
 }
 
 async function up(flags: UpFlags): Promise<void> {
@@ -189,6 +191,7 @@ export function argumentsOf(name: ProcessName, settings: Settings): string[] {
         ...option('--metrics-address', settings.metricsAddress),
         ...option('--history', settings.history),
         ...option('--history-size', settings.historySize),
+        ...passedArguments('server', settings.passed),
       ]
     : [
         '--server',
@@ -200,6 +203,7 @@ export function argumentsOf(name: ProcessName, settings: Settings): string[] {
         ...option('--warm-sandboxes', settings.warmSandboxes),
         ...option('--pod-manifest-path', settings.podManifestPath),
         ...option('--metrics-address', settings.agentMetricsAddress),
+        ...passedArguments('agent', settings.passed),
       ];
 }
 
