@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../api/meta/log-level.ts';
-import type { ClientLimits } from '../apiserver/main.ts';
 import { parseDuration } from './duration.ts';
 import { type LostNodeFlags, withLostNodeFlags } from './lost-node-flags.ts';
 
@@ -55,8 +54,10 @@ function parseEventTtl(text: string): number {
   throw new InvalidArgumentError('give at least 1s');
 }
 
+const limitKeys = ['maxInflight', 'maxStreams', 'clientRate', 'clientBurst'] as const satisfies readonly (keyof ServerTuning)[];
+
 /** What is not said is the server's to choose. */
-export function limitsOf({ maxInflight, maxStreams, clientRate, clientBurst }: ServerTuning): Partial<ClientLimits> {
-  const given = Object.entries({ maxInflight, maxStreams, clientRate, clientBurst }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given);
+export function limitsOf(flags: ServerTuning): { readonly [key in (typeof limitKeys)[number]]?: number } {
+  const given = limitKeys.filter((key) => flags[key] !== undefined);
+  return Object.fromEntries(given.map((key) => [key, flags[key]]));
 }
