@@ -87,6 +87,7 @@ it('is refused to a node, and a failed one leaves the last as it was', async () 
     readFileSync(house.berth.config, 'utf8')
       .replaceAll(encode(read('admin.crt')), encode(read(`node-${house.berth.nodeName}.crt`)))
       .replaceAll(encode(read('admin.key')), encode(read(`node-${house.berth.nodeName}.key`))),
+    { mode: 0o600 },
   );
   const { code, stderr } = await run(process.execPath, [launcher, 'backup', file], config);
   expect({ code, stderr }).toEqual({

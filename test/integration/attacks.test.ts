@@ -272,3 +272,56 @@ describe('who may make pods', () => {
     ]);
   });
 });
+
+describe('who may act as some', () => {
+  const strong = 'system:serviceaccount:default:strong';
+  it('does so as those', async () => {
+    const acting = async (who: string, user: string) =>
+      (await as({ token: `token-of-${who}`, impersonate: { user } }).reviews.whoAmI()).username;
+    expect(await acting('actor', 'anna')).toBe('anna');
+    expect(await acting('editor', strong)).toBe(strong);
+  });
+
+  it.each<[string, string, string, readonly string[], string]>([
+    ['another user', 'actor', 'admin', [], 'cannot impersonate users'],
+    ['a user in a group of administrators', 'actor', 'anna', ['system:masters'], 'cannot impersonate groups'],
+    ['a node', 'actor', 'system:node:n1', ['system:nodes'], 'cannot impersonate users'],
+    [
+      'an account of another namespace',
+      'editor',
+      'system:serviceaccount:kube-system:other',
+      [],
+      'cannot impersonate serviceaccounts',
+    ],
+    ['an account in a group of administrators', 'editor', strong, ['system:masters'], 'cannot impersonate groups'],
+    ['an account with a name of two', 'editor', `${strong}:x`, [], 'cannot impersonate users'],
+    ['anybody, without a right', 'guest', 'anna', [], 'cannot impersonate users'],
+  ])('does not do so as %s', async (_, who, user, groups, why) => {
+    const attempt = as({ token: `token-of-${who}`, impersonate: { user, groups } }).reviews.whoAmI();
+    await expect(attempt).rejects.toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining(why) });
+  });
+
+  it('makes no token of an account of another namespace', async () => {
+    const other = as('editor').serviceAccounts.createToken({ namespace: 'kube-system', name: 'other' });
+    await expect(other).rejects.toThrow('user "editor" cannot create serviceaccounts/token in the namespace "kube-system"');
+  });
+});
+
+describe('a namespace that is held to the level baseline', () => {
+  it.each<[string, Pod['spec'], string]>([
+    [
+      'the machine with a folder of it',
+      { volumes: [{ name: 'v', volumeSource: { hostPath: { path: '/' } } }] },
+      'hostPath volumes',
+    ],
+    ['the network of the machine', { hostNetwork: true }, 'host namespaces'],
+    ['everything', { containers: [{ name: 'main', image: 'x', securityContext: { privileged: true } }] }, 'privileged'],
+  ])('gives no pod %s, whoever makes it', async (_, spec, why) => {
+    const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
+    await server.client.namespaces.create({ metadata: { name: 'held', labels } }).catch(() => {});
+    await expect(server.client.pods.create(podOf('x', spec, 'held'))).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      message: expect.stringContaining(why),
+    });
+  });
+});
