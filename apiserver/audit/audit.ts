@@ -2,7 +2,7 @@ import type { ApiError } from '../../api/errors/index.ts';
 import type { Attributes } from '../auth/attributes.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { AuditFile } from './audit-file.ts';
-import { type AuditLevel, type AuditPolicy, levelOf } from './policy.ts';
+import { type AuditLevel, AuditLevels, type AuditPolicy } from './policy.ts';
 
 /** A line of the audit log. What is empty is left out. */
 export interface AuditEntry {
@@ -55,69 +55,120 @@ export interface AuditedAccess {
 /** An object larger than this, as JSON, is left out of its line. */
 const maxObjectBytes = 64 * 1024;
 
-/** Writes down who did what, as the policy says. */
+/** Writes down who did what, as the policy says. On the way of every write: what does not change from one line to the next is worked out once. */
 export class Audit {
-  private readonly policy: AuditPolicy;
+  private readonly levels: AuditLevels;
+  private readonly refusals: boolean;
   private readonly file: Pick<AuditFile, 'add'>;
   private readonly now: () => Date;
+  private readonly callers = new WeakMap<Identity, string>();
+  private readonly instant = { ms: Number.NaN, text: '' };
 
   constructor(policy: AuditPolicy, file: Pick<AuditFile, 'add'>, now: () => Date) {
-    this.policy = policy;
+    this.levels = new AuditLevels(policy);
+    this.refusals = policy.refusals === true;
     this.file = file;
     this.now = now;
   }
 
   /** Undefined when nothing of it is to be written. */
   begin(call: AuditedCall, attributes: Attributes): AuditedAccess | undefined {
-    const level = levelOf(this.policy, call.identity, attributes);
-    return level === 'None' ? undefined : this.open(call, attributes, level);
+    const level = this.levels.of(call.identity, attributes);
+    return level === 'None' ? undefined : new AuditedLine(this, call, attributes, level);
   }
 
   /** The same for what was not permitted and has not begun. */
   beginRefused(call: AuditedCall, attributes: Attributes): AuditedAccess | undefined {
-    return this.policy.refusals ? this.open(call, attributes, 'Metadata') : undefined;
+    return this.refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
   }
 
-  private open(call: AuditedCall, attributes: Attributes, level: AuditLevel): AuditedAccess {
-    const time = this.now();
-    const objects: { requestObject?: unknown; responseObject?: unknown } = {};
-    const write = (end: Partial<AuditEntry>): void =>
-      this.file.add(JSON.stringify({ ...entryOf(call, attributes, { level, time }), ...end }));
-    return {
-      wantsRequest: level === 'Request' || level === 'RequestResponse',
-      wantsResponse: level === 'RequestResponse',
-      request(object) {
-        objects.requestObject = bounded(object);
-      },
-      response(object) {
-        objects.responseObject = bounded(object);
-      },
-      begun: () => write({ stage: 'begun' }),
-      ended: (error) => {
-        const failure = error && { reason: error.reason, message: error.message };
-        write({ stage: 'ended', code: error?.code ?? 'OK', ...failure, ms: this.now().getTime() - time.getTime(), ...objects });
-      },
-    };
+  timeMs(): number {
+    return this.now().getTime();
+  }
+
+  add(line: string): void {
+    this.file.add(line);
+  }
+
+  /** RFC 3339; many lines fall into one millisecond. */
+  timeText(ms: number): string {
+    if (this.instant.ms !== ms) Object.assign(this.instant, { ms, text: new Date(ms).toISOString() });
+    return this.instant.text;
+  }
+
+  /** A connection has one identity for all its calls. */
+  callerText(identity: Identity): string {
+    let text = this.callers.get(identity);
+    if (text === undefined) {
+      text = `"user":${JSON.stringify(identity.user)},"groups":${JSON.stringify(identity.groups)}`;
+      this.callers.set(identity, text);
+    }
+    return text;
   }
 }
 
-function entryOf(
-  call: AuditedCall,
-  attributes: Attributes,
-  { level, time }: { readonly level: AuditLevel; readonly time: Date },
-) {
-  const { identity, caller, requestId, manager } = call;
-  const { verb, group, resource, subresource, namespace, name } = attributes;
-  const { user, groups } = identity;
-  const by = caller === user ? undefined : caller;
-  const or = (text: string) => text || undefined;
-  return {
-    ...{ time: time.toISOString(), level, stage: 'ended', requestId, user, groups, by, verb },
-    ...{ group: or(group), resource, subresource: or(subresource), namespace: or(namespace), name: or(name), manager },
-  };
+/** The line of one call. Its fields are those of AuditEntry, in that order. */
+class AuditedLine implements AuditedAccess {
+  readonly #audit: Audit;
+  readonly #call: AuditedCall;
+  readonly #attributes: Attributes;
+  readonly #level: AuditLevel;
+  readonly #beganAt: number;
+  #objects = '';
+
+  constructor(audit: Audit, call: AuditedCall, attributes: Attributes, level: AuditLevel) {
+    this.#audit = audit;
+    this.#call = call;
+    this.#attributes = attributes;
+    this.#level = level;
+    this.#beganAt = audit.timeMs();
+  }
+
+  get wantsRequest(): boolean {
+    return this.#level === 'Request' || this.#level === 'RequestResponse';
+  }
+
+  get wantsResponse(): boolean {
+    return this.#level === 'RequestResponse';
+  }
+
+  request(object: unknown): void {
+    this.#objects += objectField('requestObject', object);
+  }
+
+  response(object: unknown): void {
+    this.#objects += objectField('responseObject', object);
+  }
+
+  begun(): void {
+    this.#audit.add(`${this.#head('begun')}}`);
+  }
+
+  ended(error?: ApiError): void {
+    const failure = error ? `${field('reason', error.reason)}${field('message', error.message)}` : '';
+    const ms = this.#audit.timeMs() - this.#beganAt;
+    this.#audit.add(`${this.#head('ended')},"code":"${error?.code ?? 'OK'}"${failure},"ms":${ms}${this.#objects}}`);
+  }
+
+  #head(stage: AuditEntry['stage']): string {
+    const { identity, caller, requestId, manager } = this.#call;
+    const { verb, group, resource, subresource, namespace, name } = this.#attributes;
+    const by = caller === identity.user ? '' : field('by', caller);
+    const who = `${this.#audit.callerText(identity)}${by}`;
+    const what = `${field('verb', verb)}${field('group', group)}${field('resource', resource)}${field('subresource', subresource)}`;
+    const which = `${field('namespace', namespace)}${field('name', name)},"manager":${JSON.stringify(manager)}`;
+    const time = this.#audit.timeText(this.#beganAt);
+    return `{"time":"${time}","level":"${this.#level}","stage":"${stage}","requestId":${JSON.stringify(requestId)},${who}${what}${which}`;
+  }
 }
 
-function bounded(object: unknown): unknown {
-  const text = JSON.stringify(object) ?? '';
-  return text.length > maxObjectBytes ? `left out: ${text.length} bytes` : object;
+/** Nothing for what is empty. */
+function field(name: string, text: string | undefined): string {
+  return text ? `,"${name}":${JSON.stringify(text)}` : '';
+}
+
+function objectField(name: string, object: unknown): string {
+  const text = JSON.stringify(object);
+  if (text === undefined) return '';
+  return `,"${name}":${text.length > maxObjectBytes ? `"left out: ${text.length} bytes"` : text}`;
 }

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { Attributes } from '../auth/attributes.ts';
 import type { Identity } from '../auth/identity.ts';
-import { defaultPolicy, levelOf, parsePolicy } from './policy.ts';
+import { AuditLevels, type AuditPolicy, defaultPolicy, parsePolicy } from './policy.ts';
 
 const anna: Identity = { user: 'anna', groups: ['dev', 'system:authenticated'] };
 const node: Identity = { user: 'system:node:n1', groups: ['system:nodes'] };
+
+/** Asked twice: the second answer is what it remembers. */
+function levelOf(policy: AuditPolicy, identity: Identity, attributes: Attributes): string {
+  const levels = new AuditLevels(policy);
+  const first = levels.of(identity, attributes);
+  expect(levels.of(identity, attributes)).toBe(first);
+  return first;
+}
 
 function access(text: string, name = 'x'): Attributes {
   const [verb = '', path = ''] = text.split(' ');
@@ -46,6 +54,15 @@ describe('a policy', () => {
     expect(levelOf(read, anna, access('create pods', 'web'))).toBe('Request');
     expect(levelOf(read, anna, access('create pods', 'db'))).toBe('None');
     expect(levelOf(read, anna, access('delete nodes'))).toBe('RequestResponse');
+  });
+
+  it('is asked again for each object where it names objects or namespaces', () => {
+    const levels = new AuditLevels(
+      policy('- {level: Metadata, namespaces: [default], resources: [{resources: [pods], resourceNames: [web]}]}'),
+    );
+    expect(levels.of(anna, access('create pods', 'web'))).toBe('Metadata');
+    expect(levels.of(anna, access('create pods', 'db'))).toBe('None');
+    expect(levels.of(anna, { ...access('create pods', 'web'), namespace: 'other' })).toBe('None');
   });
 
   it('cannot write down what Secrets and tokens hold', () => {

@@ -51,20 +51,64 @@ export const defaultPolicy: AuditPolicy = {
   ],
 };
 
-/** Nothing of what they hold is ever written down, whatever a policy says. */
-const secret: readonly AuditResources[] = [
-  { group: '', resources: ['secrets', 'serviceaccounts/token'] },
-  { group: 'authentication.k8s.io' },
-];
+/** More are a sign of something that is not in the API. */
+const mostRemembered = 1_000;
 
-/** The level of the first rule that fits; None when none does. Pure. */
-export function levelOf({ rules }: AuditPolicy, identity: Identity, attributes: Attributes): AuditLevel {
-  const level = rules.find((rule) => fits(rule, identity, attributes))?.level ?? 'None';
-  if (level === 'None' || level === 'Metadata') return level;
-  return secret.some((each) => isAmong(each, attributes)) ? 'Metadata' : level;
+/** Says how much of a call is written down: by the first rule that fits, nothing when none does. What it said of a caller is remembered where only his verb and resource count. */
+export class AuditLevels {
+  readonly #rules: readonly CompiledRule[];
+  readonly #isSimple: boolean;
+  readonly #remembered = new WeakMap<Identity, Map<string, AuditLevel>>();
+
+  constructor({ rules }: AuditPolicy) {
+    this.#rules = rules.map((rule) => ({ ...rule, resources: rule.resources?.map(compile) }));
+    this.#isSimple = rules.every(
+      ({ namespaces, resources }) => !namespaces && !resources?.some((each) => each.resourceNames?.length),
+    );
+  }
+
+  of(identity: Identity, attributes: Attributes): AuditLevel {
+    if (!this.#isSimple) return this.#judge(identity, attributes);
+    const known = this.#remembered.get(identity) ?? new Map<string, AuditLevel>();
+    const key = `${attributes.verb} ${attributes.group}/${attributes.resource}/${attributes.subresource}`;
+    const level = known.get(key) ?? this.#judge(identity, attributes);
+    if (known.size < mostRemembered) this.#remembered.set(identity, known.set(key, level));
+    return level;
+  }
+
+  #judge(identity: Identity, attributes: Attributes): AuditLevel {
+    const level = this.#rules.find((rule) => fits(rule, identity, attributes))?.level ?? 'None';
+    if (level === 'None' || level === 'Metadata') return level;
+    return secret.some((each) => isAmong(each, attributes)) ? 'Metadata' : level;
+  }
 }
 
-function fits(rule: AuditRule, { user, groups }: Identity, attributes: Attributes): boolean {
+interface CompiledResources {
+  readonly group: string;
+  /** Resource and part of "pods/log"; none: all of the group. */
+  readonly patterns: readonly (readonly [resource: string, part: string | undefined])[];
+  readonly names: readonly string[];
+}
+
+interface CompiledRule extends Omit<AuditRule, 'resources'> {
+  readonly resources?: readonly CompiledResources[] | undefined;
+}
+
+function compile({ group = '', resources = [], resourceNames = [] }: AuditResources): CompiledResources {
+  const patterns = resources.map((pattern) => {
+    const [resource = '', part] = pattern.split('/');
+    return [resource, part] as const;
+  });
+  return { group, patterns, names: resourceNames };
+}
+
+/** Nothing of what they hold is ever written down, whatever a policy says. */
+const secret: readonly CompiledResources[] = [
+  compile({ group: '', resources: ['secrets', 'serviceaccounts/token'] }),
+  compile({ group: 'authentication.k8s.io' }),
+];
+
+function fits(rule: CompiledRule, { user, groups }: Identity, attributes: Attributes): boolean {
   const { users, userGroups, verbs, namespaces, resources } = rule;
   return (
     (!users || users.includes(user)) &&
@@ -75,14 +119,13 @@ function fits(rule: AuditRule, { user, groups }: Identity, attributes: Attribute
   );
 }
 
-function isAmong({ group = '', resources = [], resourceNames = [] }: AuditResources, attributes: Attributes): boolean {
+function isAmong({ group, patterns, names }: CompiledResources, attributes: Attributes): boolean {
   if (group !== attributes.group) return false;
-  if (resourceNames.length > 0 && !resourceNames.includes(attributes.name)) return false;
-  return resources.length === 0 || resources.some((each) => isMeant(each, attributes));
+  if (names.length > 0 && !names.includes(attributes.name)) return false;
+  return patterns.length === 0 || patterns.some((each) => isMeant(each, attributes));
 }
 
-function isMeant(pattern: string, { resource, subresource }: Attributes): boolean {
-  const [kind, part] = pattern.split('/');
+function isMeant([kind, part]: CompiledResources['patterns'][number], { resource, subresource }: Attributes): boolean {
   if (kind !== '*' && kind !== resource) return false;
   if (part === undefined) return kind === '*' || subresource === '';
   return part === '*' ? subresource !== '' : part === subresource;

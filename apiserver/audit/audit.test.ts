@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { permissionDenied } from '../../api/errors/index.ts';
+import { Audit, type AuditedCall } from './audit.ts';
+
+const attributes = { verb: 'create', group: 'apps', resource: 'deployments', subresource: '', namespace: 'team', name: 'web' };
+const call: AuditedCall = {
+  identity: { user: 'anna', groups: ['dev'] },
+  caller: 'anna',
+  requestId: 'r-1',
+  manager: 'berth-cli',
+};
+
+function audit(level: 'Metadata' | 'RequestResponse') {
+  const lines: string[] = [];
+  let at = Date.parse('2026-01-02T03:04:05.678Z');
+  const log = new Audit({ refusals: true, rules: [{ level }] }, { add: (line) => void lines.push(line) }, () => {
+    at += 5;
+    return new Date(at);
+  });
+  return { log, lines, entries: () => lines.map((line) => JSON.parse(line)) };
+}
+
+it('writes a line with what there is, in a fixed order, and leaves out what is empty', () => {
+  const { log, lines } = audit('Metadata');
+  const access = log.begin(call, attributes);
+  expect([access?.wantsRequest, access?.wantsResponse]).toEqual([false, false]);
+  access?.ended();
+  log.begin({ ...call, caller: 'root' }, { ...attributes, group: '', subresource: 'scale', namespace: '', name: '' })?.begun();
+  expect(lines).toEqual([
+    '{"time":"2026-01-02T03:04:05.683Z","level":"Metadata","stage":"ended","requestId":"r-1","user":"anna","groups":["dev"],' +
+      '"verb":"create","group":"apps","resource":"deployments","namespace":"team","name":"web","manager":"berth-cli","code":"OK","ms":5}',
+    '{"time":"2026-01-02T03:04:05.693Z","level":"Metadata","stage":"begun","requestId":"r-1","user":"anna","groups":["dev"],"by":"root",' +
+      '"verb":"create","resource":"deployments","subresource":"scale","manager":"berth-cli"}',
+  ]);
+});
+
+it('writes down why a call was refused, and what was sent and answered where the policy says so', () => {
+  const { log, entries } = audit('RequestResponse');
+  log.beginRefused(call, attributes)?.ended(permissionDenied('anna may not'));
+  const access = log.begin(call, attributes);
+  access?.request({ spec: { replicas: 2 } });
+  access?.response({ large: 'x'.repeat(70_000) });
+  access?.ended();
+  expect(entries()).toMatchObject([
+    { level: 'Metadata', code: 'PERMISSION_DENIED', message: 'anna may not' },
+    { level: 'RequestResponse', code: 'OK', requestObject: { spec: { replicas: 2 } }, responseObject: 'left out: 70012 bytes' },
+  ]);
+});
+
+it('cannot be made to say something else by what a client sends', () => {
+  const { log, entries } = audit('Metadata');
+  const evil = 'x","user":"nobody\n{"a":"\u2028';
+  const identity = { user: evil, groups: [evil] };
+  log
+    .begin({ identity, caller: evil, requestId: evil, manager: evil }, { ...attributes, verb: evil, resource: evil, name: evil })
+    ?.ended();
+  expect(entries()).toMatchObject([
+    { user: evil, groups: [evil], requestId: evil, manager: evil, verb: evil, resource: evil, name: evil },
+  ]);
+});
