@@ -119,11 +119,21 @@ function endOf({ certificate }: KeyPair): number {
   return new x509.X509Certificate(certificate).notAfter.getTime();
 }
 
-/** Whom a PKCS #10 request (PEM) names. Throws for what is none. */
-export function requestedSubject(request: string): Subject {
-  const { subjectName } = new x509.Pkcs10CertificateRequest(request);
-  return { commonName: subjectName.getField('CN')[0] ?? '', organizations: subjectName.getField('O') };
+/** Whom a certificate (PEM) names, as TLS reads it when somebody shows it: the certificate library decodes some texts in another way. */
+export function certifiedSubject(certificate: string): CertifiedSubject {
+  const { CN, O, ...others } = new X509Certificate(certificate).toLegacyObject().subject as unknown as SubjectValues;
+  return { commonNames: [CN ?? []].flat(), organizations: [O ?? []].flat(), others: Object.keys(others) };
 }
+
+export interface CertifiedSubject {
+  readonly commonNames: readonly string[];
+  readonly organizations: readonly string[];
+  /** Parts of the subject besides these. */
+  readonly others: readonly string[];
+}
+
+/** Several values of one part are an array. */
+type SubjectValues = Readonly<Record<string, string | readonly string[]>>;
 
 interface Leaf {
   readonly subject: x509.Name;

@@ -2,18 +2,18 @@ import type { Logger } from 'pino';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { isApproved, refusalOf } from '../../api/kinds/certificate-signing-request/approval.ts';
-import { clientSigner, ownSigners } from '../../api/kinds/certificate-signing-request/signers.ts';
+import { ownSigners } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { textOf } from '../../api/kinds/certificate-signing-request/text.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { annotations } from '../../api/meta/well-known.ts';
-import { type KeyPair, requestedSubject, type Subject, signRequest } from '../auth/certificates.ts';
-import { groups } from '../auth/identity.ts';
+import { certifiedSubject, type KeyPair, signRequest } from '../auth/certificates.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { serverContext } from '../registry/server-context.ts';
 import { nextVersion } from '../registry/update.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
+import { checkSubject } from './check-subject.ts';
 import { serverVersion } from './server-version.ts';
 
 export interface SignerOptions {
@@ -112,22 +112,13 @@ async function statusOf(
 ): Promise<(previous: CertificateSigningRequest) => Status> {
   const at = secondsTimestamp(now);
   try {
-    if (spec?.signerName === clientSigner) checkUser(requestedSubject(textOf(spec.request)));
-    const certificate = Buffer.from(await signRequest(authority, textOf(spec?.request), now, spec?.expirationSeconds));
-    return ({ status }) => ({ ...status, certificate });
+    const certificate = await signRequest(authority, textOf(spec?.request), now, spec?.expirationSeconds);
+    // Nobody has it yet.
+    checkSubject(spec?.signerName ?? '', certifiedSubject(certificate));
+    return ({ status }) => ({ ...status, certificate: Buffer.from(certificate) });
   } catch (error) {
     const message = `the request cannot be signed: ${(error as Error).message}`;
     const failed = { type: 'Failed', status: 'True', reason: 'SignerError', message, lastUpdateTime: at, lastTransitionTime: at };
     return ({ status }) => ({ ...status, conditions: [...(status?.conditions ?? []), failed] });
   }
-}
-
-/** Administrators, nodes and the parts of the cluster get their certificates in other ways, whoever approves. Throws an Error. */
-function checkUser({ commonName, organizations }: Subject): void {
-  const names = [commonName, ...organizations];
-  if (commonName === '') throw new Error('the common name, which is the user, is empty');
-  if (organizations.includes(groups.masters))
-    throw new Error(`nobody gets a certificate of the group ${groups.masters} in this way`);
-  const own = names.find((name) => name.startsWith('system:'));
-  if (own !== undefined) throw new Error(`"${own}" is a name of the system's own`);
 }
