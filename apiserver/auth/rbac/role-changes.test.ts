@@ -88,6 +88,17 @@ describe('somebody with a few rights', () => {
     change('Role', withRules(), large, 'default');
   });
 
+  it('gives no cluster role labels, by which it becomes part of others, unless it holds what is in it', () => {
+    const { change } = world();
+    const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
+    const small = withRules(rule('get pods'));
+    const large = withRules(rule('get secrets'));
+    change('ClusterRole', { ...small, metadata: { labels } }, small);
+    change('ClusterRole', { ...large, metadata: { annotations: { a: 'b' } } }, large);
+    expect(() => change('ClusterRole', { ...large, metadata: { labels } }, large)).toThrow('get of secrets');
+    world(rbac('escalate', 'clusterroles')).change('ClusterRole', { ...large, metadata: { labels } }, large);
+  });
+
   it('cannot have rules chosen by labels without holding everything', () => {
     const { create } = world();
     const chosen = { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] } } as ApiObject;

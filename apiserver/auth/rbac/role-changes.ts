@@ -32,8 +32,9 @@ export function checkRoleChange(ask: RoleQuestions, access: Access, next: ApiObj
 function checkRole(ask: RoleQuestions, access: Access, next: ClusterRole, previous: ClusterRole | undefined): void {
   const same = (a: unknown, b: unknown) => isDeepStrictEqual(a ?? null, b ?? null);
   const chooses = next.aggregationRule !== undefined && !same(next.aggregationRule, previous?.aggregationRule);
-  // Labels put a role's rules into others.
-  if (previous && !chooses && same(next.rules, previous.rules)) return;
+  // Labels put the rules of a cluster role into others, for whoever has those.
+  const isShown = access.kind === 'ClusterRole' && !same(next.metadata?.labels, previous?.metadata?.labels);
+  if (previous && !chooses && !isShown && same(next.rules, previous.rules)) return;
   const wanted = chooses ? everything : (next.rules ?? []);
   const missing = missingRules(ask.held, wanted, access.namespace);
   if (missing.length === 0 || ask.may({ ...access, verb: 'escalate' })) return;
