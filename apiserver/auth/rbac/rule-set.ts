@@ -3,6 +3,8 @@ import type { Attributes } from '../attributes.ts';
 
 /** The answers that are kept for one user. A client asks the same few things again and again. */
 const MAX_ANSWERS = 1_000;
+/** What is asked comes from clients, and may be as long as a message: a question longer than any that is meant is not kept. */
+const MAX_QUESTION = 512;
 
 /** A rule as it is asked for one resource. */
 interface Grant {
@@ -11,7 +13,9 @@ interface Grant {
   readonly names: ReadonlySet<string> | undefined;
 }
 
-type Grants = Map<string, Grant[]>;
+type Grants = ReadonlyMap<string, readonly Grant[]>;
+
+const noGrants: Grants = new Map();
 
 /**
  * What the rules of somebody allow, in the cluster and in each namespace. Looks rules up by resource, so that an answer costs what the rules about
@@ -33,10 +37,11 @@ export class RuleSet {
     let answer = this.answers.get(question);
     if (answer === undefined) {
       answer = this.judge(attributes);
+      if (question.length > MAX_QUESTION) return isYes(answer, attributes);
       if (this.answers.size >= MAX_ANSWERS) this.answers.clear();
       this.answers.set(question, answer);
     }
-    return typeof answer === 'boolean' ? answer : hasName(answer, attributes);
+    return isYes(answer, attributes);
   }
 
   /** Paths are asked for seldom. A "*" at the end stands for anything. */
@@ -64,13 +69,20 @@ export class RuleSet {
   }
 
   private grantsOf(namespace: string): Grants {
+    const rules = this.rules.get(namespace);
+    // Of the namespaces that somebody names only those are remembered in which he has a role.
+    if (!rules) return noGrants;
     let grants = this.grants.get(namespace);
     if (!grants) {
-      grants = compile(this.rules.get(namespace) ?? []);
+      grants = compile(rules);
       this.grants.set(namespace, grants);
     }
     return grants;
   }
+}
+
+function isYes(answer: boolean | readonly Grant[], attributes: Attributes): boolean {
+  return typeof answer === 'boolean' ? answer : hasName(answer, attributes);
 }
 
 /** What is created has no name yet; a subresource of something that is there has. */
@@ -80,7 +92,7 @@ function hasName(grants: readonly Grant[], { verb, subresource, name }: Attribut
 }
 
 function compile(rules: readonly PolicyRule[]): Grants {
-  const grants: Grants = new Map();
+  const grants = new Map<string, Grant[]>();
   for (const { verbs = [], apiGroups = [], resources = [], resourceNames = [] } of rules) {
     const grant = { verbs: new Set(verbs), names: resourceNames.length > 0 ? new Set(resourceNames) : undefined };
     for (const group of apiGroups) {
