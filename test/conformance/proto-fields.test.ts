@@ -62,7 +62,7 @@ describe.each(tables)('the table of the fields of %s', (_kind, table, { all, lea
 });
 
 it('refuses what would change safety or data if it were passed over', () => {
-  const refused = ['spec.resourceClaims[]', 'spec.volumes[].projected.sources[].serviceAccountToken', 'spec.volumes[].ephemeral'];
+  const refused = ['spec.resourceClaims[]', 'spec.volumes[].projected.sources[].podCertificate', 'spec.volumes[].ephemeral'];
   expect(refused.map((path) => podFields[path]?.support)).toEqual(['refused', 'refused', 'refused']);
 });
 
