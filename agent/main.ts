@@ -3,10 +3,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
-import { type Clock, systemClock } from '../client/clock.ts';
+import { systemClock } from '../client/clock.ts';
 import { readNodeConfig } from './config/node-config.ts';
-import { runRenewal } from './identity/renewal.ts';
-import { requestCertificate } from './identity/request-certificate.ts';
+import { keepCertificate } from './identity/keep-certificate.ts';
 import { openPullRecords } from './images/pulled-images.ts';
 import { measurePorts } from './metrics.ts';
 import { withNodeLock } from './node/node-lock.ts';
@@ -35,17 +34,6 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   });
 }
 
-async function renewCertificate(
-  { client, held, nodeName, logger }: AgentOptions,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  if (held === undefined) return;
-  const requests = client.resource('CertificateSigningRequest');
-  const request = (ends: AbortSignal) => requestCertificate({ client: requests, nodeName, clock, signal: ends });
-  await runRenewal({ held, request, clock, random: Math.random, logger }, signal);
-}
-
 async function runLocked(options: AgentOptions & { readonly nodeDir: string }, signal: AbortSignal): Promise<void> {
   const { nodeName, nodeDir, logger } = options;
   const warn = (message: string) => logger.warn({ node: nodeName }, message);
@@ -63,7 +51,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
     const staticPodPath = options.staticPodPath ?? nodeConfig.staticPodPath;
     await Promise.all([
       serve({ ...options, ...own, staticPodPath }, abort.signal, abort.abort).finally(abort.abort),
-      renewCertificate(options, own.clock, abort.signal),
+      keepCertificate({ ...options, metrics, clock: own.clock }, abort.signal),
     ]);
   } finally {
     abort.abort();

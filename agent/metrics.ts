@@ -57,6 +57,16 @@ export const agentMetrics = {
     labels: ['operation_type'],
     buckets: slowSeconds,
   },
+  certificateTtl: {
+    name: 'kubelet_certificate_manager_client_ttl_seconds',
+    type: 'gauge',
+    help: 'How long the certificate of this node is good still; negative once it has ended.',
+  },
+  renewErrors: {
+    name: 'kubelet_certificate_manager_client_expiration_renew_errors',
+    type: 'counter',
+    help: 'Attempts to renew the certificate of this node that failed.',
+  },
 } as const satisfies MetricTable;
 
 type Operation = (...args: never[]) => Promise<unknown>;

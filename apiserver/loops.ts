@@ -1,5 +1,5 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
-import { runCertificateRenewal } from './auth/certificate-renewal.ts';
+import { measureCertificates, runCertificateRenewal } from './auth/certificate-renewal.ts';
 import type { ServerPki } from './auth/pki.ts';
 import { runSigner } from './certificates/signer.ts';
 import type { ServerOptions } from './options.ts';
@@ -19,6 +19,8 @@ export function runLoops(
     runCompaction(registry.storage, { keepMs: historyMs, onError: compactionFailed(log, metrics) }, signal),
     ...runExpiries(registry.stores.values(), { ttlMs: eventTtlMs, log }, signal),
     ...(requests ? [runSigner({ store: requests, authority: () => pki.certificates.authorities.signer, log }, signal)] : []),
-    runCertificateRenewal({ certificates: pki.certificates, log }, signal),
+    runCertificateRenewal({ certificates: pki.certificates, log }, signal).finally(
+      measureCertificates(metrics, pki.certificates),
+    ),
   ];
 }

@@ -96,7 +96,7 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
   const api = createApiServer({
     registry,
     sums,
-    ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys },
+    ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys, certificates: pki.certificates },
     log,
     now: () => new Date(),
     random: Math.random,

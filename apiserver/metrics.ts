@@ -57,6 +57,20 @@ export const apiserverMetrics = {
     help: 'Connections and requests that were refused or ended before anybody was asked who calls, by reason (docs/security.md has the limits).',
     labels: ['reason'],
   },
+  clientCertificates: {
+    name: 'apiserver_client_certificate_expiration_seconds',
+    type: 'histogram',
+    help: 'How long client certificates were good still when somebody connected with them.',
+    buckets: [
+      0, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000,
+    ],
+  },
+  certificateEnds: {
+    name: 'berth_certificate_expiration_timestamp_seconds',
+    type: 'gauge',
+    help: "When the server's own certificates end, in seconds since 1970, by name: ca (of the authorities, the first that ends), server, admin, scheduler, controllers.",
+    labels: ['name'],
+  },
   watchers: {
     name: 'apiserver_registered_watchers',
     type: 'gauge',

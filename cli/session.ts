@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { badRequest } from '../api/errors/index.ts';
 import type { Client } from '../client/index.ts';
+import { certificateNotice } from './config/certificate-notice.ts';
 
 /** The flags that every command understands. */
 export interface GlobalFlags {
@@ -30,11 +31,13 @@ export async function withSession(command: Command, run: (session: Session) => P
   // The gRPC library takes long to load; commands that do not connect (help, version) do not pay for it.
   const { connect, loadContext } = await import('../client/index.ts');
   const flags = command.optsWithGlobals<GlobalFlags>();
-  const { namespace, options, warnings } = await loadContext(flags.context);
+  const { name, namespace, options, warnings } = await loadContext(flags.context);
   for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
   const impersonate = impersonation(flags);
   let reword = (warning: string): string => warning;
   const onWarning = (text: string): void => void process.stderr.write(`Warning: ${reword(text)}\n`);
+  const notice = certificateNotice(name, options.cert, Date.now());
+  if (notice !== undefined) onWarning(notice);
   const client = connect({ ...options, userAgent: 'berth-cli', onWarning, impersonate });
   try {
     await run({

@@ -15,6 +15,7 @@ import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { BackupClient } from './backup-client.ts';
 import type { BindStream, BindTarget } from './bind-stream.ts';
 import type { BulkWriter, BulkWriterOptions } from './bulk-writer.ts';
+import type { CertificatesClient } from './certificates-client.ts';
 import type { LogLevelsClient } from './log-levels-client.ts';
 import type { ObjectsClient } from './objects-client.ts';
 import type { PlacementsClient } from './placements-client.ts';
@@ -155,6 +156,7 @@ export interface Client {
   readonly tunnel: TunnelClient;
   readonly backups: BackupClient;
   readonly secretKeys: SecretKeysClient;
+  readonly certificates: CertificatesClient;
   /** Ends every call with CANCELLED and closes the connection. */
   close(): void;
 }

@@ -143,6 +143,19 @@ export async function setContextNamespace(name: string, namespace: string, path:
   await writeSecretFile(path, printConfig({ ...file, contexts }));
 }
 
+/** Changes whom a context trusts (PEM), and with it the others that share its cluster. */
+export async function setContextAuthorities(name: string, ca: string, path: string = configPath()): Promise<void> {
+  const file = await read(path);
+  const context = file?.contexts.find((entry) => entry.name === name)?.context;
+  if (!file || !context) throw noContext(`change context "${name}"`, path, file);
+  const clusters = file.clusters.map((entry) =>
+    entry.name === context.cluster
+      ? { ...entry, cluster: { ...entry.cluster, 'certificate-authority-data': encode(ca) } }
+      : entry,
+  );
+  await writeSecretFile(path, printConfig({ ...file, clusters }));
+}
+
 function noContext(what: string, path: string, file: ConfigFile | undefined): ConfigError {
   const known = file?.contexts.map((entry) => entry.name).join(', ') || 'none';
   return new ConfigError(`${what}: ${path} has no such context (known: ${known})`);

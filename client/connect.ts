@@ -3,6 +3,7 @@ import { kindOf } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { createBackupClient } from './backup-client.ts';
 import { createBulkWriter } from './bulk-writer.ts';
+import { createCertificatesClient } from './certificates-client.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import { createConnection } from './connection.ts';
 import { createKindClient } from './kind-client.ts';
@@ -58,6 +59,7 @@ export function connect(options: ConnectOptions): Client {
       createBulkWriter({ connection, kindNamed: known, onWarning: options.onWarning }, writerOptions),
     tunnel: createTunnelClient(connection),
     backups: createBackupClient(connection),
+    certificates: createCertificatesClient(connection),
     secretKeys: createSecretKeysClient(connection),
     close: () => connection.close(),
   };

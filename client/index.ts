@@ -10,6 +10,7 @@ export type { BackupClient } from './backup-client.ts';
 export type { BindStream, BindTarget, Bound } from './bind-stream.ts';
 export type { BulkResult, BulkWrite } from './bulk.ts';
 export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './bulk-writer.ts';
+export type { CertificatesClient, RenewWish } from './certificates-client.ts';
 export type {
   Client,
   ConnectOptions,
@@ -31,6 +32,7 @@ export {
   type NewContext,
   readConfig,
   removeContext,
+  setContextAuthorities,
   setContextNamespace,
   upsertContext,
   useContext,

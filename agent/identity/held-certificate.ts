@@ -6,12 +6,14 @@ import { readIfThere } from '../../client/read-if-there.ts';
 import { writeSecretFile } from '../../client/write-secret-file.ts';
 import type { NodeCertificate } from './request-certificate.ts';
 
-/** The certificate with which an agent calls the API, in memory and on disk. */
+/** The certificate with which an agent calls the API, and whom it trusts there, in memory and on disk. */
 export interface HeldCertificate {
-  /** The same object until it is replaced. */
-  current(): NodeCertificate;
+  /** The same object until one of them is replaced. `ca` are the cluster's authorities (PEM), the one that signs first. */
+  current(): NodeCertificate & { readonly ca: string };
   /** Keeps another one from now on; on disk first. */
   replace(next: NodeCertificate): Promise<void>;
+  /** Trusts these authorities from now on; on disk first. Throws an Error for what is none. */
+  trust(authorities: string): Promise<void>;
 }
 
 /** What an agent of a joined machine has in <data directory>/pki: the cluster's authority, and its certificate and key in one file, written whole or not at all. */
@@ -43,18 +45,44 @@ export async function readIdentity(
     throw new Error(
       `${files.node} is damaged: it must hold the certificate of node ${nodeName} and its key; join again with a new token`,
     );
-  return { authority, held: holdCertificate(pair, (next) => writeSecretFile(files.node, next.certificate + next.key)) };
+  const held = holdCertificate({
+    first: { ...pair, ca: authority },
+    save: (next) => writeSecretFile(files.node, next.certificate + next.key),
+    saveAuthorities: (next) => writeSecretFile(files.authority, next),
+  });
+  return { authority, held };
 }
 
-export function holdCertificate(first: NodeCertificate, save: (next: NodeCertificate) => Promise<void>): HeldCertificate {
+export interface Keeping {
+  readonly first: NodeCertificate & { readonly ca: string };
+  readonly save: (next: NodeCertificate) => Promise<void>;
+  /** Absent where somebody else keeps them. */
+  readonly saveAuthorities?: (authorities: string) => Promise<void>;
+}
+
+export function holdCertificate({ first, save, saveAuthorities }: Keeping): HeldCertificate {
   let held = first;
   return {
     current: () => held,
     async replace(next) {
       await save(next);
-      held = next;
+      held = { ...next, ca: held.ca };
+    },
+    async trust(ca) {
+      checkAuthorities(ca);
+      await saveAuthorities?.(ca);
+      held = { ...held, ca };
     },
   };
+}
+
+/** One, or two while one takes over from another; what is none would cut the agent off. */
+const mostAuthorities = 2;
+
+function checkAuthorities(text: string): void {
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0 || found.length > mostAuthorities || !found.every((each) => new X509Certificate(each).ca))
+    throw new Error('the server names no authorities that can be trusted; those from before go on counting');
 }
 
 /** A certificate and the key that fits it; undefined for anything else. */

@@ -6,7 +6,7 @@ import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createTestPki } from '../../test/fakes/test-pki.ts';
 import { holdCertificate, readIdentity, saveIdentity, splitPem } from './held-certificate.ts';
-import { renewalTime, runRenewal } from './renewal.ts';
+import { type RenewalFailure, renewalTime, runRenewal } from './renewal.ts';
 import type { NodeCertificate } from './request-certificate.ts';
 
 let first: NodeCertificate;
@@ -32,34 +32,93 @@ describe('the renewal of a certificate', () => {
     expect(Math.round(((at(0.5) - from) / life) * 100)).toBe(80);
   });
 
-  it('happens when it is due, is tried again when it fails, and keeps the old one meanwhile', async () => {
-    const due = renewalTime(first, 0.5);
-    const clock = createFakeClock(due - 60_000);
-    const saved: NodeCertificate[] = [];
-    const held = holdCertificate(first, async (next) => void saved.push(next));
-    let asked = 0;
-    const request = async (): Promise<NodeCertificate> => {
-      asked++;
-      if (asked < 3) throw new Error('the server is away');
-      return second;
-    };
+  /** A loop that runs, with what it asked for. */
+  const start = (answers: {
+    readonly request: () => Promise<NodeCertificate>;
+    readonly authorities?: () => Promise<string | undefined>;
+    /** How long before it is due the clock stands at first. */
+    readonly earlyMs?: number;
+  }) => {
+    const clock = createFakeClock(renewalTime(first, 0.5) - (answers.earlyMs ?? 60_000));
+    const saved: (NodeCertificate | string)[] = [];
+    const held = holdCertificate({
+      first: { ...first, ca },
+      save: async (next) => void saved.push(next),
+      saveAuthorities: async (next) => void saved.push(next),
+    });
+    const failures: RenewalFailure[] = [];
     const stop = new AbortController();
-    const running = runRenewal({ held, request, clock, random: () => 0.5, logger: createFakeLogger() }, stop.signal);
+    const { request, authorities = async () => undefined } = answers;
+    const onFailure = (failure: RenewalFailure) => void failures.push(failure);
+    const options = { held, request, authorities, onFailure, clock, random: () => 0.5, logger: createFakeLogger() };
+    const running = runRenewal(options, stop.signal);
+    const end = (): Promise<void> => {
+      stop.abort();
+      return running;
+    };
+    return { clock, held, saved, failures, end };
+  };
+
+  it('happens when it is due, is tried again when it fails, and keeps the old one meanwhile', async () => {
+    let asked = 0;
+    const { clock, held, saved, failures, end } = start({
+      request: async () => {
+        asked++;
+        if (asked < 3) throw new Error('the server is away');
+        return second;
+      },
+    });
     await settle();
     await clock.advance(59_000);
     expect(asked).toBe(0);
     await clock.advance(1_000);
-    expect([asked, held.current()]).toEqual([1, first]);
+    expect([asked, held.current().certificate]).toEqual([1, first.certificate]);
+    expect(failures[0]).toMatchObject({ leftOfLife: expect.closeTo(0.2, 3), error: new Error('the server is away') });
     await clock.advance(30_000);
-    expect([asked, held.current(), saved]).toEqual([3, second, [second]]);
+    expect([asked, held.current(), saved]).toEqual([3, { ...second, ca }, [second]]);
     // That one is due as well, as when the clock is wrong: the server is not asked without a pause.
     await clock.advance(30_000);
     expect(asked).toBe(3);
     await clock.advance(60_000);
     expect(asked).toBe(4);
-    stop.abort();
-    await running;
+    await end();
   });
+
+  it('happens at once when another authority signs, which is trusted beside the old one until the server drops that', async () => {
+    const other = await createTestPki();
+    const issued = await other.issue('CN=system:node:n1');
+    const next: NodeCertificate = { certificate: issued.cert, key: issued.key };
+    let told = ca;
+    let asked = 0;
+    const { clock, held, saved, end } = start({
+      request: async () => {
+        asked++;
+        return next;
+      },
+      authorities: async () => told,
+      earlyMs: 3_600_000,
+    });
+    await clock.advance(15_000);
+    expect([asked, saved]).toEqual([0, []]);
+    told = `${other.ca}\n${ca}`;
+    await clock.advance(5 * 60_000);
+    expect(saved).toEqual([told, next]);
+    expect(held.current()).toEqual({ ...next, ca: told });
+    told = other.ca;
+    await clock.advance(10 * 60_000);
+    expect([asked, held.current().ca]).toEqual([1, other.ca]);
+    await end();
+  });
+
+  it.each(['', 'nonsense', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'])(
+    'trusts nobody else when the server names no authority: "%s"',
+    async (told) => {
+      const { clock, held, saved, end } = start({ request: async () => second, authorities: async () => told });
+      await clock.advance(20_000);
+      expect([held.current().ca, saved]).toEqual([ca, []]);
+      await end();
+    },
+  );
 });
 
 describe('what a machine got when it joined', () => {
@@ -75,7 +134,7 @@ describe('what a machine got when it joined', () => {
     const identity = await readIdentity(folder, 'n1');
     expect(identity?.authority).toBe(ca);
     await identity?.held.replace(second);
-    expect(identity?.held.current()).toBe(second);
+    expect(identity?.held.current()).toEqual({ ...second, ca });
     expect(splitPem(second.certificate + second.key)?.certificate.trim()).toBe(second.certificate.trim());
     expect((await readIdentity(folder, 'n1'))?.held.current().certificate.trim()).toBe(second.certificate.trim());
     const files = await readdir(join(folder, 'pki'));

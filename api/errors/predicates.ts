@@ -19,4 +19,5 @@ export const isFailedPrecondition = (error: unknown): boolean => hasCode(error, 
 export const isUnavailable = (error: unknown): boolean => hasCode(error, 'UNAVAILABLE');
 export const isUnauthenticated = (error: unknown): boolean => hasCode(error, 'UNAUTHENTICATED');
 export const isExhausted = (error: unknown): boolean => hasCode(error, 'RESOURCE_EXHAUSTED');
+export const isUnimplemented = (error: unknown): boolean => hasCode(error, 'UNIMPLEMENTED');
 export const isCancelled = (error: unknown): boolean => hasCode(error, 'CANCELLED');

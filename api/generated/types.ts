@@ -37,6 +37,7 @@ export type { CertificateSigningRequestWatchResponse } from './types/berth/certi
 export type { CertificateSigningRequestWriteRequest } from './types/berth/certificates/v1/CertificateSigningRequestWriteRequest.ts';
 export type { CinderPersistentVolumeSource } from './types/berth/core/v1/CinderPersistentVolumeSource.ts';
 export type { CinderVolumeSource } from './types/berth/core/v1/CinderVolumeSource.ts';
+export type { ClientCertificate } from './types/berth/server/v1/ClientCertificate.ts';
 export type { ClusterRole } from './types/berth/rbac/v1/ClusterRole.ts';
 export type { ClusterRoleBinding } from './types/berth/rbac/v1/ClusterRoleBinding.ts';
 export type { ClusterRoleBindingList } from './types/berth/rbac/v1/ClusterRoleBindingList.ts';
@@ -84,6 +85,8 @@ export type { DeleteRequest } from './types/berth/meta/v1/DeleteRequest.ts';
 export type { DownwardAPIProjection } from './types/berth/core/v1/DownwardAPIProjection.ts';
 export type { DownwardAPIVolumeFile } from './types/berth/core/v1/DownwardAPIVolumeFile.ts';
 export type { DownwardAPIVolumeSource } from './types/berth/core/v1/DownwardAPIVolumeSource.ts';
+export type { DropAuthorityRequest } from './types/berth/server/v1/DropAuthorityRequest.ts';
+export type { DropAuthorityResponse } from './types/berth/server/v1/DropAuthorityResponse.ts';
 export type { Duration } from './types/google/protobuf/Duration.ts';
 export type { EmptyDirVolumeSource } from './types/berth/core/v1/EmptyDirVolumeSource.ts';
 export type { EnvFromSource } from './types/berth/core/v1/EnvFromSource.ts';
@@ -120,6 +123,8 @@ export type { FlexVolumeSource } from './types/berth/core/v1/FlexVolumeSource.ts
 export type { FlockerVolumeSource } from './types/berth/core/v1/FlockerVolumeSource.ts';
 export type { GCEPersistentDiskVolumeSource } from './types/berth/core/v1/GCEPersistentDiskVolumeSource.ts';
 export type { GRPCAction } from './types/berth/core/v1/GRPCAction.ts';
+export type { GetAuthoritiesRequest } from './types/berth/server/v1/GetAuthoritiesRequest.ts';
+export type { GetAuthoritiesResponse } from './types/berth/server/v1/GetAuthoritiesResponse.ts';
 export type { GetLogLevelRequest } from './types/berth/ops/v1/GetLogLevelRequest.ts';
 export type { GetRequest } from './types/berth/meta/v1/GetRequest.ts';
 export type { GetUsageHistoryRequest } from './types/berth/metrics/v1/GetUsageHistoryRequest.ts';
@@ -128,6 +133,7 @@ export type { GlusterfsPersistentVolumeSource } from './types/berth/core/v1/Glus
 export type { GlusterfsVolumeSource } from './types/berth/core/v1/GlusterfsVolumeSource.ts';
 export type { HTTPGetAction } from './types/berth/core/v1/HTTPGetAction.ts';
 export type { HTTPHeader } from './types/berth/core/v1/HTTPHeader.ts';
+export type { HeldCertificate } from './types/berth/server/v1/HeldCertificate.ts';
 export type { Hello } from './types/berth/node/v1/Hello.ts';
 export type { HostAlias } from './types/berth/core/v1/HostAlias.ts';
 export type { HostIP } from './types/berth/core/v1/HostIP.ts';
@@ -154,6 +160,8 @@ export type { LeaseWriteRequest } from './types/berth/coordination/v1/LeaseWrite
 export type { Lifecycle } from './types/berth/core/v1/Lifecycle.ts';
 export type { LifecycleHandler } from './types/berth/core/v1/LifecycleHandler.ts';
 export type { LinuxContainerUser } from './types/berth/core/v1/LinuxContainerUser.ts';
+export type { ListCertificatesRequest } from './types/berth/server/v1/ListCertificatesRequest.ts';
+export type { ListCertificatesResponse } from './types/berth/server/v1/ListCertificatesResponse.ts';
 export type { ListMeta } from './types/berth/meta/v1/ListMeta.ts';
 export type { ListOptions } from './types/berth/meta/v1/ListOptions.ts';
 export type { ListPlacementsRequest } from './types/berth/scheduling/v1/ListPlacementsRequest.ts';
@@ -319,6 +327,8 @@ export type { QuobyteVolumeSource } from './types/berth/core/v1/QuobyteVolumeSou
 export type { RBDPersistentVolumeSource } from './types/berth/core/v1/RBDPersistentVolumeSource.ts';
 export type { RBDVolumeSource } from './types/berth/core/v1/RBDVolumeSource.ts';
 export type { Refuse } from './types/berth/node/v1/Refuse.ts';
+export type { RenewCertificatesRequest } from './types/berth/server/v1/RenewCertificatesRequest.ts';
+export type { RenewCertificatesResponse } from './types/berth/server/v1/RenewCertificatesResponse.ts';
 export type { ResourceAttributes } from './types/berth/authorization/v1/ResourceAttributes.ts';
 export type { ResourceClaim } from './types/berth/core/v1/ResourceClaim.ts';
 export type { ResourceFieldSelector } from './types/berth/core/v1/ResourceFieldSelector.ts';

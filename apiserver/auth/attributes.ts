@@ -63,6 +63,7 @@ export interface ResourceName {
 
 /** The resources that are no kinds: what the server does besides keeping objects. */
 export const extraResources = {
+  Certificate: { group: 'berth.io', resource: 'certificates' },
   Backup: { group: 'berth.io', resource: 'backups' },
   LogLevel: { group: 'berth.io', resource: 'loglevels' },
   SecretKey: { group: 'berth.io', resource: 'secretkeys' },

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BACKDATE_MS, createAuthority, crossSign, fitsTogether, type KeyPair, LEAF_YEARS, YEAR_MS } from './certificates.ts';
@@ -23,9 +23,21 @@ export interface Authorities {
 const NAME = 'berth-ca';
 const [CERTIFICATES, KEY, NEXT_KEY, CROSS] = ['ca.crt', 'ca.key', 'ca-next.key', 'ca-cross.crt'] as const;
 
+/** An authority is taking over already: one at a time. */
+export class AuthorityBusy extends Error {
+  override message =
+    'a new authority is taking over already: "berth certs drop-ca" ends that, when nobody needs the old one any more';
+}
+
 /** The certificates in a PEM text, each by itself. */
 export function splitCertificates(text: string): string[] {
   return (text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((each) => `${each}\n`);
+}
+
+/** "sha256:" and the hash of a certificate's public key (SPKI) in hex, as kubeadm writes it: what names an authority. */
+export function authorityHash(certificate: X509Certificate): string {
+  const key = certificate.publicKey.export({ type: 'spki', format: 'der' });
+  return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
 /** What clients are to trust: the one that signs first. */

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { openAuthorities, splitCertificates } from './authorities.ts';
-import { runCertificateRenewal } from './certificate-renewal.ts';
+import { describeEnding, runCertificateRenewal } from './certificate-renewal.ts';
 import { createAuthority, issueCertificate } from './certificates.ts';
 import { HeldCertificates, heldNames, type ServingIdentity } from './held-certificates.ts';
 
@@ -81,7 +81,7 @@ describe('the certificates of the server and of what runs beside it', () => {
       return answer as string[];
     };
     const log = createFakeLogger();
-    const running = runCertificateRenewal({ certificates: { renewDue }, clock, log: log as never }, stop.signal);
+    const running = runCertificateRenewal({ certificates: { renewDue, ends: () => [] }, clock, log: log as never }, stop.signal);
     await clock.advance(3 * 3_600_000);
     expect(asked).toBe(3);
     stop.abort();
@@ -100,6 +100,15 @@ describe('the certificates of the server and of what runs beside it', () => {
     const { certificate } = await issueCertificate(authority, { commonName: 'x', organizations: [] }, undefined, now);
     expect(Date.parse(new X509Certificate(certificate).validTo) - at).toBeLessThanOrEqual(30 * day);
   });
+});
+
+it('is told of when less than a tenth of its life is left', async () => {
+  const held = await open();
+  expect(describeEnding(held.ends(), at)).toEqual([]);
+  expect(describeEnding(held.ends(), at + 330 * day).map(({ name }) => name)).toEqual(heldNames);
+  const told = describeEnding(held.ends(), at + 9.5 * 365 * day);
+  expect(told[0]).toEqual({ name: 'ca', text: expect.stringMatching(/authority ends on .*berth certs renew --ca/) });
+  expect(told[1]?.text).toMatch(/"server" ended on .*could not be renewed/);
 });
 
 describe('a new authority', () => {

@@ -1,7 +1,9 @@
+import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import {
   type Authorities,
+  AuthorityBusy,
   dropPrevious,
   openAuthorities,
   previousEndsAt,
@@ -84,6 +86,14 @@ export class HeldCertificates {
     return { certificate: certificate + shownChain(this.#authorities), key, ca: this.trusted() };
   }
 
+  /** When each of them ends, the authority included: of two the first that ends. */
+  ends(): readonly CertificateEnd[] {
+    const { signer, previous } = this.#authorities;
+    const authorities = [signer.certificate, ...(previous === undefined ? [] : [previous])].map((pem) => endOf('ca', pem));
+    const first = authorities.reduce((a, b) => (b.endsAt < a.endsAt ? b : a));
+    return [first, ...heldNames.map((name) => endOf(name, this.pair(name).certificate))];
+  }
+
   /** Calls `observer` after each change; the returned function ends that. */
   observe(observer: () => void): () => void {
     this.#observers.add(observer);
@@ -154,10 +164,16 @@ export class HeldCertificates {
   }
 }
 
-/** An authority is taking over: one at a time. */
-export class AuthorityBusy extends Error {
-  override message =
-    'a new authority is taking over already: "berth certs drop-ca" ends that, when nobody needs the old one any more';
+/** In ms since 1970. */
+export interface CertificateEnd {
+  readonly name: 'ca' | HeldName;
+  readonly beganAt: number;
+  readonly endsAt: number;
+}
+
+function endOf(name: 'ca' | HeldName, pem: string): CertificateEnd {
+  const { validFrom, validTo } = new X509Certificate(pem);
+  return { name, beganAt: Date.parse(validFrom), endsAt: Date.parse(validTo) };
 }
 
 function allHosts(given: readonly string[]): string[] {

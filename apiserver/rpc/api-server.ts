@@ -8,6 +8,8 @@ import { AccountTokens } from '../auth/accounts/account-tokens.ts';
 import type { TokenKeys } from '../auth/accounts/token-keys.ts';
 import { Authorizer } from '../auth/authorizer.ts';
 import { anyOf } from '../auth/bootstrap-tokens.ts';
+import { ClientCertificates } from '../auth/client-certificates.ts';
+import type { HeldCertificates } from '../auth/held-certificates.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import { type AnswerLimits, AnswerRoom, defaultAnswerLimits } from '../limits/answer-room.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
@@ -15,9 +17,11 @@ import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
+import { placeOf } from '../watch/entry.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
 import { identify } from './caller.ts';
+import { CERTIFICATES_SERVICE, certificatesService } from './certificates-service.ts';
 import { Door } from './door.ts';
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
 import { addHealth } from './health.ts';
@@ -47,6 +51,7 @@ export interface ApiServerOptions {
   readonly tokens: TokenTable;
   /** What signs tokens of service accounts. */
   readonly tokenKeys: TokenKeys;
+  readonly certificates: HeldCertificates;
   readonly log: Logger;
   readonly now: () => Date;
   readonly random: () => number;
@@ -94,6 +99,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const meters = new CallMeters(metrics);
   const answers = new AnswerRoom({ ...defaultAnswerLimits, ...options.answerLimits }, metrics);
+  const { certificates } = options;
+  const clients = new ClientCertificates({ trusted: () => certificates.trusted(), now: () => now().getTime(), metrics });
   const door = new Door({
     tokens,
     authorizer,
@@ -101,6 +108,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     stopping,
     requestId: randomUUID,
     audit: options.audit,
+    clients,
     meters,
     limits,
     arrivals,
@@ -130,6 +138,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     SECRET_KEYS_SERVICE,
     PLACEMENTS_SERVICE,
     TOKEN_KEYS_SERVICE,
+    CERTIFICATES_SERVICE,
   ];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
@@ -156,6 +165,13 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   }
   const keys = secretKeysService({ keys: options.secretKeys, log, now }, door);
   server.addService(keys.definition, keys.implementation);
+  const nodeNames = () =>
+    registry.stores
+      .get('Node')
+      ?.cache.range('')
+      .map(({ key }) => placeOf(key).name) ?? [];
+  const held = certificatesService({ certificates, clients, nodeNames, log }, door);
+  server.addService(held.definition, held.implementation);
   const setServing = addHealth(server);
   addReflection(
     server,

@@ -3,6 +3,7 @@ import { Metadata } from '@grpc/grpc-js';
 import type { Audit, AuditedAccess } from '../audit/audit.ts';
 import type { Access } from '../auth/attributes.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
+import type { ClientCertificates } from '../auth/client-certificates.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import { type AnyCall, identify, managerOf, whenTaken } from './caller.ts';
@@ -36,6 +37,8 @@ export interface ContextOptions {
   readonly authorizer: Authorizer;
   readonly requestId: () => string;
   readonly audit?: Audit | undefined;
+  /** Hears of each connection with a certificate. */
+  readonly clients?: ClientCertificates | undefined;
   /** Ends every open stream when the server stops. */
   readonly stopping: AbortSignal;
 }
@@ -65,8 +68,8 @@ export class OpenCall implements CallContext {
 
   /** Finds out who calls; first of all. Throws UNAUTHENTICATED. */
   identify(): Identity {
-    const { tokens, authorizer } = this.#options;
-    const caller = identify(this.#call, tokens);
+    const { tokens, authorizer, clients } = this.#options;
+    const caller = identify(this.#call, tokens, clients);
     this.caller = caller.user;
     this.#identity = impersonated(this.#call.metadata, caller, authorizer);
     return this.#identity;

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { unauthenticated } from '../../api/errors/index.ts';
 import { authenticate, type Credentials } from '../auth/authenticate.ts';
+import type { ClientCertificates } from '../auth/client-certificates.ts';
 import { type Identity, isBootstrapper, serviceAccountOf } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 
@@ -65,16 +66,18 @@ interface Presented {
   readonly certificate: Credentials['certificate'];
   /** In ms since 1970. TLS looks at it when a connection begins; this one may outlive it. */
   readonly endsAt: number;
+  /** DER. */
+  readonly raw: Buffer | undefined;
 }
 
 function presentedOn(call: AnyCall, session: ServerHttp2Session | undefined): Presented {
   const known = session && certificates.get(session);
   if (known) return known;
-  const { subject, valid_to: end } = call.getAuthContext().sslPeerCertificate ?? {};
+  const { subject, valid_to: end, raw } = call.getAuthContext().sslPeerCertificate ?? {};
   // A subject may hold several O, which Node gives as an array.
   const organizations = [subject?.O ?? []].flat() as string[];
   const certificate = subject?.CN === undefined ? undefined : { commonName: String(subject.CN), organizations };
-  const presented = { certificate, endsAt: end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end) };
+  const presented = { certificate, endsAt: end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end), raw };
   if (session) certificates.set(session, presented);
   return presented;
 }
@@ -92,13 +95,13 @@ function refusalOf(session: ServerHttp2Session | undefined): string | undefined 
   return `${named} does not count here (${code}): present one that this cluster's authority signed`;
 }
 
-/** Who makes this call. Throws UNAUTHENTICATED. */
-export function identify(call: AnyCall, tokens: TokenTable): Identity {
+/** Who makes this call; `clients` hears of each connection with a certificate. Throws UNAUTHENTICATED. */
+export function identify(call: AnyCall, tokens: TokenTable, clients?: ClientCertificates): Identity {
   const authorization = call.metadata.get('authorization')[0]?.toString();
   const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
   const known = session && shown.get(session);
   if (known && known.authorization === authorization && known.tokens === tokens) return known.identity;
-  const { certificate, endsAt } = presentedOn(call, session);
+  const { certificate, endsAt, raw } = presentedOn(call, session);
   if (authorization === undefined && certificate && endsAt <= Date.now())
     throw unauthenticated(
       `the client certificate of "${certificate.commonName}" expired on ${new Date(endsAt).toISOString()}: connect with a new one`,
@@ -107,9 +110,12 @@ export function identify(call: AnyCall, tokens: TokenTable): Identity {
   if (first) return first;
   const refusedCertificate = certificate || authorization !== undefined ? undefined : refusalOf(session);
   const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
-  if (session && authorization === undefined) identities.set(session, identity);
+  if (session && authorization === undefined) {
+    identities.set(session, identity);
+    clients?.note({ user: identity.user, raw, endsAt });
+  }
   // Tokens for joining, and those of service accounts, end while connections stay.
-  else if (session && authorization !== undefined) {
+  if (session && authorization !== undefined) {
     if (isBootstrapper(identity) || serviceAccountOf(identity.user)) judgedByCall.add(session);
     else shown.set(session, { authorization, tokens, identity });
   }

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { type ApiError, asApiError, internal } from '../../api/errors/index.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
+import type { ClientCertificates } from '../auth/client-certificates.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import type { AnswerRoom } from '../limits/answer-room.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
@@ -47,6 +48,8 @@ export interface DoorOptions {
   readonly requestId: () => string;
   /** Absent: nothing is written down. */
   readonly audit?: Audit | undefined;
+  /** Hears of each connection with a certificate. */
+  readonly clients?: ClientCertificates | undefined;
   /** Ends every open stream when the server stops. */
   readonly stopping: AbortSignal;
   readonly meters: CallMeters;

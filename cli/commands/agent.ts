@@ -91,7 +91,7 @@ async function nodeConnection(flags: AgentFlags): Promise<NodeConnection> {
   if (existsSync(join(installation(dataDir).pki, 'ca.key'))) {
     const { issueNodeCredentials } = await import('../../apiserver/main.ts');
     const { authority, pair, save } = await issueNodeCredentials(dataDir, nodeName);
-    return asNode(server ?? defaultListen, authority, holdCertificate(pair, save));
+    return asNode(server ?? defaultListen, authority, holdCertificate({ first: { ...pair, ca: authority }, save }));
   }
   const joined = await readIdentity(dataDir, nodeName);
   if (joined !== undefined) {

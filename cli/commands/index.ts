@@ -7,6 +7,8 @@ import { registerAttach } from './attach.ts';
 import { registerAudit } from './audit.ts';
 import { registerAuth } from './auth.ts';
 import { registerBackup } from './backup.ts';
+import { registerCertificate } from './certificate.ts';
+import { registerCerts } from './certs.ts';
 import { registerCompact } from './compact.ts';
 import { registerComplete } from './complete.ts';
 import { registerCompletion } from './completion.ts';
@@ -92,6 +94,8 @@ export const commands: readonly ((program: Command) => void)[] = [
   registerRestore,
   registerCompact,
   registerAuth,
+  registerCertificate,
+  registerCerts,
   registerSecrets,
   registerAudit,
   registerConfig,

@@ -1,7 +1,7 @@
-import { randomInt, X509Certificate } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { isNotFound } from '../../api/errors/index.ts';
+import { isNotFound, isUnimplemented } from '../../api/errors/index.ts';
 import {
   type BootstrapToken,
   bootstrapTokenSecret,
@@ -11,10 +11,10 @@ import {
   tokenSecretName,
 } from '../../api/kinds/secret/bootstrap-token.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
+import { signerHash } from '../certs/tables.ts';
 import { parseDuration } from '../duration.ts';
 import { ExitWith } from '../failure.ts';
 import { readRecord } from '../installation-record.ts';
-import { authorityHash } from '../join/judge-server.ts';
 import { decideJoinAddress, joinHost, ownAddress } from '../join-address.ts';
 import { defaultDataDir, parseListen } from '../paths.ts';
 import { type GlobalFlags, type Session, withSession } from '../session.ts';
@@ -64,7 +64,12 @@ async function create({ client, address: context, ca }: Session, flags: CreateFl
   const expiresAt = flags.ttl === forever ? undefined : Date.now() + flags.ttl;
   const token: BootstrapToken = { id, secret, expiresAt, description: flags.description ?? '', authenticates: true };
   await client.secrets.create(bootstrapTokenSecret(token));
-  process.stdout.write(`berth join ${address} --token ${id}.${secret} --ca-hash ${authorityHash(new X509Certificate(ca))}\n`);
+  // The one that signs now: what the context trusts may be the one before.
+  const trusted = await client.certificates.authorities().catch((error: unknown) => {
+    if (isUnimplemented(error)) return ca;
+    throw error;
+  });
+  process.stdout.write(`berth join ${address} --token ${id}.${secret} --ca-hash ${signerHash(trusted)}\n`);
   if (!process.stdout.isTTY) return;
   const end = expiresAt === undefined ? 'until you delete it' : `until ${new Date(expiresAt).toLocaleString()}`;
   process.stderr.write(`\nRun it on each machine that is to join; the token is good ${end}. berth token delete ${id} ends it.\n`);

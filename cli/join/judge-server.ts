@@ -40,17 +40,23 @@ export function judgeAuthority(
   const authorities = behind.filter(({ ca }) => ca);
   if (leaf === undefined || authorities.length === 0 || !speaksHttp2)
     throw new JoinProblem(`what listens at ${where} is no Berth server: it shows no authority of a cluster`);
-  const pinned = authorities.find((each) => wanted.includes(authorityHash(each)));
+  const meant = authorities.filter((each) => wanted.includes(authorityHash(each)));
+  // While another authority takes over, its key is shown twice: signed by itself, which is what can be trusted, and by the one before.
+  const pinned = meant.find((each) => isIssuedBy(each, each)) ?? meant[0];
   if (pinned === undefined)
     throw new JoinProblem(
       `the server at ${where} is of another cluster, or somebody is in between: its authority has the hash ${authorities.map(authorityHash).join(', ')}, and --ca-hash says ${wanted.join(', ')}. Nothing was sent to it. "berth token create" on the right server prints its address and hash`,
     );
-  if (!leaf.checkIssued(pinned) || !leaf.verify(pinned.publicKey))
+  const links = authorities.filter((each) => isIssuedBy(each, pinned));
+  if (![pinned, ...links].some((each) => isIssuedBy(leaf, each)))
     throw new JoinProblem(
       `the certificate of the server at ${where} is not signed by the authority that --ca-hash names: somebody may be in between. Nothing was sent to it`,
     );
   return pinned;
 }
+
+const isIssuedBy = (certificate: X509Certificate, by: X509Certificate): boolean =>
+  certificate.checkIssued(by) && certificate.verify(by.publicKey);
 
 /** From here on a clock is to be set before its machine joins: leases, tokens and logs of the two would tell of different times. */
 const mostSkewMs = 5 * 60_000;

@@ -76,6 +76,7 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     Serve: { schedulerName: 'another' },
   },
   'berth.server.v1.Backups': { Backup: {} },
+  'berth.server.v1.Certificates': { GetAuthorities: {}, List: {}, Renew: { names: ['admin'] }, DropAuthority: {} },
   'berth.server.v1.SecretKeys': { Rotate: {} },
   'berth.authentication.v1.SelfSubjectReviews': { Create: {} },
   'berth.authentication.v1.TokenKeys': { List: {} },

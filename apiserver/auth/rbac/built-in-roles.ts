@@ -135,7 +135,9 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('admin', adminRules),
   partOf('edit', editRules),
   partOf('view', viewRules),
-  makeRole('system:discovery', [{ nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks'], verbs: ['get'] }]),
+  makeRole('system:discovery', [
+    { nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
+  ]),
   makeRole('system:basic-user', reviews),
   // For programs that let users of the cluster in.
   makeRole('system:auth-delegator', [
