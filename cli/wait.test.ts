@@ -1,4 +1,6 @@
 import { getMaxListeners } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { ApiError, expired } from '../api/errors/index.ts';
 import { kindNamed } from '../api/kinds/index.ts';
@@ -102,4 +104,16 @@ describe('waiting for many objects', () => {
 
 it('takes a time that is longer than timers know', () => {
   expect(timeoutSignal(2 ** 40).aborted).toBe(false);
+});
+
+it('ends also when garbage was collected meanwhile, and only a composed signal knows of the time', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const composed = AbortSignal.any([new AbortController().signal, timeoutSignal(100)]);
+  // As a call that can be cancelled does.
+  const ended = new Promise<void>((resolve) => composed.addEventListener('abort', () => resolve()));
+  await new Promise(setImmediate);
+  collect();
+  await ended;
+  expect(composed.aborted).toBe(true);
 });

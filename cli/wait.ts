@@ -55,9 +55,14 @@ export async function waitForEach<T extends Target>(
   return undefined;
 }
 
-/** A signal that aborts after so many milliseconds; timers know no more than 24 days and would take more for none. */
+/**
+ * A signal that aborts after so many milliseconds; timers know no more than 24 days and would take more for none. Not AbortSignal.timeout: Node.js 20 forgets
+ * one that only an AbortSignal.any knows of when it collects its garbage, and the time never ends.
+ */
 export function timeoutSignal(ms: number): AbortSignal {
-  return AbortSignal.timeout(Math.min(ms, longestTimerMs));
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), Math.min(ms, longestTimerMs)).unref();
+  return controller.signal;
 }
 
 const longestTimerMs = 2 ** 31 - 1;
