@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Header, pack } from 'tar-stream';
@@ -35,6 +35,17 @@ describe('an archive that comes out of a container', () => {
     await copy({ name: 'a/' }, { name: 'a/text', text: 'hello' }, { name: 'a/b/up', link: '../text' });
     expect(await readFile(join(out, 'a/b/up'), 'utf8')).toBe('hello');
     expect(warnings).toEqual([]);
+  });
+
+  it.each(['../evil', '/evil', '..', '', 'a/../../evil'])('is refused as a file that the node calls "%s"', async (name) => {
+    const archive = pack();
+    archive.entry({ name: 'evil' }, 'evil');
+    archive.finalize();
+    await mkdir(out, { recursive: true });
+    const options = { preserve: false, warn: () => {} };
+    const copied = unpack({ name, type: 'file' }, archive as AsyncIterable<Buffer>, out, options);
+    await expect(copied).rejects.toThrow('which is no name of a file');
+    await expect(readFile(join(folder, 'inner', 'evil'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it.each([

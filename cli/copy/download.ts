@@ -64,11 +64,17 @@ async function chooseTarget(source: FileStat, destination: string): Promise<stri
     if (there && !there.isDirectory()) throw badRequest(`"${destination}" is a file; a directory cannot be copied over it`);
     return destination;
   }
-  if (there?.isDirectory()) return join(destination, source.name ?? '');
+  if (there?.isDirectory()) return join(destination, ownName(source));
   const parent = await stat(dirname(destination)).catch(() => undefined);
   if (!parent?.isDirectory() || destination.endsWith('/'))
     throw badRequest(`no such directory: ${destination.endsWith('/') ? destination : dirname(destination)}`);
   return destination;
+}
+
+/** A node that somebody else has taken over may say anything. */
+function ownName({ name = '' }: FileStat): string {
+  if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
+  throw badRequest(`the node names the file "${name}", which is no name of a file: nothing was copied`);
 }
 
 async function writeFile(content: AsyncIterable<unknown>, path: string, { mode = 0o644 }: Header, { preserve }: DownloadOptions) {
