@@ -58,3 +58,15 @@ it('cannot be made to say something else by what a client sends', () => {
     { user: evil, groups: [evil], requestId: evil, manager: evil, verb: evil, resource: evil, name: evil },
   ]);
 });
+
+it('is not filled by one who is refused again and again, nor by long names', () => {
+  const { log, entries } = audit('Metadata');
+  const evil = { ...attributes, namespace: 'x'.repeat(100_000) };
+  for (let i = 0; i < 2_000; i++) log.begin(call, evil)?.ended(permissionDenied(evil.namespace));
+  expect(entries()).toHaveLength(500);
+  expect(JSON.stringify(entries().at(-1)).length).toBeLessThan(6_000);
+  expect(entries().map(({ moreRefused }) => moreRefused)).toEqual([...Array(499).fill(undefined), true]);
+  log.begin(call, attributes)?.ended();
+  log.begin({ ...call, caller: 'bert' }, attributes)?.ended(permissionDenied('bert may not'));
+  expect(entries().slice(500)).toMatchObject([{ code: 'OK' }, { code: 'PERMISSION_DENIED' }]);
+});

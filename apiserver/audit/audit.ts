@@ -3,6 +3,7 @@ import type { Attributes } from '../auth/attributes.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { AuditFile } from './audit-file.ts';
 import { type AuditLevel, AuditLevels, type AuditPolicy } from './policy.ts';
+import { RefusalCount } from './refusal-count.ts';
 
 /** A line of the audit log. What is empty is left out. */
 export interface AuditEntry {
@@ -27,6 +28,8 @@ export interface AuditEntry {
   readonly code?: string;
   readonly reason?: string;
   readonly message?: string;
+  /** The user is refused so often that for a while nothing more of that is written down. */
+  readonly moreRefused?: true;
   readonly ms?: number;
   readonly requestObject?: unknown;
   readonly responseObject?: unknown;
@@ -54,6 +57,9 @@ export interface AuditedAccess {
 
 /** An object larger than this, as JSON, is left out of its line. */
 const maxObjectBytes = 64 * 1024;
+/** Names have at most 253 characters; what a client calls one may have millions. */
+const maxNameLength = 512;
+const maxMessageLength = 4_096;
 
 /** Writes down who did what, as the policy says. On the way of every write: what does not change from one line to the next is worked out once. */
 export class Audit {
@@ -62,6 +68,7 @@ export class Audit {
   private readonly file: Pick<AuditFile, 'add'>;
   private readonly now: () => Date;
   private readonly callers = new WeakMap<Identity, string>();
+  private readonly refused = new RefusalCount();
   private readonly instant = { ms: Number.NaN, text: '' };
 
   constructor(policy: AuditPolicy, file: Pick<AuditFile, 'add'>, now: () => Date) {
@@ -80,6 +87,11 @@ export class Audit {
   /** The same for what was not permitted and has not begun. */
   beginRefused(call: AuditedCall, attributes: Attributes): AuditedAccess | undefined {
     return this.refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
+  }
+
+  /** What becomes of the line of a refusal. */
+  place(caller: string, ms: number): ReturnType<RefusalCount['take']> {
+    return this.refused.take(caller, ms);
   }
 
   timeMs(): number {
@@ -145,7 +157,10 @@ class AuditedLine implements AuditedAccess {
   }
 
   ended(error?: ApiError): void {
-    const failure = error ? `${field('reason', error.reason)}${field('message', error.message)}` : '';
+    const place = error?.code === 'PERMISSION_DENIED' ? this.#audit.place(this.#call.caller, this.#beganAt) : 'written';
+    if (place === 'left out') return;
+    const more = place === 'last' ? ',"moreRefused":true' : '';
+    const failure = error ? `${field('reason', error.reason)}${field('message', error.message, maxMessageLength)}${more}` : '';
     const ms = this.#audit.timeMs() - this.#beganAt;
     this.#audit.add(`${this.#head('ended')},"code":"${error?.code ?? 'OK'}"${failure},"ms":${ms}${this.#objects}}`);
   }
@@ -163,8 +178,9 @@ class AuditedLine implements AuditedAccess {
 }
 
 /** Nothing for what is empty. */
-function field(name: string, text: string | undefined): string {
-  return text ? `,"${name}":${JSON.stringify(text)}` : '';
+function field(name: string, text: string | undefined, most = maxNameLength): string {
+  if (!text) return '';
+  return `,"${name}":${JSON.stringify(text.length > most ? `${text.slice(0, most)}... (${text.length} characters)` : text)}`;
 }
 
 function objectField(name: string, object: unknown): string {

@@ -45,6 +45,12 @@ export const defaultPolicy: AuditPolicy = {
     { level: 'None', resources: [{ group: '', resources: ['events', 'nodes/status', 'pods/status'] }] },
     { level: 'None', resources: [{ group: 'berth.io', resources: ['nodemetrics', 'schedulers', 'placements'] }] },
     { level: 'None', resources: [{ group: 'metrics.k8s.io' }] },
+    // Who asks who he is, and what he may do, changes nothing.
+    { level: 'None', resources: [{ group: 'authentication.k8s.io', resources: ['selfsubjectreviews'] }] },
+    {
+      level: 'None',
+      resources: [{ group: 'authorization.k8s.io', resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] }],
+    },
     { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'pods/*'] }] },
     { level: 'None', verbs: reads },
     { level: 'Metadata' },

@@ -29,8 +29,22 @@ export const auditHeadings = ['TIME', 'USER', 'VERB', 'RESOURCE', 'NAMESPACE', '
 /** The cells of a line. Nothing that a client sent reaches the terminal as a control character. */
 export function auditCells(line: AuditLine): string[] {
   if (line.lost !== undefined) return [line.time ?? '', `${line.lost} lines are missing here: they could not be written`];
-  const { time = '', user = '', by, verb = '', resource = '', subresource, namespace, name, stage, code = '', message } = line;
-  const outcome = stage === 'begun' ? 'begun' : message ? `${code}: ${message}` : code;
+  const {
+    time = '',
+    user = '',
+    by,
+    verb = '',
+    resource = '',
+    subresource,
+    namespace,
+    name,
+    stage,
+    code = '',
+    message,
+    moreRefused,
+  } = line;
+  const ended = message ? `${code}: ${message}` : code;
+  const outcome = stage === 'begun' ? 'begun' : moreRefused ? `${ended} (refused too often: more of that is left out)` : ended;
   return [
     time,
     by === undefined ? user : `${user} (by ${by})`,

@@ -15,6 +15,8 @@ export interface AuditLine {
   readonly name?: string;
   readonly code?: string;
   readonly message?: string;
+  /** The user is refused so often that more of that is left out. */
+  readonly moreRefused?: boolean;
   /** So many lines are missing here: they could not be written. */
   readonly lost?: number;
 }

@@ -1,0 +1,32 @@
+/** Refusals of one user in this time that are written down. At these figures it takes one user four days to fill the log with them. */
+const mostRefusals = 500;
+const windowMs = 600_000;
+/** A user who is forgotten begins anew. */
+const mostUsers = 10_000;
+
+interface Window {
+  readonly since: number;
+  count: number;
+}
+
+/**
+ * How many refusals of each user there were of late. Whoever has no right at all can be refused thousands of times a second, and would drive out of a log of
+ * bounded size what others did, or he himself before.
+ */
+export class RefusalCount {
+  readonly #users = new Map<string, Window>();
+
+  /** What is to become of one more: `last` is written with the word that more are left out. */
+  take(user: string, now: number): 'written' | 'last' | 'left out' {
+    let window = this.#users.get(user);
+    if (!window || Math.abs(now - window.since) >= windowMs) {
+      window = { since: now, count: 0 };
+      this.#users.delete(user);
+      this.#users.set(user, window);
+      if (this.#users.size > mostUsers) this.#users.delete(this.#users.keys().next().value as string);
+    }
+    window.count++;
+    if (window.count < mostRefusals) return 'written';
+    return window.count === mostRefusals ? 'last' : 'left out';
+  }
+}
