@@ -32,7 +32,7 @@ export function withPassedFlags(command: Command, names: readonly ProcessName[])
 
 function handOn(option: Option): Option[] {
   const { long = '', flags, description } = option;
-  if (option.negate) return [new Option(long.replace('--no-', '--'), `not ${description}`), new Option(long, description)];
+  if (option.negate) return [new Option(long.replace('--no-', '--'), `takes ${long} back`), new Option(long, description)];
   const parse = (text: string, before: readonly string[] = []): readonly string[] => {
     if (text === '') return [''];
     option.parseArg?.call(option, text, undefined);

@@ -97,7 +97,7 @@ describe('contexts file', () => {
 
   it('says how to get a file when there is none', async () => {
     await expect(loadContext(undefined, path)).rejects.toThrow(
-      `read ${path}: no such file; start a cluster with "berth up", or set BERTH_CONFIG`,
+      `read ${path}: no such file; start a cluster with "berth up", take a file that "berth create user NAME --file FILE" writes where one runs, or set BERTH_CONFIG`,
     );
     expect(await listContexts(path)).toEqual([]);
   });

@@ -56,10 +56,13 @@ const decode = (base64: string | undefined): string | undefined =>
   base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('utf8');
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
+const howToGetOne =
+  'start a cluster with "berth up", take a file that "berth create user NAME --file FILE" writes where one runs, or set BERTH_CONFIG';
+
 /** Reads a context, by default the current one. Throws ConfigError saying which file and what to do. */
 export async function loadContext(name?: string, path: string = configPath()): Promise<Context> {
   const file = await read(path);
-  if (!file) throw new ConfigError(`read ${path}: no such file; start a cluster with "berth up", or set BERTH_CONFIG`);
+  if (!file) throw new ConfigError(`read ${path}: no such file; ${howToGetOne}`);
   const wanted = name ?? file['current-context'];
   const known = file.contexts.map((context) => context.name).join(', ') || 'none';
   if (!wanted)

@@ -26,6 +26,9 @@ interface Waiter {
   done(reached: boolean): void;
 }
 
+/** Of more that cannot be read each observer's stumbling is logged: nothing grows without a bound. */
+const mostPassedOver = 1_000;
+
 /**
  * The current objects of one kind and its latest changes, in memory, encoded once and shared by every reader. Fed by one storage watch
  * (feed.ts); nobody else changes it. `revision` is how far the feed has come in the whole store, not only in this kind.
@@ -40,6 +43,8 @@ export class KindCache {
   private readonly log: Logger | undefined;
   private readonly observers = new Set<CacheObserver>();
   private readonly waiters = new Set<Waiter>();
+  /** Keys that were logged as they are now: every observer stumbles over the same object. */
+  private readonly passedOver = new Set<string>();
   private table = new EntryTable();
   private at = 0;
 
@@ -112,6 +117,7 @@ export class KindCache {
 
   private replace(next: EntryTable, revision: number): void {
     this.table = next;
+    this.passedOver.clear();
     this.frames.clear();
     this.ring.reset(revision);
     for (const observer of this.observers) this.resetObserver(observer);
@@ -123,6 +129,7 @@ export class KindCache {
   /** Applies one change. What the cache already shows is ignored. */
   apply(change: StorageEvent): void {
     if (change.revision <= this.at) return;
+    this.passedOver.delete(change.key);
     const previous = this.table.get(change.key);
     let event: CacheEvent;
     const atMs = this.clock.now();
@@ -154,12 +161,13 @@ export class KindCache {
     return () => this.observers.delete(observer);
   }
 
-  /** Looks at one object for an observer. One that cannot be read is logged and passed over, so that it stops nothing else. */
+  /** Looks at one object for an observer. One that cannot be read is logged, once for all observers, and passed over, so that it stops nothing else. */
   attempt<T>(key: string, look: () => T): T | undefined {
     try {
       return look();
     } catch (error) {
-      this.log?.error({ err: error, key }, 'cannot read a stored object: passing it over');
+      if (!this.passedOver.has(key)) this.log?.error({ err: error, key }, 'cannot read a stored object: passing it over');
+      if (this.passedOver.size < mostPassedOver && !key.endsWith('/')) this.passedOver.add(key);
       return undefined;
     }
   }

@@ -61,11 +61,7 @@ it('objects that cannot be read are logged at the start, and all others are serv
   const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const { client, stop } = await startServer({ dataDir, backend: 'lmdb', log });
   const passedOver = lines.filter(({ msg }) => msg.includes('cannot read a stored object'));
-  expect([...new Set(passedOver.map(({ key }) => key))].sort()).toEqual([
-    'events/default/bad',
-    'pods/default/bad',
-    'pods/default/worse',
-  ]);
+  expect(passedOver.map(({ key }) => key).sort()).toEqual(['events/default/bad', 'pods/default/bad', 'pods/default/worse']);
   expect((await client.pods.get({ namespace: 'default', name: 'good' })).spec?.nodeName).toBe('n');
   await client.pods.create(podOf('new'));
   await client.configMaps.create({ metadata: { namespace: 'default', name: 'new' } });

@@ -65,7 +65,7 @@ export class Tunnels {
     const link = this.links.get(node);
     if (!link)
       throw unavailable(
-        `node "${node}" is not connected to the API server: its agent does not run, or waits for the container engine; ` +
+        `node "${node}" is not connected to the API server: its agent does not run, does not reach the server, or waits for the container engine; ` +
           `"berth describe node ${node}" says which`,
       );
     if (this.waiting.size >= MAX_WAITING || this.opened >= this.maxOpen)
