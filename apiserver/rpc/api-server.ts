@@ -111,7 +111,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     clients,
     meters,
     limits,
-    arrivals,
     answers,
   });
   const verbs = new Verbs({

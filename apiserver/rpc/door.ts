@@ -17,8 +17,7 @@ import type { AnswerRoom } from '../limits/answer-room.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
-import { type AnyCall, http2StreamOf } from './caller.ts';
-import type { Arrivals } from './listener/arrivals.ts';
+import type { AnyCall } from './caller.ts';
 import { joinPieces, type Pieces, sendPieces } from './pieces.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { type EncodedStatus, encodeStatus, type StatusReply, toStatus } from './status.ts';
@@ -55,8 +54,6 @@ export interface DoorOptions {
   readonly meters: CallMeters;
   readonly limits: LimitKeeper;
   readonly answers: AnswerRoom;
-  /** What is told of each request that is there. */
-  readonly arrivals: Pick<Arrivals, 'end'>;
 }
 
 interface FailedCall {
@@ -82,7 +79,6 @@ export class Door {
   unary(handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
     const meterOf = this.meterOf('unary');
     return (call, callback) => {
-      this.options.arrivals.end(http2StreamOf(call));
       const meter = meterOf(call);
       const beganAt = meter.begin();
       const context = new OpenCall(call, this.options);
@@ -167,7 +163,6 @@ export class Door {
     meter: CallMeter,
     handle: (context: CallContext) => Promise<void>,
   ): void {
-    this.options.arrivals.end(http2StreamOf(call));
     const beganAt = meter.begin();
     const context = new OpenCall(call, this.options, true);
     const run = async (): Promise<void> => {

@@ -8,10 +8,12 @@ type Status = Parameters<ServerInterceptingCall['sendStatus']>[0];
  * grpc-js ends a call with INTERNAL when the client's bytes are no message, no frame or no deadline. That is the client's fault, and clients
  * must not repeat it. Faults of this server come through the door and have details; what has none is the library's word on the request.
  */
-export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arrivals) => (_, call) => {
+export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arrivals) => (method, call) => {
   // grpc-js does not offer it; a version without it is caught by the test of slow requests.
   const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
-  if (stream) arrivals.begin(stream, call as ServerInterceptingCall);
+  // Streams of messages are read by their handlers, which know who calls.
+  if (stream && method.requestStream) arrivals.follow(stream);
+  else if (stream) arrivals.begin(stream, call as ServerInterceptingCall);
   const send = call.sendStatus;
   call.sendStatus = (status) => send.call(call, clientsFault(status));
   // Wrapping the call, as interceptors usually do, would cost every message a few steps more.

@@ -58,28 +58,35 @@ export class Arrivals {
     return this.#bytes;
   }
 
+  /** A call whose request is one message begins. */
   begin(stream: ServerHttp2Stream, call: Arrival['call']): void {
     this.#timer ??= setTimeout(() => this.#sweepOn(), this.#options.limits.timeMs / SWEEPS).unref();
     const arrival: Arrival = { stream, call, at: this.#options.now(), bytes: 0 };
     this.#arrivals.set(stream, arrival);
-    const session = stream.session as ServerHttp2Session | undefined;
-    stream.on('close', () => {
-      this.end(stream);
-      if (stream.rstCode === constants.NGHTTP2_CANCEL && session) this.#wasReset(session);
-    });
     stream.on('data', (chunk: Buffer) => {
       if (!this.#arrivals.has(stream)) return;
       arrival.bytes += chunk.length;
       this.#bytes += chunk.length;
       if (this.#bytes > this.#options.limits.bytes) this.#makeRoom();
     });
+    stream.on('end', () => this.#end(stream));
+    this.follow(stream);
   }
 
-  /** The whole request is there, or its handler reads it by and by. */
-  end(stream: ServerHttp2Stream | undefined): void {
-    const arrival = stream && this.#arrivals.get(stream);
+  /** Any call begins: it counts against its connection when the client resets it. */
+  follow(stream: ServerHttp2Stream): void {
+    const session = stream.session as ServerHttp2Session | undefined;
+    stream.on('close', () => {
+      this.#end(stream);
+      if (stream.rstCode === constants.NGHTTP2_CANCEL && session) this.#wasReset(session);
+    });
+  }
+
+  /** The whole request is there, or never will be. */
+  #end(stream: ServerHttp2Stream): void {
+    const arrival = this.#arrivals.get(stream);
     if (!arrival) return;
-    this.#arrivals.delete(arrival.stream);
+    this.#arrivals.delete(stream);
     this.#bytes -= arrival.bytes;
   }
 
@@ -96,7 +103,7 @@ export class Arrivals {
     for (const arrival of this.#arrivals.values()) {
       const { stream, call, at } = arrival;
       if (at <= before) {
-        this.end(stream);
+        this.#end(stream);
         this.#options.refusals.note('request-timeout', peerOf(stream.session?.socket?.remoteAddress));
         const seconds = this.#options.limits.timeMs / 1_000;
         call.sendStatus({
@@ -127,7 +134,7 @@ export class Arrivals {
     if (bySession.size === 0) return;
     const [largest] = [...bySession].reduce((most, each) => (each[1] > most[1] ? each : most));
     this.#options.refusals.note('request-memory', peerOf(largest.socket?.remoteAddress));
-    for (const { stream } of [...this.#arrivals.values()]) if (stream.session === largest) this.end(stream);
+    for (const { stream } of [...this.#arrivals.values()]) if (stream.session === largest) this.#end(stream);
     largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }

@@ -4,13 +4,13 @@ import type { TLSSocket } from 'node:tls';
 import { Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { MetricsRegistry } from '../../../api/metrics/index.ts';
+import { formatMetrics, MetricsRegistry } from '../../../api/metrics/index.ts';
 import { createAuthority, issueCertificate } from '../../auth/certificates.ts';
 import { ListenerCredentials } from './credentials.ts';
-import { Listener } from './listener.ts';
+import { Listener, type ListenerLimits } from './listener.ts';
 import { Refusals } from './refusals.ts';
 
-async function listening() {
+async function listening(limits: Partial<ListenerLimits> = {}) {
   const authority = await createAuthority('test', new Date());
   const subject = { commonName: 'berth', organizations: [] };
   const identity = async () => {
@@ -21,7 +21,7 @@ async function listening() {
   const metrics = new MetricsRegistry();
   const refusals = new Refusals({ metrics, log: pino({ level: 'silent' }), now: () => 0 });
   const server = new Server();
-  const listener = new Listener(server, { credentials, metrics, refusals });
+  const listener = new Listener(server, { credentials, limits, metrics, refusals });
   const port = await listener.open('127.0.0.1:0');
   const open = async () => {
     const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: authority.certificate });
@@ -29,7 +29,7 @@ async function listening() {
     await once(session, 'remoteSettings');
     return session;
   };
-  return { server, listener, credentials, identity, open };
+  return { server, metrics, listener, credentials, identity, open };
 }
 
 test('a stop ends although a connection was given up in the moment before', async () => {
@@ -60,5 +60,14 @@ test('another certificate is shown to new connections, and the open ones stay', 
   const third = await open();
   expect(serial(third)).toBe(serial(second));
   for (const session of [first, second, third]) session.close();
+  await listener.drain(1_000);
+});
+
+test('connections that come too fast from one address wait, and are served then', async () => {
+  const { listener, metrics, open } = await listening({ rate: 20, burst: 2 });
+  const sessions = await Promise.all(Array.from({ length: 6 }, open));
+  expect(formatMetrics(metrics, 'prometheus')).toMatch(/refused_total\{reason="connection-rate"\} [1-9]/);
+  expect(sessions.every((session) => !session.destroyed)).toBe(true);
+  for (const session of sessions) session.close();
   await listener.drain(1_000);
 });

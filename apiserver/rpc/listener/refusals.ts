@@ -30,10 +30,14 @@ const SILENCE_MS = 60_000;
 export class Refusals {
   readonly #counters: Readonly<Record<RefusalReason, Counter>>;
   readonly #silent = new Map<RefusalReason, { until: number; more: number }>();
-  readonly #log: Logger;
+  readonly #log: Pick<Logger, 'warn'>;
   readonly #now: () => number;
 
-  constructor({ metrics, log, now }: { readonly metrics: MetricsRegistry; readonly log: Logger; readonly now: () => number }) {
+  constructor({
+    metrics,
+    log,
+    now,
+  }: { readonly metrics: MetricsRegistry; readonly log: Pick<Logger, 'warn'>; readonly now: () => number }) {
     const counter = metrics.counter(apiserverMetrics.connectionsRefused);
     const reasons = Object.keys(refusalReasons) as RefusalReason[];
     this.#counters = Object.fromEntries(reasons.map((reason) => [reason, counter.with(reason)])) as Record<
