@@ -1,3 +1,4 @@
+import type { Taint } from '../api/generated/types.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { Client } from '../client/client.ts';
@@ -6,6 +7,11 @@ import type { Logger } from '../client/logger.ts';
 import type { HeldCertificate } from './identity/held-certificate.ts';
 import type { ImageOptions } from './images/options.ts';
 import type { AgentPorts } from './ports.ts';
+
+export interface NodeRegistration {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+}
 
 /** Off until asked for. */
 export const defaultWarmSandboxes = 0;
@@ -23,6 +29,8 @@ export interface AgentOptions {
   readonly maxContainerRestartMs?: number | undefined;
   /** The folder, or the file, of this machine's static pods, in place of what node.yaml says. */
   readonly staticPodPath?: string | undefined;
+  /** With what the node is made, when there is none of its name; one that is there keeps what it has. */
+  readonly registration?: NodeRegistration | undefined;
   readonly imageOptions?: ImageOptions | undefined;
   /** The certificate that the client uses, which the agent renews; absent: somebody else sees to that. */
   readonly held?: HeldCertificate | undefined;

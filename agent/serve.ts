@@ -61,6 +61,7 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
     inventory,
     agentVersion: wiring.version ?? packageVersion(),
     localPathFolder: wiring.nodeConfig.localPathFolder ?? defaultRoot(nodeDir),
+    registration: wiring.registration,
     clock,
     logger,
   });

@@ -27,6 +27,7 @@ import { isAppArmorEnabled } from './machine/app-armor.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import { readMemoryUsage } from './machine/memory-usage.ts';
 import type { NodeView } from './node/node-view.ts';
+import type { NodeRegistration } from './options.ts';
 import { ensureSandboxImage, ownSandboxImage } from './pause/sandbox-image.ts';
 import { createAdmit } from './pod/admit.ts';
 import { backOffUpTo, restartBackOff } from './pod/back-off.ts';
@@ -54,6 +55,7 @@ export interface Wiring {
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;
+  readonly registration?: NodeRegistration | undefined;
   /** What the agent says it is; this program's version where it is not said. */
   readonly version?: string;
   readonly logger: Logger;

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ImageFlags, withImageFlags } from './image-flags.ts';
+import { type RegistrationFlags, withRegistrationFlags } from './join/registration.ts';
 import { restartPeriodHelp } from './restart-period.ts';
 import { logLevelOption } from './server-flags.ts';
 import { parseStaticPodPath, staticPodsHelp } from './static-pods-flag.ts';
 import { warmError, warmHelp } from './warm-flag.ts';
 
 /** How an agent behaves, wherever it runs; `berth up` and `berth join` take these flags too. */
-export interface AgentTuning extends ImageFlags {
+export interface AgentTuning extends ImageFlags, RegistrationFlags {
   readonly sandboxImage?: string;
   readonly warmSandboxes?: number;
   readonly maxContainerRestartPeriod?: string;
@@ -19,7 +20,7 @@ export function withAgentTuning(command: Command): Command {
     .option('--warm-sandboxes <number>', warmHelp, parseWarm)
     .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`);
-  return withImageFlags(command).addOption(logLevelOption());
+  return withImageFlags(withRegistrationFlags(command)).addOption(logLevelOption());
 }
 
 function parseWarm(text: string): number {

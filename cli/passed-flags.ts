@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { withAgentTuning } from './agent-flags.ts';
 import type { ProcessName } from './berth-processes.ts';
 import { collect } from './generators/pairs.ts';
+import { type RegistrationFlags, registrationErrors } from './join/registration.ts';
 import { type LostNodeFlags, lostNodeErrors } from './lost-node-flags.ts';
 import { restartPeriodErrors } from './restart-period.ts';
 import { withServerTuning } from './server-flags.ts';
@@ -68,10 +69,20 @@ export function passedErrors(given: PassedFlags): string[] {
     const words = given[option.long ?? ''];
     if (!isDefault(words)) lone[option.attributeName()] = words?.[0] ?? '';
   }
-  const errors = [...lostNodeErrors(lone as LostNodeFlags), ...restartPeriodErrors(lone.maxContainerRestartPeriod)];
+  const [label, taint] = ['--label', '--taint'].map((flag) => (isDefault(given[flag]) ? [] : given[flag]));
+  const errors = [
+    ...registrationErrors({ label, taint }),
+    ...lostNodeErrors(lone as LostNodeFlags),
+    ...restartPeriodErrors(lone.maxContainerRestartPeriod),
+  ];
   if (!isDefault(given['--audit-policy-file']) && !isDefault(given['--no-audit']))
     errors.push('--audit-policy-file and --no-audit exclude each other');
   return errors;
+}
+
+/** Of them, with what a node is made. */
+export function passedRegistration(passed: PassedFlags = {}): RegistrationFlags {
+  return { label: passed['--label'], taint: passed['--taint'] };
 }
 
 /** The words that a process is started with. */

@@ -26,6 +26,7 @@ function setup() {
     inventory: { capacity: amounts, allocatable: amounts, addresses: [], nodeInfo: {} } as never,
     agentVersion: '0',
     localPathFolder: '/data/local-path',
+    registration: { labels: { rack: 'a', 'kubernetes.io/os': 'mine' }, taints: [{ key: 'gpu', effect: 'NoSchedule' }] },
     clock,
     logger: createFakeLogger(),
   });
@@ -49,6 +50,18 @@ function lose(): void {
 describe('the reporter of the node', () => {
   beforeEach(async () => {
     world = setup();
+  });
+
+  it('makes the node with the labels and taints that it was given, and leaves those of one that is there alone', async () => {
+    await whileRunning(async () => {});
+    const made = world.nodes.stored('n1')!;
+    expect(made.metadata?.labels).toMatchObject({ rack: 'a' });
+    expect(made.metadata?.labels?.['kubernetes.io/os']).not.toBe('mine');
+    expect(made.spec?.taints).toEqual([{ key: 'gpu', effect: 'NoSchedule' }]);
+    world.nodes.put({ ...made, metadata: { ...made.metadata, labels: {} }, spec: {} });
+    await whileRunning(async () => {});
+    expect(world.nodes.stored('n1')?.metadata?.labels).not.toHaveProperty('rack');
+    expect(world.nodes.stored('n1')?.spec?.taints ?? []).toEqual([]);
   });
 
   it('says on the node where it makes volumes, also on one that is there already', async () => {

@@ -10,6 +10,7 @@ import type { ResourceClient } from '../../client/resource-client.ts';
 import type { Disk } from '../images/decide-collection.ts';
 import type { MachineInventory } from '../machine/inventory.ts';
 import type { UsageReader } from '../machine/usage-reader.ts';
+import type { NodeRegistration } from '../options.ts';
 import type { ContainerRuntime, ImageService, LocalImage, ObservedContainer } from '../runtime/runtime.ts';
 import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels, saysTheSame } from './compute-node.ts';
 
@@ -27,6 +28,8 @@ export interface NodeReporterOptions {
   readonly agentVersion: string;
   /** In which folder volumes of local-path classes are made. */
   readonly localPathFolder: string;
+  /** With what the node is made, when there is none of its name. */
+  readonly registration?: NodeRegistration | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -89,7 +92,9 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         await nodes.patch({ name: nodeName }, { metadata: { labels, annotations } });
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await nodes.create({ metadata: { name: nodeName, labels, annotations }, spec: {} }).catch((cause: unknown) => {
+      const { labels: given = {}, taints = [] } = options.registration ?? {};
+      const metadata = { name: nodeName, labels: { ...given, ...labels }, annotations };
+      await nodes.create({ metadata, spec: taints.length > 0 ? { taints: [...taints] } : {} }).catch((cause: unknown) => {
         if (!isAlreadyExists(cause)) throw cause;
       });
     }

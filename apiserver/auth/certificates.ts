@@ -104,14 +104,28 @@ export async function issueCertificate(
   return toPem(await sign(authority, leaf), keys.privateKey);
 }
 
-/** Signs the key of a PKCS #10 request (PEM) as a client's, with the subject that it names; answers the certificate (PEM). */
+/**
+ * Signs the key of a PKCS #10 request (PEM) as a client's, with the subject that it names; answers the certificate (PEM). Throws an Error
+ * for what is none, a weak key, and one that whoever asks does not have.
+ */
 export async function signRequest(authority: KeyPair, request: string, now: Date, seconds: number | undefined): Promise<string> {
-  const { subjectName: subject, publicKey } = new x509.Pkcs10CertificateRequest(request);
+  const asked = new x509.Pkcs10CertificateRequest(request);
+  const { subjectName: subject, publicKey } = asked;
+  if (!(await asked.verify())) throw new Error('it is not signed with the key that it is for');
+  checkStrength(publicKey.algorithm);
   const longest = LEAF_YEARS * YEAR_MS;
   const lifeMs = seconds === undefined ? longest : Math.min(seconds * 1000, longest);
   const end = Math.min(now.getTime() + lifeMs, endOf(authority));
   const leaf = { subject, publicKey, hosts: undefined, notBefore: validity(now, 0).notBefore, notAfter: new Date(end) };
   return `${(await sign(authority, leaf)).toString('pem')}\n`;
+}
+
+/** As the rule for nodes has it; whoever approves for users may not have looked. */
+const leastRsaBits = 2_048;
+
+function checkStrength({ name, modulusLength = 0 }: { readonly name: string; readonly modulusLength?: number }): void {
+  if (name.startsWith('RSA') && modulusLength < leastRsaBits)
+    throw new Error(`a key of RSA ${modulusLength} is too weak: make one of ${leastRsaBits} bits or more, or ECDSA`);
 }
 
 /** Nothing that an authority signed counts longer than itself. */

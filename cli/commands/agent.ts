@@ -8,6 +8,7 @@ import { type AgentTuning, withAgentTuning } from '../agent-flags.ts';
 import { type DaemonFlags, runDaemon } from '../daemon.ts';
 import { ExitWith } from '../failure.ts';
 import { imageOptionsOf } from '../image-flags.ts';
+import { parseRegistration, registrationErrors } from '../join/registration.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
 import { parseRestartPeriod } from '../restart-period.ts';
@@ -39,6 +40,9 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<AgentFlags>();
   const { runAgent } = await import('../../agent/main.ts');
   const { connect } = await import('../../client/index.ts');
+  const errors = registrationErrors(flags);
+  if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
+  const registration = parseRegistration(flags);
   const { options, held } = await nodeConnection(flags);
   const client = connect(options);
   const imageOptions = imageOptionsOf(flags);
@@ -58,6 +62,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
           imageOptions,
           maxContainerRestartMs,
           staticPodPath,
+          registration,
           held,
           locked: alone,
           ...observed,

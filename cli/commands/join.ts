@@ -8,6 +8,7 @@ import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from 
 import { describeJoinFailure, versionProblem } from '../join/describe-failure.ts';
 import { authorityHash, type Endpoint, JoinProblem, parseAuthorityHash } from '../join/judge-server.ts';
 import { meetServer } from '../join/meet-server.ts';
+import { tellLacking } from '../join/registration.ts';
 import { joinHost } from '../join-address.ts';
 import { checkMachine, stayAttached, tellKept, withInstallation } from '../on-this-machine.ts';
 import {
@@ -17,6 +18,7 @@ import {
   passedChanges,
   passedErrors,
   passedOf,
+  passedRegistration,
   withPassedFlags,
 } from '../passed-flags.ts';
 import { defaultDataDir, defaultNodeName, installation, parseListen } from '../paths.ts';
@@ -178,10 +180,13 @@ export async function ensureCertificate(run: Run, address: string): Promise<void
   }
 }
 
-function isGood(certificate: string, authority: string, hashes: readonly string[]): boolean {
-  const [leaf, ca] = [new X509Certificate(certificate), new X509Certificate(authority)];
-  const isMeant = hashes.length === 0 || hashes.includes(authorityHash(ca));
-  return isMeant && leaf.verify(ca.publicKey) && Date.parse(leaf.validTo) > Date.now();
+/** Of two authorities, one of which takes over from the other, either may have signed it, and either may be meant. */
+function isGood(certificate: string, authorities: string, hashes: readonly string[]): boolean {
+  const leaf = new X509Certificate(certificate);
+  const split = authorities.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const known = split.map((pem) => new X509Certificate(pem));
+  const isMeant = hashes.length === 0 || known.some((each) => hashes.includes(authorityHash(each)));
+  return isMeant && known.some(({ publicKey }) => leaf.verify(publicKey)) && Date.parse(leaf.validTo) > Date.now();
 }
 
 export interface JoinedNode {
@@ -214,6 +219,7 @@ export async function startJoined({ dataDir, nodeName, before, flags, steps, sig
     tellKept(startSupervised(dataDir, 'agent', joinedArguments({ address, nodeName, metricsAddress, passed })), steps);
     const awaited = { dataDir, listen: '', nodeName, wait: steps.wait, signal };
     await waitForNode(awaited, client, { version: `v${packageVersion()}`, sinceMs });
+    await tellLacking(client, nodeName, passedRegistration(passed), steps);
   } catch (error) {
     await stopSupervised(dataDir, ['agent']);
     restoreRecord(dataDir, before);

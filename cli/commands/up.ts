@@ -6,9 +6,10 @@ import type { ProcessName } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
 import { defaultHistory, defaultHistorySize, historyHelp, historySizeHelp } from '../history/history-flags.ts';
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation-record.ts';
+import { tellLacking } from '../join/registration.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { checkMachine, stayAttached, tellKept, withInstallation } from '../on-this-machine.ts';
-import { passedArguments, withPassedFlags } from '../passed-flags.ts';
+import { passedArguments, passedRegistration, withPassedFlags } from '../passed-flags.ts';
 import { pathHint } from '../path-hint.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import {
@@ -226,6 +227,7 @@ export async function startAll(run: Run, names: readonly ProcessName[]): Promise
       const isNew = names.includes('agent');
       if (isNew) tellKept(startSupervised(dataDir, 'agent', argumentsOf('agent', settings)), steps);
       await waitForNode(awaited, client, isNew ? { version: `v${packageVersion()}`, sinceMs } : undefined);
+      if (isNew) await tellLacking(client, settings.nodeName, passedRegistration(settings.passed), steps);
       steps.ok(`node ${settings.nodeName} is ready (after ${((performance.now() - began) / 1000).toFixed(1)} s)`);
     } finally {
       client.close();

@@ -31,7 +31,8 @@ export function splitTaints(words: readonly string[]): { readonly nodes: string[
   return { nodes: words.slice(0, at), change: { set, remove } };
 }
 
-function parseTaint(word: string): TaintChange['set'][number] {
+/** KEY=VALUE:EFFECT or KEY:EFFECT. Throws INVALID_ARGUMENT. */
+export function parseTaint(word: string): TaintChange['set'][number] {
   const parts = /^([^=:]+)(?:=([^=:]*))?:([^=:]+)$/.exec(word);
   if (!parts) throw badRequest(`"${word}" is no taint: ${forms}`);
   const [, key = '', value = '', effect = ''] = parts;

@@ -68,7 +68,7 @@ test('a node says what it is, and not which pods it gets', () => {
   ).toThrow('spec');
   const trusted = { 'node-restriction.kubernetes.io/trusted': 'yes' };
   expect(() => checkNodeNext(node, patch, { next: of(trusted), previous: of({}) })).toThrow(
-    'labels node-restriction.kubernetes.io/*',
+    'labels of node-restriction.kubernetes.io/, and of kubernetes.io but those that say what a machine is (node-restriction.kubernetes.io/trusted)',
   );
   expect(() => checkNodeNext(node, patch, { next: of({}), previous: of(trusted) })).toThrow('labels');
   checkNodeNext(admin, patch, { next: of(trusted), previous: of({}) });

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ApiError, failedPrecondition, permissionDenied } from '../../../api/errors/index.ts';
 import type { Event, Node, PersistentVolume, Pod } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
+import { mayLabelItself } from '../../../api/kinds/node/own-labels.ts';
 import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
 import { areTooFarApart, versionSkew } from '../../../api/meta/version-skew.ts';
@@ -11,7 +12,7 @@ import type { Access } from '../attributes.ts';
 import { type Identity, isMaster, isNode, nodeNameOf } from '../identity.ts';
 
 /** Labels that say where pods may go and that the node itself must not give itself, as in Kubernetes. */
-const RESTRICTED_LABELS = 'node-restriction.kubernetes.io/';
+const RESTRICTED_LABELS = 'node-restriction.kubernetes.io/, and of kubernetes.io but those that say what a machine is';
 
 /**
  * The second half of what holds for nodes, for what only the object itself tells: a node changes only pods that are bound to it, events that it reported, and
@@ -56,7 +57,8 @@ export function checkNodeNext(
     );
   const refuse = (what: string) => permissionDenied(`node "${name}" may not change its own ${what}: that is for administrators`);
   if (!isDeepStrictEqual(after.spec ?? {}, before.spec ?? {})) throw refuse('spec (taints, unschedulable)');
-  if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before))) throw refuse(`labels ${RESTRICTED_LABELS}*`);
+  if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before)))
+    throw refuse(`labels of ${RESTRICTED_LABELS} (${changedKey(restrictedLabels(after), restrictedLabels(before))})`);
 }
 
 /** How a Node is to change. */
@@ -66,8 +68,12 @@ export interface NodeChange {
   readonly server?: string;
 }
 
+function changedKey(after: Record<string, string>, before: Record<string, string>): string {
+  return Object.keys({ ...after, ...before }).find((key) => after[key] !== before[key]) ?? '';
+}
+
 function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
-  return Object.fromEntries(Object.entries(metadata?.labels ?? {}).filter(([key]) => key.startsWith(RESTRICTED_LABELS)));
+  return Object.fromEntries(Object.entries(metadata?.labels ?? {}).filter(([key]) => !mayLabelItself(key)));
 }
 
 /**
@@ -76,8 +82,11 @@ function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
  */
 export function checkNodeCreate(identity: Identity, { kind, name }: Access, object: ApiObject): void {
   if (isMaster(identity)) return;
-  if (kind === 'Node' && isNode(identity) && Object.keys(restrictedLabels(object)).length > 0)
-    throw permissionDenied(`node "${name}" may not give itself labels ${RESTRICTED_LABELS}*: that is for administrators`);
+  const [restricted] = kind === 'Node' && isNode(identity) ? Object.keys(restrictedLabels(object)) : [];
+  if (restricted !== undefined)
+    throw permissionDenied(
+      `node "${name}" may not give itself labels of ${RESTRICTED_LABELS} (${restricted}): that is for administrators`,
+    );
   if (kind !== 'Pod') return;
   const pod = object as Pod;
   const refuse = (why: string) => permissionDenied(`pods "${name}" is forbidden: ${why}`);
