@@ -10,6 +10,7 @@ import { checkMachine, withInstallation } from '../on-this-machine.ts';
 import { mergePassed, passedOf, withPassedFlags } from '../passed-flags.ts';
 import { defaultDataDir, defaultNodeName } from '../paths.ts';
 import { commandOf, findRunning, othersOf, processNames, type Running, stopSupervised } from '../processes.ts';
+import { checkWords } from '../service/service-command.ts';
 import {
   describeService,
   isServiceCurrent,
@@ -89,6 +90,7 @@ function decideRestarts(
     const args = wanted[name];
     if (args === undefined) return false;
     const command = commandOf(dataDir, name, args);
+    checkWords(command);
     return service === undefined || !runs(running[name]) || !isServiceCurrent(service, command, othersOf(command));
   });
 }

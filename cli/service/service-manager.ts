@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ProcessName } from '../berth-processes.ts';
 import { installation, launcher } from '../paths.ts';
 import { initScriptText } from './init-script.ts';
-import { realPath, type ServiceCommand } from './service-command.ts';
+import { checkWords, realPath, type ServiceCommand } from './service-command.ts';
 import {
   decideFileState,
   foreignMessage,
@@ -22,6 +22,11 @@ import { programFolders, unitName, unitText } from './systemd-unit.ts';
 
 const initScript = '/etc/init.d/berth';
 const unitPath = (name: ProcessName): string => join('/etc/systemd/system', unitName(name));
+
+/** The record of a service lies in a folder that may be another's than root's: nothing else is removed because it says so. */
+export function isServicePath(path: string): boolean {
+  return [initScript, unitPath('server'), unitPath('agent')].includes(path);
+}
 
 /** As sd_booted(3) says it. */
 export function managerOfMachine(): ManagerName {
@@ -49,6 +54,7 @@ export function serviceConflicts(dataDir: string, manager: ManagerName): string[
 /** What a service's files are to say, for a process of it. */
 function fileFor(manager: ManagerName, command: ServiceCommand, others: readonly ServiceCommand[]): WrittenFile {
   const { name, dataDir, words } = command;
+  for (const each of [command, ...others]) checkWords(each);
   if (manager === 'init.d') {
     const commands = [...others, command].toSorted((a, b) => Number(b.name === 'server') - Number(a.name === 'server'));
     return { path: initScript, text: initScriptText({ dataDir, commands, supervise: launcher('berth-supervise') }), mode: 0o755 };
@@ -113,10 +119,11 @@ export interface RemovalStep {
 export function removeServiceFiles(dataDir: string, { force }: { readonly force: boolean }): RemovalStep[] {
   const service = readService(dataDir);
   if (service === undefined) return [];
-  const steps: RemovalStep[] = [];
-  if (service.manager === 'systemd')
-    for (const { path } of service.files) attempt('--quiet', 'disable', path.replace(/^.*\//, ''));
-  for (const { path, sha256 } of service.files) {
+  const files = service.files.filter(({ path }) => isServicePath(path));
+  const others = service.files.filter(({ path }) => !isServicePath(path));
+  const steps = others.map(({ path }): RemovalStep => ({ kind: 'kept', what: `${path}: it is no file of a service` }));
+  if (service.manager === 'systemd') for (const { path } of files) attempt('--quiet', 'disable', path.replace(/^.*\//, ''));
+  for (const { path, sha256 } of files) {
     const state = decideFileState(textOf(path), sha256, dataDir);
     if (state === 'absent') steps.push({ kind: 'kept', what: `nothing at ${path}: it was gone already` });
     else if (state === 'edited' && !force)
@@ -128,7 +135,7 @@ export function removeServiceFiles(dataDir: string, { force }: { readonly force:
   }
   if (service.manager === 'systemd') {
     systemctl('daemon-reload');
-    for (const { path } of service.files) attempt('reset-failed', path.replace(/^.*\//, ''));
+    for (const { path } of files) attempt('reset-failed', path.replace(/^.*\//, ''));
   } else updateRc('-f', 'berth', 'remove');
   removeService(dataDir);
   return steps;
