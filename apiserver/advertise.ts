@@ -45,3 +45,12 @@ export async function advertiseProblem(listen: string, advertise: string): Promi
   if (!isLoopback(host) || (await listenBesides(listen, advertise)) !== undefined) return undefined;
   return `--advertise ${advertise} is no address of this machine, and the server listens on ${listen} only: with --listen 0.0.0.0:${split(listen).port} what is passed on from there arrives`;
 }
+
+/** What is to be said of an address that may be reached, and is not this machine's own; undefined for one that is. */
+export async function advertiseNotice(listen: string, advertise: string): Promise<string | undefined> {
+  const { host, port } = split(listen);
+  const address = isIP(advertise) ? advertise : await resolve(advertise);
+  if (address === undefined) return `the name ${advertise} is not known on this machine: others must know it`;
+  if (address === host || isLoopback(address) || isOwn(address)) return undefined;
+  return `${advertise} is no address of this machine: whoever has it (NAT, a load balancer) must pass on what comes to port ${port} of this machine`;
+}

@@ -18,7 +18,7 @@ import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 
-export { advertiseProblem } from './advertise.ts';
+export { advertiseNotice, advertiseProblem } from './advertise.ts';
 export { auditPath, openAudit } from './audit/open-audit.ts';
 export { issueNodeCredentials, type NodeCredentials, pkiDir } from './auth/pki.ts';
 export type { ClientLimits, ServerInfo, ServerOptions } from './options.ts';

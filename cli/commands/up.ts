@@ -130,7 +130,7 @@ async function perform(run: Run, plan: UpPlan): Promise<void> {
       await check(run, !plan.start.includes('server'));
       return mend(run, plan);
     case 'advertise':
-      await checkAdvertise({ ...run, settings: { ...(run.before ?? run.settings), advertise: run.flags.advertise } });
+      await checkAdvertise({ ...run, settings: advertisedSettings(run) });
       return advertise(run);
     case 'upgrade':
       await check(run, true);
@@ -140,18 +140,23 @@ async function perform(run: Run, plan: UpPlan): Promise<void> {
 
 /** Looks at the machine, and shows everything that is wrong before anything is started. */
 export async function check({ dataDir, settings, steps }: Run, serverRuns: boolean): Promise<void> {
-  await checkAdvertise({ settings });
+  await checkAdvertise({ settings, steps });
   const listen = parseListen(settings.listen);
   if (listen === undefined) throw new ExitWith(1, `--listen "${settings.listen}" must be HOST:PORT`);
   await checkMachine({ dataDir, listen, nodeName: settings.nodeName, serverRuns, steps });
 }
 
 /** An address at which nobody would reach the server is worth no start. */
-async function checkAdvertise({ settings: { listen, advertise: address } }: Pick<Run, 'settings'>): Promise<void> {
+async function checkAdvertise({
+  settings: { listen, advertise: address },
+  steps,
+}: Pick<Run, 'settings' | 'steps'>): Promise<void> {
   if (address === undefined) return;
-  const { advertiseProblem } = await import('../../apiserver/main.ts');
+  const { advertiseNotice, advertiseProblem } = await import('../../apiserver/main.ts');
   const problem = await advertiseProblem(listen, address);
   if (problem !== undefined) throw new ExitWith(1, problem);
+  const notice = await advertiseNotice(listen, address);
+  if (notice !== undefined) steps.warn(notice, 'look there whether it does, before other machines join');
 }
 
 /** Mistakes are seen while nothing has been stopped or started. */
@@ -259,15 +264,23 @@ async function upgrade(run: Run, from: string): Promise<void> {
   steps.say(`\nBerth ${packageVersion()} runs in place of ${from}.`);
 }
 
+/** Another address to listen on goes with it where what runs on this machine still reaches the server at the one that it has. */
+function advertisedSettings({ flags, before, settings }: Run): Settings {
+  const base = before ?? settings;
+  const isWider = flags.listen !== undefined && localAddress(flags.listen) === localAddress(base.listen);
+  return { ...base, listen: isWider ? flags.listen! : base.listen, advertise: flags.advertise };
+}
+
 /** The server alone starts anew, with an address more; what the agent has under way goes on. */
 async function advertise(run: Run): Promise<void> {
   const { dataDir, steps, flags, settings } = run;
   const before = run.before ?? settings;
-  tellIgnored({ ...flags, advertise: undefined }, before, steps);
+  const next = advertisedSettings(run);
+  tellIgnored({ ...flags, advertise: undefined, listen: next.listen === flags.listen ? undefined : flags.listen }, before, steps);
   steps.wait('restarting the API server; containers go on running');
   await stopSupervised(dataDir, ['server']);
   try {
-    await startAll({ ...run, settings: { ...before, advertise: flags.advertise } }, ['server']);
+    await startAll({ ...run, settings: next }, ['server']);
   } catch (error) {
     await startAll({ ...run, settings: before }, ['server']);
     throw error;
