@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
+import { splitCertificates } from './auth/authorities.ts';
 import type { ServerPki } from './auth/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
 import { ListenerCredentials, type TlsOptions } from './rpc/listener/credentials.ts';
@@ -28,6 +29,8 @@ interface DoorsInput {
 
 /** A machine may get its address after Berth has started. */
 const retryMs = 5_000;
+/** Enough for an answer that is on its way. */
+const endAfterMs = 1_000;
 
 /**
  * Listens where it is told, and besides where it advertises. Rejects when it cannot listen at the first; for the second it goes on trying until the signal
@@ -37,8 +40,15 @@ export async function openDoors(input: DoorsInput, signal: AbortSignal): Promise
   const { api, listen: at, advertise, pki, log, metrics, listenerLimits: limits = {} } = input;
   const { certificates } = pki;
   const credentials = new ListenerCredentials(certificates.serving(), input.tls);
-  const endRenewals = certificates.observe(() => credentials.swap(certificates.serving()));
   const listener = new Listener(api.server, { credentials, limits, metrics, refusals: api.refusals });
+  let trusted = splitCertificates(certificates.trusted());
+  const endRenewals = certificates.observe(() => {
+    credentials.swap(certificates.serving());
+    const before = trusted;
+    trusted = splitCertificates(certificates.trusted());
+    // What an authority signed that counts no more does not go on with its connections; who dropped it hears so before.
+    if (before.some((each) => !trusted.includes(each))) setTimeout(() => listener.endUntrusted(trusted), endAfterMs).unref();
+  });
   const port = await listener.open(at);
   const address = `${at.slice(0, at.lastIndexOf(':'))}:${port}`;
   log.info({ address }, 'the API server is listening');

@@ -182,11 +182,15 @@ describe('a new authority', () => {
     await away.client.nodes.get({ name: 'away' });
     const admin = reach({ ...(await readPair(server.dataDir, 'admin')), ca: bundle });
     await admin.nodes.list();
+    const connected = reach(user);
+    await connected.nodes.list();
     await admin.certificates.dropAuthority(true);
     expect(await admin.certificates.authorities()).toBe(newCa);
     await away.look(() => away.held.current().ca === newCa);
     expect((await reach({ ca: newCa, ...(await readPair(server.dataDir, 'admin')) }).nodes.list()).items).toHaveLength(2);
     expect(await failure(reach(user).nodes.list())).toMatchObject({ code: 'UNAVAILABLE' });
     expect(await failure(reach({ ...user, ca: newCa }).nodes.list())).toMatchObject({ code: 'UNAUTHENTICATED' });
+    // Nor does it count any longer on a connection that was open.
+    await vi.waitFor(async () => expect(await failure(connected.nodes.list())).toMatchObject({ code: 'UNAVAILABLE' }), 20_000);
   }, 60_000);
 });

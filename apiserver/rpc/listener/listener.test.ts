@@ -23,13 +23,13 @@ async function listening(limits: Partial<ListenerLimits> = {}) {
   const server = new Server();
   const listener = new Listener(server, { credentials, limits, metrics, refusals });
   const port = await listener.open('127.0.0.1:0');
-  const open = async () => {
-    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: authority.certificate });
+  const open = async (client: { readonly cert?: string; readonly key?: string } = {}) => {
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: authority.certificate, ...client });
     session.on('error', () => {});
     await once(session, 'remoteSettings');
     return session;
   };
-  return { server, metrics, listener, credentials, identity, open };
+  return { authority, server, metrics, listener, credentials, identity, open };
 }
 
 test('a stop ends although a connection was given up in the moment before', async () => {
@@ -63,9 +63,34 @@ test('another certificate is shown to new connections, and the open ones stay', 
   await listener.drain(1_000);
 });
 
+test('connections end whose certificate an authority signed that counts no more, and others stay', async () => {
+  const { authority, listener, credentials, identity, open } = await listening();
+  const other = await createAuthority('test', new Date());
+  credentials.swap({ ...(await identity()), ca: authority.certificate + other.certificate });
+  const clientOf = async (signer: typeof authority) => {
+    const { certificate: cert, key } = await issueCertificate(
+      signer,
+      { commonName: 'a', organizations: [] },
+      undefined,
+      new Date(),
+    );
+    return open({ cert, key });
+  };
+  const [thief, friend, nobody] = [await clientOf(authority), await clientOf(other), await open()];
+  const ended = once(thief, 'close');
+  listener.endUntrusted([other.certificate]);
+  await ended;
+  for (const session of [friend, nobody]) {
+    await new Promise((resolve) => session.ping(() => resolve(undefined)));
+    expect(session.destroyed).toBe(false);
+    session.close();
+  }
+  await listener.drain(1_000);
+});
+
 test('connections that come too fast from one address wait, and are served then', async () => {
   const { listener, metrics, open } = await listening({ rate: 20, burst: 2 });
-  const sessions = await Promise.all(Array.from({ length: 6 }, open));
+  const sessions = await Promise.all(Array.from({ length: 6 }, () => open()));
   expect(formatMetrics(metrics, 'prometheus')).toMatch(/refused_total\{reason="connection-rate"\} [1-9]/);
   expect(sessions.every((session) => !session.destroyed)).toBe(true);
   for (const session of sessions) session.close();

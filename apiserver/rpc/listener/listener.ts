@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { constants, type ServerHttp2Session } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
@@ -184,6 +185,16 @@ export class Listener {
       { labels: ['known'], value: known },
       { labels: ['unknown'], value: this.#table.size - known },
     ];
+  }
+
+  /** Ends the connections of clients whose certificate none of these authorities (PEM, one each) signed, and those of which it is not known yet. */
+  endUntrusted(authorities: readonly string[]): void {
+    const keys = authorities.map((each) => new X509Certificate(each).publicKey);
+    for (const each of [...this.#table]) {
+      const socket = each.session?.socket as Partial<TLSSocket> | undefined;
+      const shown = socket?.authorized ? socket.getPeerX509Certificate?.() : undefined;
+      if (!each.session || (shown && !keys.some((key) => shown.verify(key)))) close(each);
+    }
   }
 
   /** Takes no new connections and calls, tells the clients so, lets running calls end for so long, then cuts them. */
