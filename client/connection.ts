@@ -63,7 +63,14 @@ export function createConnection(options: ConnectOptions): Connection {
   return new GrpcConnection(options);
 }
 
-function connected(options: ConnectOptions): { readonly client: grpc.Client; readonly certificate: object | undefined } {
+/** One connection, and how many calls use it. */
+interface Connected {
+  readonly client: grpc.Client;
+  readonly certificate: object | undefined;
+  calls: number;
+}
+
+function connected(options: ConnectOptions): Connected {
   const certificate = options.certificate?.();
   const own = certificate && { cert: certificate.certificate, key: certificate.key, ca: certificate.ca ?? options.ca };
   const client = new grpc.Client(options.address, createCredentials({ ...options, ...own }), {
@@ -72,12 +79,12 @@ function connected(options: ConnectOptions): { readonly client: grpc.Client; rea
     ...serverName(options.address),
     'grpc.primary_user_agent': options.userAgent ?? 'berth',
   });
-  return { client, certificate };
+  return { client, certificate, calls: 0 };
 }
 
 class GrpcConnection implements Connection {
   readonly #options: ConnectOptions;
-  #connected: { readonly client: grpc.Client; readonly certificate: object | undefined };
+  #connected: Connected;
   readonly #running = new Set<RunningCall>();
   #closed = false;
 
@@ -90,8 +97,9 @@ class GrpcConnection implements Connection {
   get #client(): grpc.Client {
     const { client, certificate } = this.#connected;
     if (this.#closed || certificate === this.#options.certificate?.()) return client;
+    const before = this.#connected;
     this.#connected = connected(this.#options);
-    client.close();
+    closeUnused(before);
     return this.#connected.client;
   }
 
@@ -213,12 +221,24 @@ class GrpcConnection implements Connection {
       call.on('status', (status: grpc.StatusObject) => warn(status.metadata));
     }
     this.#running.add(call);
+    const used = this.#connected;
+    used.calls++;
+    let isOver = false;
     const unlink = onAbort(signal, () => call.cancel());
     return () => {
       unlink();
       this.#running.delete(call);
+      if (isOver) return;
+      isOver = true;
+      used.calls--;
+      if (used !== this.#connected) closeUnused(used);
     };
   }
+}
+
+/** Not before its last call has ended: on a connection that is being closed the library's keepalive fails, and cuts off what is under way. */
+function closeUnused({ client, calls }: Connected): void {
+  if (calls === 0) client.close();
 }
 
 /**

@@ -7,7 +7,7 @@ import { timestamp } from '../../api/meta/time.ts';
 import { AuthorityBusy, authorityHash } from '../auth/authorities.ts';
 import type { ClientCertificates } from '../auth/client-certificates.ts';
 import { type HeldCertificates, type HeldName, heldNames } from '../auth/held-certificates.ts';
-import { nodeUser } from '../auth/identity.ts';
+import { isControlPlane, nodeUser } from '../auth/identity.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door } from './door.ts';
@@ -122,7 +122,10 @@ function checkUnused({ certificates, clients, nodeNames }: CertificatesDeps): vo
   const missing = nodeNames()
     .filter((name) => !seen.has(nodeUser(name)))
     .map((name) => `node ${name} (not seen since the server started)`);
-  const old = [...seen.values()].filter((each) => each.authorityHash !== ours).map(({ user }) => user);
+  // What runs beside the server takes its new certificate from the disk, with its next connection.
+  const old = [...seen.values()]
+    .filter((each) => each.authorityHash !== ours && !isControlPlane(each.user))
+    .map(({ user }) => user);
   const all = [...old, ...missing];
   if (all.length === 0) return;
   const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';

@@ -139,7 +139,9 @@ describe('joining', () => {
 
   it('goes on with a renewed certificate on a connection of its own, and what is under way goes on', async () => {
     let held = await askFor('swapping', withToken());
-    const node = connect({ address: server.info.address, ca: server.info.ca, certificate: () => held });
+    // The signs of life of a connection must go on as well, once nothing new uses it.
+    const keepalive = { timeMs: 100, timeoutMs: 5_000 };
+    const node = connect({ address: server.info.address, ca: server.info.ca, certificate: () => held, keepalive });
     open.push(node);
     await node.nodes.create({ metadata: { name: 'swapping' } });
     const seen: string[] = [];
@@ -153,6 +155,10 @@ describe('joining', () => {
     held = await askFor('swapping', node);
     await node.nodes.patch({ name: 'swapping' }, { metadata: { labels: { step: 'renewed' } } });
     await vi.waitFor(() => expect(seen).toEqual(['', 'renewed']));
+    const since = Date.now();
+    await vi.waitFor(() => expect(Date.now() - since).toBeGreaterThan(5 * keepalive.timeMs));
+    await node.nodes.patch({ name: 'swapping' }, { metadata: { labels: { step: 'later' } } });
+    await vi.waitFor(() => expect(seen).toEqual(['', 'renewed', 'later']));
     stop.abort();
     await watching;
   });
