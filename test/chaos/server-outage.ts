@@ -23,6 +23,8 @@ export interface Outage {
   readonly after: readonly Sight[];
   /** What was done to a node or a pod for the outage's sake. */
   readonly harmed: readonly string[];
+  /** What the pods' events warn of, for the message of a test that fails: an outage is not all that can happen to a container. */
+  readonly warnings: readonly string[];
 }
 
 /** More than the 40 s after which a node that is silent is lost; in the long form the ten minutes that are claimed. */
@@ -52,7 +54,8 @@ export async function goThroughOutage(how: 'away' | 'still'): Promise<Outage> {
     else house.signalServer('SIGCONT');
     const away = Date.now() - beganAt;
     await delay(watchedMs);
-    return { awayMs: away, before, after: await look(house, nodes, names), harmed: harmIn(story, nodes, names) };
+    const after = await look(house, nodes, names);
+    return { awayMs: away, before, after, harmed: harmIn(story, nodes, names), warnings: await warningsOf(house) };
   } finally {
     house.signalServer('SIGCONT');
     await story?.close();
@@ -61,7 +64,8 @@ export async function goThroughOutage(how: 'away' | 'still'): Promise<Outage> {
 }
 
 function podsOn(nodeName: string, prefix: string): Pod[] {
-  const probe: Probe = { handler: { exec: { command: ['true'] } }, periodSeconds: 2 };
+  // A machine that is busy with other tests takes more than the second that a probe has by default.
+  const probe: Probe = { timeoutSeconds: 60, handler: { exec: { command: ['true'] } }, periodSeconds: 2 };
   const impatient = [taints.unreachable, taints.notReady].map((key) => ({ key, effect: 'NoExecute', tolerationSeconds: 0 }));
   const made = (name: string, main: Partial<Container>, tolerations: object[]) =>
     podOf(`${prefix}-${name}`, stay, main, { nodeName, tolerations });
@@ -82,6 +86,12 @@ async function look(house: ChaosHouse, nodes: readonly string[], names: readonly
     return { name, uid: pod.metadata?.uid ?? '', ready, restarts, ids: ids.toSorted() };
   });
   return Promise.all(sights);
+}
+
+async function warningsOf({ client }: ChaosHouse): Promise<string[]> {
+  const { items } = await client.events.list({ namespace });
+  const warnings = items.filter(({ type }) => type === 'Warning');
+  return warnings.map(({ involvedObject, reason, message, count }) => `${involvedObject?.name} ${reason} ${count}: ${message}`);
 }
 
 function harmIn(story: Chronicle, nodes: readonly string[], names: readonly string[]): string[] {
