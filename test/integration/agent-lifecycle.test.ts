@@ -123,7 +123,9 @@ describe('an agent', () => {
 
   it("says in the registry's words why an image cannot be pulled", async () => {
     const { RuntimeError } = await import('../../agent/runtime/runtime-error.ts');
-    house.machine.fake.failNext('pull', new RuntimeError('image-not-found', 'pull nope:1: manifest unknown'));
+    const missing = new RuntimeError('image-not-found', 'pull nope:1: manifest unknown');
+    // Again and again, so that nothing succeeds before a busy machine has shown the wait in between.
+    for (let attempt = 0; attempt < 5; attempt++) house.machine.fake.failNext('pull', missing);
     await house.create(pod(`image-${house.serial}`).on(house.node).container('app', { image: 'nope:1' }));
     // ErrImagePull may have passed before anybody looks.
     const failed = await podWhere(

@@ -24,6 +24,9 @@ const codes =
   );
 /** Each of these means that the server did not know what it did. */
 const forbidden: readonly string[] = ['UNKNOWN', 'INTERNAL', 'DATA_LOSS'];
+/** Whoever may call these shuts out the clients of this very test, and is meant to. So those call them who may not. */
+const forOthers: ReadonlySet<string> = new Set(['/berth.server.v1.Certificates/DropAuthority']);
+const administrators = 2;
 const atOnce = 96;
 /** How long a client stays that would get something for ever. */
 const patienceMs = 40;
@@ -40,7 +43,7 @@ export class Shower {
   readonly #methods = allMethods();
   readonly #samples = new Map<string, Buffer[]>();
 
-  /** The first user may do everything; most requests are its. */
+  /** The first two users may do everything; most requests are the first one's. */
   constructor(targets: readonly ConnectOptions[], chance: Chance) {
     this.#chance = chance;
     this.#targets = targets;
@@ -68,6 +71,8 @@ export class Shower {
   async #drop(): Promise<void> {
     const kind = this.#chance.below(1_000);
     const method = this.#chance.pick(this.#methods);
+    if (forOthers.has(method.path))
+      return this.#send('structured', method, this.#structured(method), this.#chance.pick(this.#users.slice(administrators)));
     if (kind < 640) return this.#send('structured', method, this.#structured(method));
     if (kind < 900) return this.#send('mutated', method, this.#mutated(method));
     if (kind < 920) return this.#send('library', method, this.#library());
@@ -112,10 +117,8 @@ export class Shower {
     return made.pop() ?? Buffer.alloc(0);
   }
 
-  async #send(kind: string, { path }: AnyMethod, call: RawCall): Promise<void> {
-    const some = this.#chance.below(10) < 7 ? this.#users[0]! : this.#chance.pick(this.#users);
-    const user = kind === 'odd' ? this.#odd : some;
-    const outcome = await user.call(call);
+  async #send(kind: string, { path }: AnyMethod, call: RawCall, as = this.#caller(kind)): Promise<void> {
+    const outcome = await as.call(call);
     const code = nameOf(outcome);
     this.#count(kind, call.path === path ? path : 'other', code);
     if (!forbidden.includes(code) && outcome.how !== 'silent') return;
@@ -123,6 +126,11 @@ export class Shower {
     this.tally.faults.push(
       `${code} ${kind} ${call.path} "${outcome.message}" ${JSON.stringify(call.headers ?? {}).slice(0, 300)} ${head.toString('hex')}`,
     );
+  }
+
+  #caller(kind: string): RawConnection {
+    if (kind === 'odd') return this.#odd;
+    return this.#chance.below(10) < 7 ? this.#users[0]! : this.#chance.pick(this.#users);
   }
 
   #count(kind: string, path: string, code: string): void {
