@@ -10,7 +10,7 @@ const filler = () => join(berth.dataDir, 'node', 'filler');
 beforeAll(async () => {
   berth = await createInstallation('full');
   mkdirSync(berth.dataDir);
-  expect((await run('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', berth.dataDir])).code).toBe(0);
+  expect((await run('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=700', 'tmpfs', berth.dataDir])).code).toBe(0);
   await berth.up();
   expect((await berth.berth(['apply', '-f', '-'], pod('stays') + pod('goes'))).code).toBe(0);
   await berth.ok('wait', '--for=condition=Ready', 'pod/stays', 'pod/goes', '--timeout=60s');
