@@ -5,10 +5,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { refusalOf } from '../../api/kinds/certificate-signing-request/approval.ts';
 import { clientSigner, nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
-import { type BootstrapToken, bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
 import { type Client, connect } from '../../client/index.ts';
-import { type RunningServer, startServer } from './apiserver-harness.ts';
-import { startControllers } from './controllers-harness.ts';
+import type { RunningServer } from './apiserver-harness.ts';
+import { type JoinableServer, joinTokenText, startJoinableServer } from './joining-harness.ts';
 
 // Requests for certificates that nobody should get, sent with a token for joining, as an administrator approves them, and as a node.
 x509.cryptoProvider.set(webcrypto);
@@ -18,30 +17,15 @@ const rsa = (modulusLength: number) => ({
   publicExponent: new Uint8Array([1, 0, 1]),
 });
 
+let joinable: JoinableServer;
 let server: RunningServer;
-let stopControllers: () => Promise<void>;
 let joining: Client;
-const token: BootstrapToken = {
-  id: 'abcdef',
-  secret: '0123456789abcdef',
-  expiresAt: undefined,
-  description: '',
-  authenticates: true,
-};
-
 beforeAll(async () => {
-  server = await startServer();
-  stopControllers = await startControllers(server);
-  await server.client.secrets.create(bootstrapTokenSecret(token));
-  joining = connect({ address: server.info.address, ca: server.info.ca, token: 'abcdef.0123456789abcdef' });
+  joinable = await startJoinableServer();
+  server = joinable.server;
+  joining = joinable.reach({ token: joinTokenText });
 }, 60_000);
-
-afterAll(async () => {
-  joining.close();
-  await stopControllers();
-  await server.stop();
-  await server.remove();
-});
+afterAll(() => joinable.stop());
 
 interface Wish {
   readonly name?: string;

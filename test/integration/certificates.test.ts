@@ -4,47 +4,25 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { holdCertificate } from '../../agent/identity/held-certificate.ts';
 import { keepCertificate } from '../../agent/identity/keep-certificate.ts';
 import { requestCertificate } from '../../agent/identity/request-certificate.ts';
-import { type BootstrapToken, bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { authorityHash } from '../../cli/join/judge-server.ts';
 import { meetServer } from '../../cli/join/meet-server.ts';
-import { type Client, type ConnectOptions, connect } from '../../client/index.ts';
+import type { Client, ConnectOptions } from '../../client/index.ts';
 import { createFakeClock } from '../fakes/fake-clock.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
-import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
-import { startControllers } from './controllers-harness.ts';
+import { type RunningServer, readPair } from './apiserver-harness.ts';
+import { type JoinableServer, joinTokenText, startJoinableServer } from './joining-harness.ts';
 
 // Certificates of a server that runs: renewed one by one, and with a new authority, which takes over from the old one while everybody goes on.
+let joinable: JoinableServer;
 let server: RunningServer;
-let stopControllers: () => Promise<void>;
-const open: Client[] = [];
-
-const token: BootstrapToken = {
-  id: 'abcdef',
-  secret: '0123456789abcdef',
-  expiresAt: undefined,
-  description: '',
-  authenticates: true,
-};
-
 beforeAll(async () => {
-  server = await startServer();
-  stopControllers = await startControllers(server);
-  await server.client.secrets.create(bootstrapTokenSecret(token));
+  joinable = await startJoinableServer();
+  server = joinable.server;
 }, 60_000);
+afterAll(() => joinable.stop());
 
-afterAll(async () => {
-  for (const client of open) client.close();
-  await stopControllers();
-  await server.stop();
-  await server.remove();
-});
-
-const reach = (credentials: Partial<ConnectOptions>): Client => {
-  const made = connect({ address: server.info.address, ca: server.info.ca, ...credentials });
-  open.push(made);
-  return made;
-};
+const reach = (credentials: Partial<ConnectOptions>): Client => joinable.reach(credentials);
 const splitPem = (text: string): string[] => text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n/g) ?? [];
 const hashOf = (pem: string): string => authorityHash(new X509Certificate(pem));
 const failure = (call: Promise<unknown>): Promise<{ code?: string; message: string }> =>
@@ -64,7 +42,7 @@ async function shownSerial(): Promise<string> {
 
 /** A joined node: its client uses the certificate that it holds, whose authorities and renewal `look` follows once. */
 async function joinNode(name: string) {
-  const joining = reach({ token: 'abcdef.0123456789abcdef' });
+  const joining = reach({ token: joinTokenText });
   const clock = createFakeClock(Date.now());
   const signal = AbortSignal.timeout(30_000);
   const system = {
@@ -156,7 +134,7 @@ describe('a new authority', () => {
     for (const ca of [oldCa, newCa]) {
       const { authority } = await meetServer({ host, port }, [hashOf(ca)], Date.now);
       expect(authority.toString().trim()).toBe(ca.trim());
-      const joining = reach({ ca: authority.toString(), token: 'abcdef.0123456789abcdef' });
+      const joining = reach({ ca: authority.toString(), token: joinTokenText });
       expect(await failure(joining.nodes.list())).toMatchObject({ code: 'PERMISSION_DENIED' });
     }
 

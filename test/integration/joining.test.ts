@@ -2,48 +2,27 @@ import { X509Certificate } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { requestCertificate } from '../../agent/identity/request-certificate.ts';
-import { type BootstrapToken, bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
+import { bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
 import { authorityHash } from '../../cli/join/judge-server.ts';
 import { meetServer } from '../../cli/join/meet-server.ts';
-import { type Client, connect, systemClock } from '../../client/index.ts';
+import { type Client, type ConnectOptions, systemClock } from '../../client/index.ts';
 import { CertificateRefused } from '../../client/until-signed.ts';
-import { type RunningServer, startServer } from './apiserver-harness.ts';
-import { startControllers } from './controllers-harness.ts';
+import type { RunningServer } from './apiserver-harness.ts';
+import { type JoinableServer, joinToken, joinTokenText, startJoinableServer } from './joining-harness.ts';
 
 // From a token to a certificate of a node and its successor, with the real server and the real controllers.
+let joinable: JoinableServer;
 let server: RunningServer;
-let stopControllers: () => Promise<void>;
 let admin: Client;
-const open: Client[] = [];
-
-const token: BootstrapToken = {
-  id: 'abcdef',
-  secret: '0123456789abcdef',
-  expiresAt: undefined,
-  description: '',
-  authenticates: true,
-};
-
 beforeAll(async () => {
-  server = await startServer();
+  joinable = await startJoinableServer();
+  server = joinable.server;
   admin = server.client;
-  stopControllers = await startControllers(server);
-  await admin.secrets.create(bootstrapTokenSecret(token));
 }, 60_000);
+afterAll(() => joinable.stop());
 
-afterAll(async () => {
-  for (const client of open) client.close();
-  await stopControllers();
-  await server.stop();
-  await server.remove();
-});
-
-const client = (credentials: { readonly token?: string; readonly cert?: string; readonly key?: string }): Client => {
-  const made = connect({ address: server.info.address, ca: server.info.ca, ...credentials });
-  open.push(made);
-  return made;
-};
-const withToken = (text = 'abcdef.0123456789abcdef') => client({ token: text });
+const client = (credentials: Partial<ConnectOptions>): Client => joinable.reach(credentials);
+const withToken = (text = joinTokenText) => client({ token: text });
 const askFor = (nodeName: string, as: Client) =>
   requestCertificate({
     client: as.resource('CertificateSigningRequest'),
@@ -110,7 +89,7 @@ describe('joining', () => {
   });
 
   it('ends with the token: deleted, it is refused at once; expired, it says so and is removed', async () => {
-    const own = (id: string, expiresAt?: number) => bootstrapTokenSecret({ ...token, id, expiresAt });
+    const own = (id: string, expiresAt?: number) => bootstrapTokenSecret({ ...joinToken, id, expiresAt });
     const at = { namespace: 'kube-system', name: 'bootstrap-token-gggggg' };
     await admin.secrets.create(own('gggggg'));
     const joining = withToken('gggggg.0123456789abcdef');
@@ -141,8 +120,7 @@ describe('joining', () => {
     let held = await askFor('swapping', withToken());
     // The signs of life of a connection must go on as well, once nothing new uses it.
     const keepalive = { timeMs: 100, timeoutMs: 5_000 };
-    const node = connect({ address: server.info.address, ca: server.info.ca, certificate: () => held, keepalive });
-    open.push(node);
+    const node = client({ certificate: () => held, keepalive });
     await node.nodes.create({ metadata: { name: 'swapping' } });
     const seen: string[] = [];
     const stop = new AbortController();
