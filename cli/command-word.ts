@@ -1,3 +1,6 @@
+/** What the scripts of `berth completion` call. */
+export const completeCommand = '__complete';
+
 /** Flags of every command that take a value; a test holds them to the command line's own. */
 export const globalValueFlags: readonly string[] = ['-n', '--namespace', '--context', '--as', '--as-group'];
 

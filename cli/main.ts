@@ -1,13 +1,17 @@
 import { Command, CommanderError } from 'commander';
 import { expandBooleanFlags } from './boolean-flags.ts';
+import { commandWord, completeCommand } from './command-word.ts';
 import { diffFailed, diffUsageExit } from './commands/diff.ts';
-import { commands } from './commands/index.ts';
+import { type CommandEntry, commands, type Register } from './commands/index.ts';
 import { packageVersion } from './commands/version.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { collect } from './generators/pairs.ts';
 
-/** The command line, complete. */
-export function createProgram(): Command {
+/**
+ * The command line: all of it, or only what these words (those behind "berth") call. Words that name no command load everything, for the
+ * help and for the guess at what was meant.
+ */
+export async function createProgram(words: readonly string[] = []): Promise<Command> {
   const program = new Command('berth')
     .description('Runs containers on a set of Linux machines')
     .version(packageVersion(), '--version', 'show the version')
@@ -21,10 +25,26 @@ export function createProgram(): Command {
     .enablePositionalOptions(false)
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();
-  for (const register of commands) register(program);
+  for (const register of await loadCommands(words)) register(program);
   throwErrors(program);
   program.commands.find((command) => command.name() === 'diff')?.exitOverride(diffUsageExit);
   return program;
+}
+
+/** What registers the commands that the words call. For a completion it is the command in the words behind it; the others are known by name. */
+async function loadCommands(words: readonly string[]): Promise<Register[]> {
+  const word = commandWord(words);
+  const isCompletion = word === completeCommand;
+  const completed = isCompletion ? commandWord(words.slice(words.indexOf(completeCommand) + 1, -1)) : undefined;
+  const wanted = commands.filter(({ name }) => name === word || name === completed);
+  if (wanted.length === 0) return Promise.all(commands.map(({ load }) => load()));
+  const outlines = isCompletion ? commands.filter((entry) => !wanted.includes(entry)) : [];
+  return [...outlines.map(registerOutline), ...(await Promise.all(wanted.map(({ load }) => load())))];
+}
+
+/** A command of which only the name and the description are known. */
+function registerOutline({ name, description, hidden = false }: CommandEntry): Register {
+  return (program) => void program.command(name, { hidden }).description(description);
 }
 
 /** Every command reports a mistake by throwing, as the program does. */
@@ -43,7 +63,7 @@ function plainError(text: string): string {
 
 /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
 export async function main(argv: readonly string[]): Promise<void> {
-  const program = createProgram();
+  const program = await createProgram(argv.slice(2));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that goes away (`berth get pods | head`) is no failure.
     if (error.code === 'EPIPE') process.exit(0);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { completeCommand } from '../command-word.ts';
 
 /** A person waits for it with a finger on the key. */
 const timeoutMs = 1_500;
@@ -6,7 +7,7 @@ const timeoutMs = 1_500;
 /** What the scripts of `completion` call. It never fails and never complains: what it cannot know it does not offer. */
 export function registerComplete(program: Command): void {
   program
-    .command('__complete', { hidden: true })
+    .command(completeCommand, { hidden: true })
     .argument('[words...]', 'the words behind "berth", up to the cursor')
     .action(async (words: string[]) => {
       const { answer, createLookup } = await import('../completion/answer.ts');

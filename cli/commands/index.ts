@@ -1,110 +1,267 @@
 import type { Command } from 'commander';
-import { registerAgent } from './agent.ts';
-import { registerAnnotate } from './annotate.ts';
-import { registerApiResources } from './api-resources.ts';
-import { registerApply } from './apply.ts';
-import { registerAttach } from './attach.ts';
-import { registerAudit } from './audit.ts';
-import { registerAuth } from './auth.ts';
-import { registerBackup } from './backup.ts';
-import { registerCertificate } from './certificate.ts';
-import { registerCerts } from './certs.ts';
-import { registerCompact } from './compact.ts';
-import { registerComplete } from './complete.ts';
-import { registerCompletion } from './completion.ts';
-import { registerConfig } from './config.ts';
-import { registerCordon, registerUncordon } from './cordon.ts';
-import { registerCp } from './cp.ts';
-import { registerCreate } from './create.ts';
-import { registerDebug } from './debug.ts';
-import { registerDelete } from './delete.ts';
-import { registerDescribe } from './describe.ts';
-import { registerDiff } from './diff.ts';
-import { registerDown } from './down.ts';
-import { registerDrain } from './drain.ts';
-import { registerEdit } from './edit.ts';
-import { registerEvents } from './events.ts';
-import { registerExec } from './exec.ts';
-import { registerExplain } from './explain.ts';
-import { registerGet } from './get.ts';
-import { registerHistory } from './history.ts';
-import { registerInstall } from './install.ts';
-import { registerJoin } from './join.ts';
-import { registerLabel } from './label.ts';
-import { registerLogLevel } from './log-level.ts';
-import { registerLogs } from './logs.ts';
-import { registerPatch } from './patch.ts';
-import { registerPortForward } from './port-forward.ts';
-import { registerProto } from './proto.ts';
-import { registerReplace } from './replace.ts';
-import { registerRestore } from './restore.ts';
-import { registerRun } from './run.ts';
-import { registerScheduler } from './scheduler.ts';
-import { registerSecrets } from './secrets.ts';
-import { registerServer } from './server.ts';
-import { registerSimulate } from './simulate.ts';
-import { registerTaint } from './taint.ts';
-import { registerToken } from './token.ts';
-import { registerTop } from './top.ts';
-import { registerUninstall } from './uninstall.ts';
-import { registerUp } from './up.ts';
-import { registerVersion } from './version.ts';
-import { registerWait } from './wait.ts';
-import { registerWhy } from './why.ts';
+import { completeCommand } from '../command-word.ts';
+
+/** Adds one command to the program. */
+export type Register = (program: Command) => void;
+
+/** One command as it is known before its code is loaded: most of what a short command costs is loading code that it does not run. */
+export interface CommandEntry {
+  readonly name: string;
+  /** The command's own description, which a test compares: help and completion show it without loading the command. */
+  readonly description: string;
+  readonly hidden?: boolean;
+  readonly load: () => Promise<Register>;
+}
 
 /** Every command; the order is the order of the help. */
-export const commands: readonly ((program: Command) => void)[] = [
-  registerUp,
-  registerDown,
-  registerToken,
-  registerJoin,
-  registerInstall,
-  registerUninstall,
-  registerApply,
-  registerDiff,
-  registerCreate,
-  registerRun,
-  registerEdit,
-  registerPatch,
-  registerReplace,
-  registerLabel,
-  registerAnnotate,
-  registerGet,
-  registerDescribe,
-  registerHistory,
-  registerWhy,
-  registerSimulate,
-  registerEvents,
-  registerTop,
-  registerDelete,
-  registerCordon,
-  registerUncordon,
-  registerDrain,
-  registerTaint,
-  registerLogs,
-  registerExec,
-  registerAttach,
-  registerDebug,
-  registerPortForward,
-  registerCp,
-  registerWait,
-  registerApiResources,
-  registerExplain,
-  registerBackup,
-  registerRestore,
-  registerCompact,
-  registerAuth,
-  registerCertificate,
-  registerCerts,
-  registerSecrets,
-  registerAudit,
-  registerConfig,
-  registerLogLevel,
-  registerProto,
-  registerCompletion,
-  registerComplete,
-  registerServer,
-  registerAgent,
-  registerScheduler,
-  registerVersion,
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'up',
+    description: 'Start Berth on this machine: the API server, the scheduler and an agent',
+    load: async () => (await import('./up.ts')).registerUp,
+  },
+  {
+    name: 'down',
+    description: 'Stop Berth on this machine; its containers go on running',
+    load: async () => (await import('./down.ts')).registerDown,
+  },
+  {
+    name: 'token',
+    description: 'Tokens with which other machines join',
+    load: async () => (await import('./token.ts')).registerToken,
+  },
+  {
+    name: 'join',
+    description: 'Make this machine a node of another one: "berth token create" there prints the line',
+    load: async () => (await import('./join.ts')).registerJoin,
+  },
+  {
+    name: 'install',
+    description: 'Make Berth a service of this machine, which starts with it: of systemd, or with a script in /etc/init.d',
+    load: async () => (await import('./install.ts')).registerInstall,
+  },
+  {
+    name: 'uninstall',
+    description: 'End the services that "berth install" made and remove them; data and running containers stay',
+    load: async () => (await import('./uninstall.ts')).registerUninstall,
+  },
+  {
+    name: 'apply',
+    description: 'Create or change objects so that they are as the manifests say',
+    load: async () => (await import('./apply.ts')).registerApply,
+  },
+  {
+    name: 'diff',
+    description: 'Show how objects have changed since a time, or what apply would change; exit code 1 when something differs',
+    load: async () => (await import('./diff.ts')).registerDiff,
+  },
+  {
+    name: 'create',
+    description: 'Create objects from manifests, or a simple one from flags; what exists is an error',
+    load: async () => (await import('./create.ts')).registerCreate,
+  },
+  { name: 'run', description: 'Run an image in a pod of its own', load: async () => (await import('./run.ts')).registerRun },
+  {
+    name: 'edit',
+    description: 'Change objects in an editor: $KUBE_EDITOR, $VISUAL, $EDITOR or vi',
+    load: async () => (await import('./edit.ts')).registerEdit,
+  },
+  { name: 'patch', description: 'Change fields of objects', load: async () => (await import('./patch.ts')).registerPatch },
+  {
+    name: 'replace',
+    description: 'Replace objects by what the manifests say; what does not exist is an error',
+    load: async () => (await import('./replace.ts')).registerReplace,
+  },
+  {
+    name: 'label',
+    description: 'Set and remove labels of objects: KEY=VALUE sets, KEY- removes',
+    load: async () => (await import('./label.ts')).registerLabel,
+  },
+  {
+    name: 'annotate',
+    description: 'Set and remove annotations of objects: KEY=VALUE sets, KEY- removes',
+    load: async () => (await import('./annotate.ts')).registerAnnotate,
+  },
+  {
+    name: 'get',
+    description: 'Show objects: pods, pod/web, pods,nodes, all ...',
+    load: async () => (await import('./get.ts')).registerGet,
+  },
+  {
+    name: 'describe',
+    description: 'Show everything about objects, with what happened to them',
+    load: async () => (await import('./describe.ts')).registerDescribe,
+  },
+  {
+    name: 'history',
+    description: 'Show who changed which fields of an object when, also of one that is deleted',
+    load: async () => (await import('./history.ts')).registerHistory,
+  },
+  {
+    name: 'why',
+    description: 'Show why a pod is on its node or on none: what each node lacks, or how each scores; or the last placements',
+    load: async () => (await import('./why.ts')).registerWhy,
+  },
+  {
+    name: 'simulate',
+    description: 'Show where the pods of manifests would go, one after the other, without creating them',
+    load: async () => (await import('./simulate.ts')).registerSimulate,
+  },
+  {
+    name: 'events',
+    description: 'Show what happened, the latest last',
+    load: async () => (await import('./events.ts')).registerEvents,
+  },
+  {
+    name: 'top',
+    description: 'Show what nodes or pods use of CPU and memory',
+    load: async () => (await import('./top.ts')).registerTop,
+  },
+  {
+    name: 'delete',
+    description: 'Delete objects and wait until they are gone',
+    load: async () => (await import('./delete.ts')).registerDelete,
+  },
+  {
+    name: 'cordon',
+    description: 'Give nodes no new pods; those that run there stay',
+    load: async () => (await import('./cordon.ts')).registerCordon,
+  },
+  {
+    name: 'uncordon',
+    description: 'Give nodes new pods again',
+    load: async () => (await import('./cordon.ts')).registerUncordon,
+  },
+  {
+    name: 'drain',
+    description: 'Give nodes no new pods and end those that run there, as their budgets allow',
+    load: async () => (await import('./drain.ts')).registerDrain,
+  },
+  {
+    name: 'taint',
+    description: 'Keep pods off nodes that do not tolerate a mark, or drive them away',
+    load: async () => (await import('./taint.ts')).registerTaint,
+  },
+  { name: 'logs', description: 'Show what containers wrote', load: async () => (await import('./logs.ts')).registerLogs },
+  {
+    name: 'exec',
+    description: 'Run a command in a container: exec web -- ls /',
+    load: async () => (await import('./exec.ts')).registerExec,
+  },
+  {
+    name: 'attach',
+    description: 'Join the standard input and output of a running container',
+    load: async () => (await import('./attach.ts')).registerAttach,
+  },
+  {
+    name: 'debug',
+    description: 'Look into a pod with a container beside its own, or into a copy: debug web -it --image=busybox --target=app',
+    load: async () => (await import('./debug.ts')).registerDebug,
+  },
+  {
+    name: 'port-forward',
+    description: 'Make ports of a pod reachable on this machine',
+    load: async () => (await import('./port-forward.ts')).registerPortForward,
+  },
+  {
+    name: 'cp',
+    description: 'Copy files to and from containers: cp FILE web:/tmp, cp web:/var/log ./log',
+    load: async () => (await import('./cp.ts')).registerCp,
+  },
+  {
+    name: 'wait',
+    description: 'Wait until objects are in a state: --for=condition=Ready, --for=delete',
+    load: async () => (await import('./wait.ts')).registerWait,
+  },
+  {
+    name: 'api-resources',
+    description: 'Show the kinds of objects and what they may be called',
+    load: async () => (await import('./api-resources.ts')).registerApiResources,
+  },
+  {
+    name: 'explain',
+    description: 'Show what a kind or one of its fields means, and whether Berth acts on it',
+    load: async () => (await import('./explain.ts')).registerExplain,
+  },
+  {
+    name: 'backup',
+    description: 'Write all objects, as they are now, into a file (-: standard output); "berth restore" makes a store of it',
+    load: async () => (await import('./backup.ts')).registerBackup,
+  },
+  {
+    name: 'restore',
+    description: 'Make the store of a stopped Berth from a backup (-: standard input)',
+    load: async () => (await import('./restore.ts')).registerRestore,
+  },
+  {
+    name: 'compact',
+    description: 'Make the file of the store of a stopped Berth as small as what is in it',
+    load: async () => (await import('./compact.ts')).registerCompact,
+  },
+  {
+    name: 'auth',
+    description: 'Show who you are and what you may do',
+    load: async () => (await import('./auth.ts')).registerAuth,
+  },
+  {
+    name: 'certificate',
+    description: 'Answer requests for certificates: CertificateSigningRequests, "berth get csr"',
+    load: async () => (await import('./certificate.ts')).registerCertificate,
+  },
+  {
+    name: 'certs',
+    description: "The cluster's certificates: when they end, and their renewal",
+    load: async () => (await import('./certs.ts')).registerCerts,
+  },
+  {
+    name: 'secrets',
+    description: 'How the server keeps Secrets on its disk',
+    load: async () => (await import('./secrets.ts')).registerSecrets,
+  },
+  {
+    name: 'audit',
+    description: 'Show who did what, from the audit log of the server on this machine',
+    load: async () => (await import('./audit.ts')).registerAudit,
+  },
+  {
+    name: 'config',
+    description: 'Show and choose the clusters that this machine knows',
+    load: async () => (await import('./config.ts')).registerConfig,
+  },
+  {
+    name: 'log-level',
+    description: 'Show how much the server and the agents log, or change it until they start again: log-level agent/NODE debug',
+    load: async () => (await import('./log-level.ts')).registerLogLevel,
+  },
+  {
+    name: 'proto',
+    description: "The API's definition, for programs in other languages",
+    load: async () => (await import('./proto.ts')).registerProto,
+  },
+  {
+    name: 'completion',
+    description: 'Print a script that makes a shell complete commands: source <(berth completion bash)',
+    load: async () => (await import('./completion.ts')).registerCompletion,
+  },
+  { name: completeCommand, description: '', hidden: true, load: async () => (await import('./complete.ts')).registerComplete },
+  {
+    name: 'server',
+    description: 'Run the API server, the scheduler and the controllers in the foreground',
+    load: async () => (await import('./server.ts')).registerServer,
+  },
+  {
+    name: 'agent',
+    description: 'Run the agent of a node in the foreground',
+    load: async () => (await import('./agent.ts')).registerAgent,
+  },
+  {
+    name: 'scheduler',
+    description: 'Run a scheduler in the foreground, beside or instead of the one in the server',
+    load: async () => (await import('./scheduler.ts')).registerScheduler,
+  },
+  {
+    name: 'version',
+    description: 'Show the version of this program',
+    load: async () => (await import('./version.ts')).registerVersion,
+  },
 ];

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { createProgram } from '../main.ts';
 import { computeQuestion, type Question } from './question.ts';
 
+const program = await createProgram();
+
 /** What may stand at the end of a line; a space at its end begins a new word. */
 function ask(line: string): Question {
   const words = line.split(' ').slice(1);
-  return computeQuestion(createProgram(), words.slice(0, -1), words.at(-1) ?? '');
+  return computeQuestion(program, words.slice(0, -1), words.at(-1) ?? '');
 }
 
 const words = (line: string): string[] => {

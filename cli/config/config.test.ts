@@ -37,7 +37,7 @@ afterEach(async () => {
 
 async function config(...words: string[]): Promise<string> {
   out = '';
-  await createProgram().parseAsync(['node', 'berth', 'config', ...words]);
+  await (await createProgram()).parseAsync(['node', 'berth', 'config', ...words]);
   return out;
 }
 
