@@ -1,7 +1,7 @@
 import { badRequest, conflict, permissionDenied } from '../../api/errors/index.ts';
-import type { DeleteOptions } from '../../api/generated/types.ts';
+import type { DeleteOptions, ObjectMeta } from '../../api/generated/types.ts';
 import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
-import { longestSeconds, secondsTimestamp } from '../../api/meta/time.ts';
+import { longestSeconds, secondsTimestamp, toMillis } from '../../api/meta/time.ts';
 import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
@@ -18,7 +18,8 @@ const PROTECTED_NAMESPACES: readonly string[] = Object.values(namespaces);
 
 /**
  * Deletes an object: at once when nothing keeps it; otherwise its deletionTimestamp says that it shall go, and it goes when its grace
- * period is over (the agent deletes it again with none) and its finalizers are gone. Asking again may only shorten the grace period.
+ * period is over (the agent deletes it again with none) and its finalizers are gone. A later delete may only shorten the grace period, and only
+ * when it names one; the shorter one counts from the first delete as well.
  */
 export async function deleteObject(
   store: KindStore,
@@ -67,23 +68,30 @@ export function checkPreconditions(
 }
 
 export function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
-  const grace = store.kind.lifecycle?.gracePeriodSeconds?.(cloneObject(previous), options.gracePeriodSeconds) ?? 0;
   const metadata = previous.metadata ?? {};
+  const pending = pendingDeletion(metadata);
+  const grace = pending
+    ? Math.min(pending.graceSeconds, options.gracePeriodSeconds ?? pending.graceSeconds)
+    : (store.kind.lifecycle?.gracePeriodSeconds?.(cloneObject(previous), options.gracePeriodSeconds) ?? 0);
   const kept = keepersOf(store.kind.unowned ? { propagationPolicy: 'Background' } : options, metadata.finalizers ?? []);
   if (grace === 0 && kept.length === 0 && !hasSpecFinalizers(previous)) return 'remove';
   const next: AnyObject = cloneObject(previous);
   next.metadata = { ...next.metadata, finalizers: kept };
   if (kept.length === 0) delete next.metadata.finalizers;
-  const waiting = metadata.deletionTimestamp !== undefined;
-  if (waiting && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return next;
-  const now = store.origin().now.getTime();
+  if (pending && grace === pending.graceSeconds) return next;
+  const requestedAtMs = pending?.requestedAtMs ?? store.origin().now.getTime();
   Object.assign(next.metadata, {
-    deletionTimestamp: secondsTimestamp(new Date(now + grace * 1000)),
+    deletionTimestamp: secondsTimestamp(new Date(requestedAtMs + grace * 1000)),
     deletionGracePeriodSeconds: grace,
     ...(store.hasSpec ? { generation: (metadata.generation ?? 0) + 1 } : {}),
   });
   if (store.kind.kind === 'Namespace') next.status = Object.assign({}, next.status, { phase: 'Terminating' });
   return next;
+}
+
+/** An earlier delete that the object still waits for: deletionTimestamp is when it was requested, plus the grace period. */
+function pendingDeletion({ deletionTimestamp, deletionGracePeriodSeconds: graceSeconds = 0 }: ObjectMeta) {
+  return deletionTimestamp && { graceSeconds, requestedAtMs: toMillis(deletionTimestamp) - graceSeconds * 1000 };
 }
 
 /** The finalizers with which the object waits. Who says nothing of dependents leaves what was said before. */
