@@ -108,6 +108,19 @@ describe('runLeaderElected', () => {
     expect(stored()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 5 });
   });
 
+  it('takes over at once when another program releases the lease with an empty holder, as client-go does', async () => {
+    const { clock, candidate, leases, stored } = setup([leaseOf('other', 600)]);
+    candidate('b');
+    await clock.advance(1_000);
+    const now = { seconds: 20 };
+    leases.put({
+      metadata: { namespace: 'kube-system', name: 'work' },
+      spec: { holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 4, acquireTime: now, renewTime: now },
+    });
+    await clock.advance(0);
+    expect(stored()).toMatchObject({ holderIdentity: 'b', leaseDurationSeconds: 15, leaseTransitions: 5 });
+  });
+
   it('stands by as long as the lease changes, also under a holder whose clock stands still', async () => {
     const { clock, candidate, leases, log } = setup([leaseOf('other')]);
     candidate('b');

@@ -64,6 +64,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The typed service, e.g. "berth.core.v1.Pods". */
   readonly service: string;
   readonly durability: Durability;
+  /** Of a relaxed kind: whether a write is on the disk before it is acknowledged all the same. `previous` is absent for a new object. */
+  awaitsDisk?(next: T, previous: T | undefined): boolean;
   /** A write is acknowledged when the watch cache shows it: what the API server itself decides by holds from then on, and no longer. */
   readonly shownBeforeAcknowledged?: true;
   /** When an object was last of interest, as far as it says. Objects of such a kind expire; those of all others stay until they are deleted. */

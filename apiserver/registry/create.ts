@@ -17,6 +17,7 @@ interface Prepared {
   readonly bytes: Buffer;
   readonly warnings: readonly string[];
   readonly context: WriteContext;
+  readonly awaitsDisk: boolean;
   /** The name was drawn, and another may be. */
   readonly isGenerated: boolean;
 }
@@ -24,10 +25,10 @@ interface Prepared {
 /** Creates an object; one with a generated name in several attempts if need be, each from what was sent. */
 export async function createObject(store: KindStore, admission: Admission, enter: EnterCreate): Promise<StoreResult> {
   for (let attempt = 1; ; attempt++) {
-    const { at, bytes, warnings, context, isGenerated } = await prepare(store, admission, enter);
+    const { at, bytes, warnings, context, awaitsDisk, isGenerated } = await prepare(store, admission, enter);
     try {
       if (store.cache.get(store.key(at))) await refuseExisting(store, at);
-      return { bytes: await store.insert(at, bytes, context), warnings };
+      return { bytes: await store.insert(at, bytes, context, { awaitsDisk }), warnings };
     } catch (error) {
       if (!isGenerated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
     }
@@ -54,7 +55,8 @@ async function prepare(store: KindStore, admission: Admission, enter: EnterCreat
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   if (recordsManagers(kind))
     object.metadata.managedFields = [creatorEntry(kind, context.manager, object.metadata.creationTimestamp!)];
-  return { at, bytes: store.encode(object), warnings, context, isGenerated: name === '' && generateName !== '' };
+  const awaitsDisk = kind.awaitsDisk?.(object, undefined) ?? false;
+  return { at, bytes: store.encode(object), warnings, context, awaitsDisk, isGenerated: name === '' && generateName !== '' };
 }
 
 /** The cache may be behind; only what the newest state shows is an answer. */

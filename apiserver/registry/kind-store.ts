@@ -59,6 +59,8 @@ const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'no
 const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
 /** What goes on while the disk is full: only with it does space come back. */
 const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
+/** Nobody fills what is kept for a full disk with writes of this size, which replace one another. */
+const SMALL_BYTES = 4096;
 /** How long a read waits for the watch cache to show the last acknowledged write. */
 const FRESH_TIMEOUT_MS = 5_000;
 
@@ -143,8 +145,8 @@ export class KindStore {
   }
 
   /** Stores a new object, which is encoded: calls that wait for the disk should not keep what they have decoded. Throws ALREADY_EXISTS. */
-  async insert(at: ObjectName, bytes: Buffer, context: WriteContext): Promise<Buffer> {
-    const write = this.write(bytes, context, 'create');
+  async insert(at: ObjectName, bytes: Buffer, context: WriteContext, options: Pick<Write, 'awaitsDisk'> = {}): Promise<Buffer> {
+    const write = { ...this.write(bytes, context, 'create'), ...options };
     const key = this.key(at);
     if (context.dryRun) {
       this.checkStorable(at, write);
@@ -190,7 +192,7 @@ export class KindStore {
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, again);
     this.stamp(next, previous, options);
-    const write = this.write(this.encode(next), options.context, options.verb);
+    const write = this.changing(next, previous, options);
     if (options.context.dryRun) {
       this.checkStorable(at, write);
       return stampResourceVersion(write.bytes, String(current.revision));
@@ -254,6 +256,13 @@ export class KindStore {
     } catch (error) {
       throw translateStorageError(error, this.subject(at));
     }
+  }
+
+  /** A small write that awaits the disk, as a Lease's new holder does, goes on while the disk is full: without it nothing would lead. */
+  private changing(next: AnyObject, previous: AnyObject, { context, verb }: ChangeOptions): Write {
+    const write = this.write(this.encode(next), context, verb);
+    if (!this.kind.awaitsDisk?.(next, previous)) return write;
+    return { ...write, awaitsDisk: true, urgent: write.urgent === true || write.bytes.length <= SMALL_BYTES };
   }
 
   private write(bytes: Uint8Array, context: WriteContext, verb: string): Write {

@@ -12,6 +12,8 @@ export interface Write {
   readonly manager: string;
   readonly verb: string;
   readonly durability: Durability;
+  /** A relaxed write that is on the disk before it is acknowledged or shown all the same; it takes the relaxed writes of its key with it. */
+  readonly awaitsDisk?: boolean;
   /** It ends or reports something: it is written on a disk that is nearly full too, as long as there is a reserve. */
   readonly urgent?: boolean;
   /** So many of the bytes are not the object's own, and do not count where its size is bounded. */

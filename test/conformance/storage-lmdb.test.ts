@@ -245,6 +245,39 @@ describe('the lmdb storage and its disk', () => {
     expect(await listed(await open(), 'leases/')).toEqual(['leases/n1=beat@1']);
   });
 
+  it('has a relaxed write that awaits the disk there before it acknowledges it, and does not write it a second time', async () => {
+    const disk = new Disk();
+    const clock = createFakeClock();
+    const storage = await openOn(disk, { clock });
+    const renewed = await storage.create('leases/a', write('one', 'relaxed'));
+    const before = disk.commits;
+    const taken = await storage.update('leases/a', renewed, { ...write('two', 'relaxed'), awaitsDisk: true });
+    expect(disk.commits).toBe(before + 1);
+    directory = await crash();
+    expect(await listed(await open())).toEqual([`leases/a=two@${taken}`]);
+    const commits = disk.commits;
+    await storage.update('leases/a', taken, write('renewed', 'relaxed'));
+    expect(disk.commits, 'a renewal is relaxed').toBe(commits);
+  });
+
+  it('refuses a relaxed write that awaits a disk which fails, and a renewal that builds on it', async () => {
+    const disk = new Disk();
+    const storage = await openOn(disk);
+    const held = await storage.create('leases/a', write('one', 'relaxed'));
+    const other = await storage.create('leases/b', write('b', 'relaxed'));
+    disk.failure = Object.assign(new Error('bad sector'), { code: 5 });
+    const taken = storage.update('leases/a', held, { ...write('two', 'relaxed'), awaitsDisk: true });
+    const renewed = storage.update('leases/a', held + 2, write('two again', 'relaxed'));
+    const independent = storage.update('leases/b', other, write('c', 'relaxed'));
+    expect(await Promise.all([refusal(taken), refusal(renewed)])).toMatchObject([{ code: 'failed' }, { code: 'failed' }]);
+    expect(await independent).toBe(held + 4);
+    expect(await listed(storage)).toEqual([`leases/a=one@${held}`, `leases/b=c@${held + 4}`]);
+    disk.failure = undefined;
+    await storage.update('leases/a', held, { ...write('three', 'relaxed'), awaitsDisk: true });
+    directory = await crash();
+    expect(await listed(await open(), 'leases/a')).toEqual([`leases/a=three@${held + 5}`]);
+  });
+
   it.each([
     ['no-space', Object.assign(new Error('no space left on device'), { code: 28 })],
     ['failed', Object.assign(new Error('bad sector'), { code: 5 })],

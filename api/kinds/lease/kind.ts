@@ -1,6 +1,7 @@
 import type { Lease } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
+import { changesHolder } from './changes-holder.ts';
 import { leaseColumns } from './columns.ts';
 import { leaseFields } from './fields.ts';
 import { validateLease } from './validate.ts';
@@ -15,6 +16,7 @@ export const lease = defineKind<Lease>()({
   message: 'berth.coordination.v1.Lease',
   service: 'berth.coordination.v1.Leases',
   durability: 'relaxed',
+  awaitsDisk: changesHolder,
   hasStatus: false,
   nameRule: 'subdomain',
   defaults: () => {},

@@ -6,9 +6,9 @@ import type { WatcherHub } from '../watchers.ts';
 import { encodeHead, type Head } from './head.ts';
 import type { JournalLimits } from './limits.ts';
 import type { LogTimes } from './log-times.ts';
-import type { RelaxedChanges, RelaxedKeys } from './relaxed-keys.ts';
+import { type RelaxedChanges, type RelaxedKeys, withAwaited } from './relaxed-keys.ts';
 import type { Reserve } from './reserve.ts';
-import { encodeState, type StoreState } from './state.ts';
+import { countsAfter, encodeState, type StoreState } from './state.ts';
 import { computeSweep, type SweepStep } from './sweep.ts';
 import { readHead, readState, type Tables } from './tables.ts';
 import { translateWriteError } from './write-error.ts';
@@ -24,6 +24,8 @@ export interface PendingWrite {
   readonly record: Buffer;
   readonly before: DecidedHead | undefined;
   readonly time: number;
+  /** Acknowledged and shown when it is on the disk; otherwise as soon as the writes before it are. */
+  readonly awaitsDisk: boolean;
 }
 
 interface Waiting extends PendingWrite {
@@ -34,7 +36,10 @@ interface Waiting extends PendingWrite {
 interface Commit {
   readonly state: StoreState;
   readonly writes: readonly Waiting[];
+  /** What was acknowledged before and rides along. */
   readonly relaxed: RelaxedChanges;
+  /** That and what the relaxed writes of this commit that await the disk leave. */
+  readonly relaxedOnDisk: RelaxedChanges;
   readonly sweep: SweepStep | undefined;
 }
 
@@ -50,8 +55,8 @@ const swallow = (): void => undefined;
 
 /**
  * The way of every write: decided (its revision is taken) -> waiting -> committed and synced, together with all that wait -> published (visible to
- * lists and watchers) -> acknowledged; always in the order of the revisions. A relaxed write skips the commit, not the order.
- * When a commit fails, its synced writes and all synced ones that wait behind it are refused, as they may build on it.
+ * lists and watchers) -> acknowledged; always in the order of the revisions. A relaxed write skips the commit, not the order, unless it awaits the disk.
+ * When a commit fails, all its writes that await the disk and those that wait behind it are refused, with later ones of their keys, as they may build on it.
  */
 export class Journal {
   readonly #tables: Tables;
@@ -173,7 +178,7 @@ export class Journal {
     const relaxed = this.#relaxed.takeDirty();
     const state = { ...this.#stateAfter([], relaxed, undefined), reserved: this.#revision };
     try {
-      await this.#write({ state, writes: [], relaxed, sweep: undefined });
+      await this.#write({ state, writes: [], relaxed, relaxedOnDisk: relaxed, sweep: undefined });
     } catch (error) {
       throw await translateWriteError(error, this.#directory);
     }
@@ -210,7 +215,7 @@ export class Journal {
     const mustCommit =
       this.#flushDue ||
       (sweep !== undefined && sweep.log.size + sweep.heads.length > 0) ||
-      writes.some((write) => write.event.durability === 'synced') ||
+      writes.some((write) => write.awaitsDisk) ||
       (writes.length > 0 && writes.at(-1)!.event.revision > this.#state.reserved);
     if (mustCommit) await this.#commit(writes, sweep);
     else {
@@ -232,7 +237,9 @@ export class Journal {
     const dirtyMs = this.#clock.now() - (this.#dirtySince ?? Number.POSITIVE_INFINITY);
     const takesRelaxed = this.#flushDue || (dirtyMs > this.#limits.relaxedDelayMs * rideAlong && !this.#reserve.isLow);
     const relaxed = takesRelaxed ? this.#takeRelaxed() : none;
-    const commit: Commit = { state: this.#stateAfter(writes, relaxed, sweep), writes, relaxed, sweep };
+    const relaxedOnDisk = withAwaited(relaxed, writes);
+    const state = this.#stateAfter(writes, relaxedOnDisk, sweep);
+    const commit: Commit = { state, writes, relaxed, relaxedOnDisk, sweep };
     try {
       await this.#write(commit);
     } catch (error) {
@@ -245,15 +252,7 @@ export class Journal {
 
   #stateAfter(writes: readonly Waiting[], relaxed: RelaxedChanges, sweep: SweepStep | undefined): StoreState {
     const old = this.#state;
-    let { live, liveBytes, records, logBytes } = old;
-    for (const { event, record, before } of writes) {
-      if (event.durability === 'relaxed') continue;
-      const replaced = before && !before.deleted ? before : undefined;
-      records += 1;
-      logBytes += record.length;
-      live += (event.type === 'put' ? 1 : 0) - (replaced ? 1 : 0);
-      liveBytes += (event.type === 'put' ? record.length : 0) - (replaced?.size ?? 0);
-    }
+    const { live, liveBytes, records, logBytes } = countsAfter(old, writes);
     const measured = this.#relaxed.measure(relaxed);
     const revision = writes.at(-1)?.event.revision ?? old.revision;
     return {
@@ -273,7 +272,7 @@ export class Journal {
   }
 
   /** One transaction, on disk when it resolves. */
-  async #write({ state, writes, relaxed, sweep }: Commit): Promise<void> {
+  async #write({ state, writes, relaxedOnDisk, sweep }: Commit): Promise<void> {
     const { root, log, heads, meta, relaxed: relaxedTable } = this.#tables;
     // Every operation of a batch hands out a promise of the same outcome; only that of the batch is waited for.
     const quiet = (promise: Promise<boolean>): void => void promise.catch(swallow);
@@ -287,11 +286,11 @@ export class Journal {
           heads.put(event.key, encodeHead({ revision: event.revision, size: record.length, deleted: event.type === 'delete' })),
         );
       }
-      for (const [key, record] of relaxed) quiet(record ? relaxedTable.put(key, record) : relaxedTable.remove(key));
+      for (const [key, record] of relaxedOnDisk) quiet(record ? relaxedTable.put(key, record) : relaxedTable.remove(key));
       quiet(meta.put('state', encodeState(state)));
     });
     this.#state = state;
-    this.#relaxed.written(relaxed);
+    this.#relaxed.written(relaxedOnDisk);
   }
 
   async #failed(commit: Commit, error: StorageError): Promise<void> {
@@ -301,12 +300,12 @@ export class Journal {
     }
     if (this.#isInFile(commit)) {
       this.#state = commit.state;
-      this.#relaxed.written(commit.relaxed);
+      this.#relaxed.written(commit.relaxedOnDisk);
       this.#publish(commit.writes, error);
     } else {
-      const isLost = (write: Waiting): boolean =>
-        write.event.durability === 'synced' || write.event.revision > this.#state.reserved;
       const all = [...commit.writes, ...this.#waiting];
+      const lostKeys = new Set(all.flatMap(({ awaitsDisk, event }) => (awaitsDisk ? [event.key] : [])));
+      const isLost = ({ event }: Waiting): boolean => lostKeys.has(event.key) || event.revision > this.#state.reserved;
       this.#waiting = this.#waiting.filter((write) => !isLost(write));
       this.#refuse(all.filter(isLost), error);
       this.#decided.clear();
@@ -337,10 +336,10 @@ export class Journal {
   /** Makes writes visible and acknowledges them; with `error`, their outcome is unknown to whoever waits. */
   #publish(writes: readonly Waiting[], error?: StorageError): void {
     if (writes.length === 0) return;
-    for (const { event, record } of writes) {
+    for (const { event, record, awaitsDisk } of writes) {
       this.#waitingBytes -= record.length;
       if (this.#decided.get(event.key)?.revision === event.revision) this.#decided.delete(event.key);
-      if (event.durability === 'relaxed') this.#relaxed.apply(event, record);
+      if (event.durability === 'relaxed') this.#relaxed.apply(event, record, awaitsDisk);
     }
     this.#published = writes.at(-1)!.event.revision;
     if (this.#relaxed.isDirty) this.#armFlush();

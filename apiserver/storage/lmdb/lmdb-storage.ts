@@ -160,14 +160,15 @@ export class LmdbStorage implements Storage {
 
   #append(type: 'put' | 'delete', key: string, write: Write, before: DecidedHead | undefined): Promise<number> {
     const { kind, verb, user, manager, durability, bytes } = write;
-    if (type === 'put') this.#journal.checkRoom(key, bytes.length, durability === 'synced' && write.urgent !== true);
+    const awaitsDisk = durability === 'synced' || write.awaitsDisk === true;
+    if (type === 'put') this.#journal.checkRoom(key, bytes.length, awaitsDisk && write.urgent !== true);
     const revision = this.#journal.nextRevision();
     const previous = durability === 'synced' ? (before?.revision ?? 0) : 0;
     const time = Math.trunc(this.#clock.now());
     const record = encodeRecord({ type, durability, revision, previous, time, key, kind, verb, user, manager, bytes });
     // The event lives in the record's copy: what the caller does with its buffer later harms nobody.
     const event: StorageEvent = { type, key, revision, bytes: record.subarray(record.length - bytes.length), durability };
-    return this.#journal.append({ event, record, before, time });
+    return this.#journal.append({ event, record, before, time, awaitsDisk });
   }
 
   /** Synced and relaxed keys, merged in order. */

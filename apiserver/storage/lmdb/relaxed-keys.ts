@@ -5,6 +5,24 @@ import type { StorageEvent } from '../storage.ts';
 /** What a lazy write puts on disk: the newest record of each changed key, undefined for one that is gone. */
 export type RelaxedChanges = ReadonlyMap<string, Buffer | undefined>;
 
+/** What the disk holds of a key after a write: nothing after a deletion. */
+function recordAfter({ type }: StorageEvent, record: Buffer): Buffer | undefined {
+  return type === 'delete' ? undefined : record;
+}
+
+interface AwaitedWrite {
+  readonly event: StorageEvent;
+  readonly record: Buffer;
+  readonly awaitsDisk: boolean;
+}
+
+/** `changes`, and after them what the relaxed ones of `writes` leave that await the disk. */
+export function withAwaited(changes: RelaxedChanges, writes: readonly AwaitedWrite[]): RelaxedChanges {
+  const awaited = writes.filter(({ event, awaitsDisk }) => awaitsDisk && event.durability === 'relaxed');
+  if (awaited.length === 0) return changes;
+  return new Map([...changes, ...awaited.map(({ event, record }) => [event.key, recordAfter(event, record)] as const)]);
+}
+
 /** The relaxed keys: their newest state in memory, and what of it is not on disk yet. */
 export class RelaxedKeys {
   readonly #newest = new Map<string, StorageEvent>();
@@ -36,16 +54,16 @@ export class RelaxedKeys {
     return events.sort((a, b) => a.revision - b.revision);
   }
 
-  apply(event: StorageEvent, record: Buffer): void {
+  apply(event: StorageEvent, record: Buffer, isOnDisk: boolean): void {
     if (event.type === 'delete') {
       this.#newest.delete(event.key);
       this.#order.delete(event.key);
-      this.#dirty.set(event.key, undefined);
     } else {
       this.#newest.set(event.key, event);
       this.#order.add(event.key);
-      this.#dirty.set(event.key, record);
     }
+    if (isOnDisk) this.#dirty.delete(event.key);
+    else this.#dirty.set(event.key, recordAfter(event, record));
   }
 
   /** Marks a key for removal from the disk. */

@@ -1,5 +1,7 @@
 import { decodeRecord, encodeRecord } from '../record.ts';
+import type { StorageEvent } from '../storage.ts';
 import { restoreAdvice, StorageError } from '../storage-error.ts';
+import type { Head } from './head.ts';
 import type { LogTimesState } from './log-times.ts';
 
 /** What the store knows about itself; written in the same transaction as every change, so that it always fits the data. */
@@ -40,6 +42,30 @@ export const emptyState: StoreState = {
   relaxed: 0,
   relaxedBytes: 0,
 };
+
+/** A decided write as far as the counts depend on it. */
+interface CountedWrite {
+  readonly event: Pick<StorageEvent, 'type' | 'durability'>;
+  readonly record: Buffer;
+  readonly before: Pick<Head, 'deleted' | 'size'> | undefined;
+}
+
+/** How many synced keys and log records there are after `writes`. */
+export function countsAfter(
+  old: StoreState,
+  writes: readonly CountedWrite[],
+): Pick<StoreState, 'live' | 'liveBytes' | 'records' | 'logBytes'> {
+  let { live, liveBytes, records, logBytes } = old;
+  for (const { event, record, before } of writes) {
+    if (event.durability === 'relaxed') continue;
+    const replaced = before && !before.deleted ? before : undefined;
+    records += 1;
+    logBytes += record.length;
+    live += (event.type === 'put' ? 1 : 0) - (replaced ? 1 : 0);
+    liveBytes += (event.type === 'put' ? record.length : 0) - (replaced?.size ?? 0);
+  }
+  return { live, liveBytes, records, logBytes };
+}
 
 /** As a record, for the sake of its checksum and format. */
 export function encodeState(state: StoreState): Buffer {
