@@ -1,5 +1,6 @@
 import type { Container, Lifecycle, Pod, PodSpec, Probe, Quantity, Toleration } from '../../generated/types.ts';
 import { defaultSchedulerName, taints } from '../../meta/well-known.ts';
+import { defaultPodLevelRequests } from './resources.ts';
 import { defaultVolume } from './volume-defaults.ts';
 
 const NODE_LOST_SECONDS = 300;
@@ -16,7 +17,7 @@ export function defaultPod(pod: Pod): void {
   for (const { ephemeralContainerCommon } of spec.ephemeralContainers ?? []) {
     if (ephemeralContainerCommon) defaultContainer(ephemeralContainerCommon, hostNetwork);
   }
-  defaultAmounts(spec.resources);
+  defaultPodLevelRequests(spec);
   tolerateLostNode(spec, {});
 }
 

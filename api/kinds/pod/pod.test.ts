@@ -133,6 +133,24 @@ describe('requests', () => {
     );
   });
 
+  it('of a pod with limits as a whole are what its containers request, and the limit of what none requests', () => {
+    const resources = { limits: { cpu: '4', memory: '4Gi', 'hugepages-2Mi': '4Mi' } };
+    const sized = { resources: { requests: { cpu: '100m', 'hugepages-2Mi': '2Mi' }, limits: { 'hugepages-2Mi': '2Mi' } } };
+    const { spec } = defaulted({ containers: [container('a', '1'), { name: 'b', image: 'i', ...sized }], resources });
+    const quantity = (string: string) => ({ string });
+    expect(spec?.resources?.requests).toEqual({
+      cpu: quantity('1100m'),
+      memory: quantity('4Gi'),
+      'hugepages-2Mi': quantity('4Mi'),
+    });
+    expect(spec?.containers?.map((each) => each.resources?.requests?.memory)).toEqual([undefined, undefined]);
+    expect(podRequests({ spec } as Pod)).toMatchObject({ cpu: 1100, memory: 4 * 1024 ** 3 });
+    const asked = defaulted({ containers: [container('a', '1')], resources: { ...resources, requests: { cpu: '2' } } });
+    expect(asked.spec?.resources?.requests?.cpu).toEqual(quantity('2'));
+    const unlimited = defaulted({ containers: [container('a', '1')], resources: { requests: { memory: '1Gi' } } });
+    expect(unlimited.spec?.resources?.requests).toEqual({ memory: quantity('1Gi') });
+  });
+
   it('add the overhead, and take the amounts of the pod as a whole', () => {
     const spec = {
       containers: [container('a', '100m')],

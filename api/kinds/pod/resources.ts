@@ -1,5 +1,5 @@
-import type { Container, Pod, Quantity, ResourceRequirements } from '../../generated/types.ts';
-import { isQuantity, quantityMilli, quantityValue } from '../../meta/quantity.ts';
+import type { Container, Pod, PodSpec, Quantity, ResourceRequirements } from '../../generated/types.ts';
+import { formatCpu, formatMemory, isQuantity, quantityMilli, quantityValue } from '../../meta/quantity.ts';
 
 /** Amounts by resource name: cpu in thousandths of a core, everything else in whole units (bytes, devices), rounded up. */
 export type Amounts = Record<string, number>;
@@ -97,11 +97,32 @@ function withOverhead(pod: Pod, amounts: Amounts): PodRequests {
 type AmountsOf = (container: Container) => Amounts;
 
 function podAmounts(pod: Pod, part: Part, amountsOf: AmountsOf): Amounts {
+  return { ...containerAmounts(pod.spec, amountsOf), ...podLevel(pod.spec?.resources, part) };
+}
+
+function containerAmounts(spec: PodSpec | undefined, amountsOf: AmountsOf): Amounts {
   const running: Amounts = {};
-  for (const container of pod.spec?.containers ?? []) add(running, amountsOf(container));
-  const peak = initPeak(pod.spec?.initContainers ?? [], amountsOf, running);
+  for (const container of spec?.containers ?? []) add(running, amountsOf(container));
+  const peak = initPeak(spec?.initContainers ?? [], amountsOf, running);
   raise(running, peak);
-  return { ...running, ...podLevel(pod.spec?.resources, part) };
+  return running;
+}
+
+/**
+ * Fills in what a pod with limits of its own requests as a whole, as Kubernetes does: what its containers request together, and the limit only of what
+ * none of them requests. Huge pages cannot be shared: their request is the limit. Containers keep what they request. Runs before the pod is validated.
+ */
+export function defaultPodLevelRequests(spec: PodSpec): void {
+  const { limits, requests } = spec.resources ?? {};
+  if (!spec.resources || !limits || Object.keys(limits).length === 0) return;
+  const together = containerAmounts(spec, (container) => readableAmounts(container.resources?.requests));
+  const complete = { ...requests };
+  for (const name in together) {
+    if (!isPodLevel(name) || name.startsWith('hugepages-')) continue;
+    complete[name] ??= { string: name === 'cpu' ? formatCpu(together[name]!) : formatMemory(together[name]!) };
+  }
+  for (const name in limits) if (isPodLevel(name)) complete[name] ??= limits[name]!;
+  spec.resources.requests = complete;
 }
 
 /** Adds the sidecars to `running`; gives what initializing needs at its worst moment. */
@@ -122,10 +143,12 @@ function initPeak(containers: readonly Container[], amountsOf: AmountsOf, runnin
 }
 
 /** Only cpu, memory and huge pages can be given to a pod as a whole. */
+const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+
 function podLevel(resources: ResourceRequirements | undefined, part: Part): Amounts {
   const amounts: Amounts = {};
   for (const [name, amount] of Object.entries(resourceAmounts(resources?.[part]))) {
-    if (name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')) amounts[name] = amount;
+    if (isPodLevel(name)) amounts[name] = amount;
   }
   return amounts;
 }
