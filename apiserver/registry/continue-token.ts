@@ -26,15 +26,25 @@ export function decodeContinue(token: string, question: string): ListPosition {
   const wrong = badRequest(
     'cannot continue the list: the continue token is not one of this list (kind, namespace and selectors must stay the same)',
   );
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(token.slice(0, MAX_LENGTH), 'base64url').toString('utf8'));
-  } catch {
-    throw wrong;
-  }
-  if (!Array.isArray(parts) || parts.length !== 4) throw wrong;
-  const [format, revision, after, check] = parts as unknown[];
+  const parts = readParts(token);
+  if (!parts) throw wrong;
+  const [format, revision, after, check] = parts;
   if (format !== FORMAT || !Number.isSafeInteger(revision) || typeof after !== 'string' || check !== digest(question))
     throw wrong;
   return { revision: revision as number, after };
+}
+
+/** The revision that a token names, whatever list it is of; undefined for one that cannot be read, which `decodeContinue` refuses. */
+export function continuedRevision(token: string): number | undefined {
+  const revision = readParts(token)?.[1];
+  return Number.isSafeInteger(revision) ? (revision as number) : undefined;
+}
+
+function readParts(token: string): unknown[] | undefined {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(token.slice(0, MAX_LENGTH), 'base64url').toString('utf8'));
+    return Array.isArray(parts) && parts.length === 4 ? parts : undefined;
+  } catch {
+    return undefined;
+  }
 }

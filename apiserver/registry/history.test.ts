@@ -15,7 +15,7 @@ import { getObject } from './registry.ts';
 const at = { namespace: 'default', name: 'a' };
 const context = { user: 'ann', manager: 'test', dryRun: false };
 const start = Date.UTC(2026, 0, 1, 12);
-const page = { limit: 0, continue: '', wholeValues: false };
+const page = { limit: 0, continue: '', wholeValues: false, since: 0 };
 
 let clock: FakeClock;
 let storage: Storage;

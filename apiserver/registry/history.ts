@@ -20,6 +20,8 @@ export interface HistoryOptions {
   readonly limit: number;
   readonly continue: string;
   readonly wholeValues: boolean;
+  /** Older versions are left out as if there were none. */
+  readonly since: number;
 }
 
 /** The answer, complete. */
@@ -56,12 +58,12 @@ async function readPage(
   store: KindStore,
   key: string,
   start: number | undefined,
-  { limit, wholeValues }: HistoryOptions,
+  { limit, wholeValues, since }: HistoryOptions,
 ): Promise<{ revisions: Revision[]; more: boolean }> {
   const most = Math.min(limit || MAX_REVISIONS, MAX_REVISIONS);
   const revisions: Revision[] = [];
   let bytes = 0;
-  for await (const { write, older, compacted } of versions(store, key, start)) {
+  for await (const { write, older, compacted } of versions(store, key, { start, since })) {
     if (revisions.length === most) return { revisions, more: true };
     const revision = describeRevision(store.kind, write, { older, compacted, wholeValues });
     bytes += sizeOf(revision);
@@ -78,16 +80,22 @@ interface Version {
   readonly compacted: number;
 }
 
-async function* versions(store: KindStore, key: string, start: number | undefined): AsyncGenerator<Version> {
+interface Span {
+  readonly start: number | undefined;
+  readonly since: number;
+}
+
+async function* versions(store: KindStore, key: string, { start, since }: Span): AsyncGenerator<Version> {
   let newer: KeptWrite | undefined;
   for (let before = start; ; ) {
     const page = await readBatch(store, key, before);
     const { compacted } = page;
-    for (const write of page.writes) {
+    const shown = page.writes.filter(({ revision }) => revision >= since);
+    for (const write of shown) {
       if (newer) yield { write: newer, older: write, compacted };
       newer = write;
     }
-    if (!page.more || !newer) {
+    if (!page.more || !newer || shown.length < page.writes.length) {
       if (newer) yield { write: newer, older: undefined, compacted };
       return;
     }

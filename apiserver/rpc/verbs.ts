@@ -41,6 +41,7 @@ import { systemWaveClock } from '../watch/wave.ts';
 import type { CallContext } from './door.ts';
 import type { ListForm } from './list-form.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
+import { PastReads } from './past-reads.ts';
 import type { Pieces } from './pieces.ts';
 import { WatchMeters } from './watch-meter.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
@@ -78,6 +79,7 @@ export interface VerbsOptions {
 export class Verbs {
   private readonly options: VerbsOptions;
   private readonly lists: ListGate;
+  private readonly past: PastReads;
   private readonly ticker: Ticker;
   private readonly turns: Turns;
   private readonly meters: WatchMeters;
@@ -85,6 +87,7 @@ export class Verbs {
   constructor(options: VerbsOptions) {
     this.options = options;
     this.lists = new ListGate(options.listLimits, options.random);
+    this.past = new PastReads(options.registry);
     this.meters = new WatchMeters(options.metrics, this.lists);
     this.turns = new Turns(setImmediate);
     this.ticker = new Ticker(systemWaveClock, tickMs(options.watchLimits));
@@ -137,7 +140,9 @@ export class Verbs {
 
   async get(store: KindStore, request: GetRequest, call: CallContext): Promise<StoreResult> {
     const at = checkName(store, request);
-    call.authorize({ verb: 'get', kind: store.kind.kind, ...at });
+    const access = { verb: 'get', kind: store.kind.kind, ...at } as const;
+    call.authorize(access);
+    await this.past.checkExact(request, access, call);
     const { bytes } = await getObject(store, at, request);
     return { bytes, warnings: [] };
   }
@@ -145,18 +150,22 @@ export class Verbs {
   /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
   async list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): Promise<Buffer | Pieces> {
     const { namespace = '', options = {} } = request;
-    call.authorize(readAccess('list', store, namespace, options));
+    const access = readAccess('list', store, namespace, options);
+    call.authorize(access);
+    await this.past.checkList(options, access, call);
     const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
     return this.inTurn(room, call, async () => form.encode(await listObjects(store, { namespace, options }, form.sizeOf)));
   }
 
-  /** One page of an object's history, as a list. Whoever may read an object may read what it was. */
+  /** One page of an object's history, as a list. A caller that may read an object may read what it was, as far as PastReads allows. */
   async history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): Promise<Buffer | Pieces> {
     const { limit = 0, continue: token = '', wholeValues = false } = request;
     const at = checkName(store, request);
-    call.authorize({ verb: 'get', kind: store.kind.kind, ...at });
+    const access = { verb: 'get', kind: store.kind.kind, ...at } as const;
+    call.authorize(access);
+    const since = await this.past.oldest(access, call);
     return this.inTurn({ guess: MAX_PAGE_BYTES, most: MAX_PAGE_BYTES }, call, async () => {
-      const page = await objectHistory(store, at, { limit, continue: token, wholeValues });
+      const page = await objectHistory(store, at, { limit, continue: token, wholeValues, since });
       return encodeMessage('berth.meta.v1.ObjectHistoryResponse', page);
     });
   }
@@ -239,7 +248,9 @@ export class Verbs {
     context: CallContext,
   ): Promise<void> {
     const options = request.options ?? {};
-    context.authorize(readAccess('watch', store, request.namespace ?? '', options));
+    const access = readAccess('watch', store, request.namespace ?? '', options);
+    context.authorize(access);
+    await this.past.checkWatch(options, access, context);
     const { watchLimits: limits, random } = this.options;
     const prepared = await prepareWatch(store, request.namespace ?? '', options, format);
     // Before it is opened: a watch that waits for its turn holds no objects.
