@@ -22,6 +22,11 @@ let before: () => Promise<void>;
 /** Of each status that was set, whether it says that the pod is ready. */
 let said: boolean[];
 let isReady: boolean;
+/** Containers that fail their liveness probe; those that are to be updated in place. */
+let failing: string[];
+let resizing: string[];
+/** What a start waits for: a pull. */
+let pull: () => Promise<void>;
 /** The pods of which nothing was left. */
 let gone: string[];
 /** The pods whose probes ended. */
@@ -44,6 +49,9 @@ beforeEach(() => {
   before = async () => {};
   said = [];
   isReady = true;
+  failing = [];
+  resizing = [];
+  pull = async () => {};
   forgotten = [];
   gone = [];
   const runtime = {
@@ -67,22 +75,36 @@ beforeEach(() => {
     stopper,
     events,
     clock,
-    starter: { start: async () => {} },
+    starter: { start: () => pull() },
     status: { set: (_pod, status) => said.push(isConditionTrue(status.conditions, 'Ready')), forget: () => {} },
     logger: createFakeLogger(),
     hostIP: '10.0.0.1',
     admit: async () => true,
     health: {
-      of: (each) => ({ started: isAlive(each), ready: isReady }),
+      of: (each) => ({ started: isAlive(each), ready: isReady, ...(failing.includes(each.id) ? { failed: unhealthy } : {}) }),
       sync: () => {},
       forget: (uid) => void forgotten.push(uid),
     },
     backOff: restartBackOff,
-    resizer: { allocate() {}, change: () => undefined, update: async () => {}, settle() {}, wakeAt: () => undefined },
+    resizer: {
+      allocate() {},
+      change: (_record, _container, { id }) => (resizing.includes(id) ? 'update' : undefined),
+      async update(_record, changes) {
+        for (const {
+          container: { id },
+        } of changes)
+          told.push(`update ${id}`);
+        resizing = resizing.filter((id) => changes.every(({ container }) => container.id !== id));
+      },
+      settle() {},
+      wakeAt: () => undefined,
+    },
     messages: { collect: () => before() },
     gone: (uid) => void gone.push(uid),
   });
 });
+
+const unhealthy = { probe: 'liveness', message: 'Container app failed liveness probe', gracePeriodSeconds: 60 } as const;
 
 /** As only static pods have it. */
 const uid = '0123456789abcdef0123456789abcdef';
@@ -129,6 +151,45 @@ describe('a pod that is deleted', () => {
     workers.look('u');
     await settle();
     expect([told, said]).toEqual([['stop app-0 within 600'], [true, false]]);
+  });
+});
+
+describe('while the worker of a pod waits', () => {
+  it('for the grace period of a restart, the pod is reported unready as soon as its probe says so', async () => {
+    await running();
+    failing = ['app-0'];
+    workers.look('u');
+    await settle();
+    expect(told).toEqual(['stop app-0 within 60']);
+    isReady = false;
+    workers.look('u');
+    await settle();
+    expect([clock.now(), said.at(-1)]).toEqual([now, false]);
+  });
+
+  it('for a pull that hangs, the pod is reported unready and ready again as its probe says', async () => {
+    await running();
+    pull = () => new Promise(() => {});
+    workers.update(web.spec({ ephemeralContainers: [{ ephemeralContainerCommon: { name: 'debug', image: 'away:1' } }] }).build());
+    await settle();
+    for (const ready of [false, true]) {
+      isReady = ready;
+      workers.look('u');
+      await settle();
+      expect(said.at(-1)).toBe(ready);
+    }
+  });
+
+  it('for the restart of one container, another one already has its new size', async () => {
+    containers.set('side-0', container('side', { id: 'side-0' }));
+    const pod = web.container('side', { image: 'app:1' }).build();
+    failing = ['app-0'];
+    resizing = ['side-0'];
+    workers.update(pod);
+    workers.relist([...containers.values()], clock.now(), { api: true, files: true });
+    void workers.run(new AbortController().signal);
+    await settle();
+    expect(told).toEqual(['update side-0', 'stop app-0 within 60']);
   });
 });
 

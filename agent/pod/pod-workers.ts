@@ -68,7 +68,7 @@ export interface PodWorkers {
   wake(podUid: string): void;
   /** Ends a pod that runs, for a reason of this node's, and fails it. One that is ending anyway keeps its own end. */
   evict(podUid: string, why: Ending): void;
-  /** What is known of its containers beside the engine's word changed (their health): decide anew, without asking the engine. */
+  /** The health of its containers changed: publish it at once and decide anew, without a call of the engine. */
   look(podUid: string): void;
   /**
    * Everything the engine has, listed again: pods that differ are woken, and containers of pods that nobody knows are swept. `sinceMs` is when the
@@ -100,6 +100,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   const queue = createWorkQueue({ name: 'pods', backoff: { initialMs: 200, maxMs: 10_000 }, clock, logger, metrics });
   /** Pods that are gone for good, and since when: a list that was on its way meanwhile may still show them. */
   const left = new Map<string, number>();
+  /** The pods whose worker is in a step, which may wait long: for a pull, or for the end of a container. */
+  const inStep = new Set<string>();
   let listed = false;
 
   function update(pod: Pod): void {
@@ -164,9 +166,11 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
 
   async function measuredStep(uid: string): Promise<void> {
     const beganAt = clock.now();
+    inStep.add(uid);
     try {
       await step(uid);
     } finally {
+      inStep.delete(uid);
       syncs.observe((clock.now() - beganAt) / 1000);
     }
   }
@@ -287,7 +291,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   async function sync(record: PodRecord, plan: Extract<Plan, { type: 'sync' }>): Promise<'done' | 'again'> {
     const { actions } = plan;
     resizer.settle(record);
-    const wakeAt = earliest(plan.wakeAt, resizer.wakeAt(record));
+    const wakeAt = Math.min(plan.wakeAt ?? Number.POSITIVE_INFINITY, resizer.wakeAt(record) ?? Number.POSITIVE_INFINITY);
     const of = <T extends (typeof actions)[number]['type']>(type: T) =>
       actions.filter((action): action is Extract<(typeof actions)[number], { type: T }> => action.type === type);
     const starts = of('run-container');
@@ -295,9 +299,11 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     // A pod that waits for its turn is Pending, as the API server made it: nothing is to be said of it yet.
     if (starts.length === 0) publish(record, 0);
     else if (record.containers.size > 0) begins();
-    if (wakeAt !== undefined) wakeLater(record, wakeAt);
+    if (wakeAt < Number.POSITIVE_INFINITY) wakeLater(record, wakeAt);
     const pod = givenPod(record);
     if (actions.length === 0 || pod === undefined) return 'done';
+    // First: a container that is updated in place does not wait for another one's grace period.
+    await resizer.update(record, of('update-container'));
     for (const { container, why } of of('stop-container')) options.events(pod, 'Normal', 'Killing', why, container.containerName);
     const stops = of('stop-container');
     const graceSeconds = graceOf(pod);
@@ -313,7 +319,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     if (sandbox !== undefined && 'type' in sandbox && sandbox.attempt > 0)
       options.events(pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
     const others = removals.filter((container) => container.state !== 'created');
-    const work = [stopper.removeAll(record, others), resizer.update(record, of('update-container'))];
+    const work = [stopper.removeAll(record, others)];
     if (sandbox !== undefined && starts.length > 0) work.push(starter.start({ record, pod, sandbox, starts, onBegin: begins }));
     const results = await Promise.allSettled(work);
     if (stops.length > 0) await refresh(record);
@@ -377,8 +383,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       const record = records.get(podUid);
       if (record === undefined) return;
       queue.add(podUid);
-      // Its worker waits for the end of its containers meanwhile.
-      if (record.kill !== undefined && !record.released) publish(record, 0);
+      // Health is published at once, whatever the worker waits for.
+      if ((inStep.has(podUid) || record.kill !== undefined) && !record.released) publish(record, 0);
     },
     records: () => records.values(),
     get: (podUid) => records.get(podUid),
@@ -388,9 +394,4 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       for (const uid of records.keys()) options.health.forget(uid);
     },
   };
-}
-
-function earliest(...instants: readonly (number | undefined)[]): number | undefined {
-  const known = instants.filter((at) => at !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }
