@@ -81,7 +81,8 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
   };
   const profiles = plans.map((plan) => makeProfile(plan, sources));
   const queue = createSchedulingQueue({ order: queueOrderOf(profiles[0]!, logger), helps: helpsBy(profiles), clock });
-  const placements = createAnswers({ profiles, cache, find: pods.lister.get, client, clock, logger });
+  const { waitingSince } = queue;
+  const placements = createAnswers({ profiles, cache, find: pods.lister.get, waitingSince, client, clock, logger });
   const observer = createObserver({ schedulerNames, cache, queue });
   observe(informers, observer);
   pods.addHandler(evictor.pods);

@@ -74,7 +74,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const beganAt = performance.now();
       cache.sync(table, item.pod);
       const nominatedNodeName = cache.nominatedNode(item.pod.uid);
-      const attempt: Attempt = { pod: item.pod, nodes: table, now: clock.now(), nominatedNodeName };
+      const { pod, queuedAt: waitingSince } = item;
+      const attempt: Attempt = { pod, nodes: table, now: clock.now(), waitingSince, nominatedNodeName };
       const decision = placerOf(item.pod).runner.decide(attempt);
       meter.decisions.observe((performance.now() - beganAt) / 1000);
       if (decision.kind === 'placed') reserve(item, attempt, decision, signal);

@@ -219,4 +219,52 @@ describe('usage', () => {
     cache.setNode(node('n1').build());
     expect(figure('n1', 'usageAt')).toBe(Number.NEGATIVE_INFINITY);
   });
+
+  describe('when a pod leaves whose use the last reading shows', () => {
+    const using = (memory: string, at: number, resourceVersion: number) =>
+      version(node('n1').capacity({ memory: '16Gi' }).usage({ cpu: '2', memory }, at).build(), resourceVersion);
+    const gi = (figure: number | undefined) => Math.round((figure ?? Number.NaN) / 1024 ** 3);
+    const settledPod = (name: string) =>
+      pod(name)
+        .requests({ cpu: '1', memory: '5Gi' })
+        .condition({ type: 'PodScheduled', status: 'True', lastTransitionTime: { seconds: start / 1000 - 3_600 } })
+        .on('n1')
+        .build();
+
+    function setUpUsing() {
+      const made = setUp();
+      made.cache.setNode(using('10Gi', start, 1));
+      for (const name of ['a', 'b']) made.cache.setPod(settledPod(name));
+      return made;
+    }
+
+    it('credits its part at once, until the node reports again', () => {
+      const { cache, figure, pass } = setUpUsing();
+      cache.removePod(settledPod('a'));
+      expect([gi(figure('n1', 'usageMemory')), figure('n1', 'usageCpu')]).toEqual([5, 1000]);
+      cache.setNode(version(using('10Gi', start, 1), 2));
+      expect(gi(figure('n1', 'usageMemory'))).toBe(5);
+      pass(60_000);
+      cache.setNode(using('7Gi', start + 60_000, 3));
+      expect(gi(figure('n1', 'usageMemory'))).toBe(7);
+    });
+
+    it('credits one that has finished, and nothing for one that changes', () => {
+      const { cache, figure } = setUpUsing();
+      cache.setPod(version({ ...settledPod('a'), status: { phase: 'Running' } }, 2));
+      expect(gi(figure('n1', 'usageMemory'))).toBe(10);
+      cache.setPod(version({ ...settledPod('a'), status: { phase: 'Succeeded' } }, 3));
+      expect(gi(figure('n1', 'usageMemory'))).toBe(5);
+    });
+
+    it('credits nothing for one that came after the reading, whose request is no longer added', () => {
+      const { cache, figure, pass } = setUpUsing();
+      pass(1_000);
+      const late = pod('late').requests({ memory: '2Gi' }).on('n1').build();
+      cache.setPod(late);
+      expect(gi(figure('n1', 'memorySinceReading'))).toBe(2);
+      cache.removePod(late);
+      expect([figure('n1', 'memorySinceReading'), gi(figure('n1', 'usageMemory'))]).toEqual([0, 10]);
+    });
+  });
 });

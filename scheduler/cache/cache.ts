@@ -6,7 +6,7 @@ import { toMillis } from '../../api/meta/time.ts';
 import type { ClusterEvent } from '../framework/plugin.ts';
 import { type PodInfo, podInfo } from '../framework/pod-info.ts';
 import { nodeChanges } from './node-changes.ts';
-import { addPod, copyRecord, createNodeRecord, type NodeRecord, removePod, rowOf, setNode } from './node-record.ts';
+import { addPod, copyRecord, createNodeRecord, creditUse, type NodeRecord, removePod, rowOf, setNode } from './node-record.ts';
 import type { WritableNodeTable } from './node-table.ts';
 import { createNominations, type Nominations, withNominated } from './nominations.ts';
 import { createSeen } from './seen.ts';
@@ -174,6 +174,8 @@ function cacheFrom(origin: Origin, { now }: CacheOptions): Cache {
 
   function release(pod: Pod): ClusterEvent[] {
     const { uid = '' } = pod.metadata ?? {};
+    const known = placed.get(uid);
+    if (known?.state === 'bound') creditUse(recordOf(known.nodeName), known.pod);
     const gone = take(uid);
     const freed = withdraw(uid);
     return gone ? [{ kind: 'pod/removed', pod: gone.pod }] : freed;

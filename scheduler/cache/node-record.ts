@@ -5,7 +5,7 @@ import type { PodInfo } from '../framework/pod-info.ts';
 import { addPorts, copyPorts, type PortsByKey, removePorts } from './host-ports.ts';
 import { type Images, imagesOf } from './image-columns.ts';
 import { type ColumnName, columnNames, type NodeRow } from './node-table.ts';
-import { isSettled, nextReading, type Reading, type RecentPlacement } from './usage.ts';
+import { creditRate, isAfterReading, isSettled, nextReading, type Reading, type RecentPlacement } from './usage.ts';
 
 type Figures = Record<ColumnName, number>;
 type Extended = Map<string, { allocatable: number; requested: number }>;
@@ -20,6 +20,8 @@ export interface NodeRecord {
   readonly before: Map<string, PodInfo | undefined>;
   /** Those of the pods that the last reading does not show in full. */
   readonly recent: Map<string, RecentPlacement>;
+  /** What pods used that have left since the last reading. */
+  readonly credit: { cpu: number; memory: number };
   readonly figures: Figures;
   readonly extended: Extended;
   readonly hostPorts: PortsByKey;
@@ -37,6 +39,7 @@ export function createNodeRecord(name: string): NodeRecord {
     pods: new Map(),
     before: new Map(),
     recent: new Map(),
+    credit: { cpu: 0, memory: 0 },
     figures,
     extended: new Map(),
     hostPorts: new Map(),
@@ -46,8 +49,8 @@ export function createNodeRecord(name: string): NodeRecord {
 }
 
 export function rowOf(record: NodeRecord, node: Node): NodeRow {
-  const { name, figures, extended, pods, before, hostPorts, claims, images } = record;
-  return { name, node, figures, extended, pods, before, hostPorts, claims, images };
+  const { name, figures, extended, pods, recent, before, hostPorts, claims, images } = record;
+  return { name, node, figures, extended, pods, recent, before, hostPorts, claims, images };
 }
 
 /** A copy that goes its own way; of which no table knows anything. */
@@ -57,6 +60,7 @@ export function copyRecord(record: NodeRecord): NodeRecord {
     pods: new Map(record.pods),
     before: new Map(),
     recent: new Map(record.recent),
+    credit: { ...record.credit },
     figures: { ...record.figures },
     extended: new Map([...record.extended].map(([name, amounts]) => [name, { ...amounts }])),
     hostPorts: copyPorts(record.hostPorts),
@@ -86,6 +90,26 @@ export function removePod(record: NodeRecord, uid: string, now: number): void {
   refreshRecent(record, now);
 }
 
+/** Call before a pod that ran is removed: what it used is free at once, not only when the node reports again. */
+export function creditUse(record: NodeRecord, pod: PodInfo): void {
+  const { reading, recent, figures, credit } = record;
+  if (!reading || isAfterReading(recent, pod.uid, reading.arrivedAt)) return;
+  const { usageAt } = figures;
+  const cpu = { usageAt, recent, used: figures.usageCpu, system: figures.capacityCpu - figures.allocatableCpu };
+  const memory = { usageAt, recent, used: figures.usageMemory, system: figures.capacityMemory - figures.allocatableMemory };
+  credit.cpu +=
+    pod.scoringCpuMilli * creditRate({ ...cpu, requested: figures.scoringCpu }, ({ scoringCpuMilli }) => scoringCpuMilli);
+  credit.memory +=
+    pod.scoringMemory * creditRate({ ...memory, requested: figures.scoringMemory }, ({ scoringMemory }) => scoringMemory);
+  writeUsage(record);
+}
+
+function writeUsage({ figures, reading, credit }: NodeRecord): void {
+  figures.usageAt = reading?.arrivedAt ?? Number.NEGATIVE_INFINITY;
+  figures.usageCpu = Math.max(0, (reading?.cpuMilli ?? 0) - credit.cpu);
+  figures.usageMemory = Math.max(0, (reading?.memory ?? 0) - credit.memory);
+}
+
 /** Keeps what the table knows of the pod; of one that came and left since, it knows nothing and need not. */
 function remember({ before, pods }: NodeRecord, uid: string): void {
   if (!before.has(uid)) before.set(uid, pods.get(uid));
@@ -112,10 +136,10 @@ export function setNode(record: NodeRecord, node: Node, now: number): void {
     softTaints: flag(taints.some((taint) => taint.effect === 'PreferNoSchedule')),
   } satisfies Partial<Figures>);
   setExtendedAllocatable(record.extended, allocatable);
-  record.reading = nextReading(node, record.reading, now);
-  record.figures.usageAt = record.reading?.arrivedAt ?? Number.NEGATIVE_INFINITY;
-  record.figures.usageCpu = record.reading?.cpuMilli ?? 0;
-  record.figures.usageMemory = record.reading?.memory ?? 0;
+  const reading = nextReading(node, record.reading, now);
+  if (reading !== record.reading) Object.assign(record.credit, { cpu: 0, memory: 0 });
+  record.reading = reading;
+  writeUsage(record);
   refreshRecent(record, now);
 }
 

@@ -4,6 +4,7 @@ import type { PodInfo } from '../framework/pod-info.ts';
 import type { PortsInUse } from './host-ports.ts';
 import { createImageColumns, type ImageColumn, type Images } from './image-columns.ts';
 import { createTopology, type Topology } from './topology/topology.ts';
+import type { RecentPlacement } from './usage.ts';
 
 /**
  * The figures kept for every node, one typed array each. CPU in milli-cores, memory and storage in bytes, times in milliseconds of the
@@ -63,6 +64,8 @@ export interface NodeRow {
   readonly figures: Readonly<Record<ColumnName, number>>;
   readonly extended: ReadonlyMap<string, { readonly allocatable: number; readonly requested: number }>;
   readonly pods: ReadonlyMap<string, PodInfo>;
+  /** Those of them that the last reading does not show in full. */
+  readonly recent: ReadonlyMap<string, RecentPlacement>;
   /** For each pod that came, left or changed since the row was last written: what it was then. */
   readonly before: ReadonlyMap<string, PodInfo | undefined>;
   readonly hostPorts: PortsInUse;
@@ -88,6 +91,8 @@ export interface NodeTable {
   readonly nodes: readonly Node[];
   /** The pods on the node, placed ones included, by uid. */
   readonly pods: readonly ReadonlyMap<string, PodInfo>[];
+  /** Those of them that the node's last reading does not show in full. */
+  readonly recent: readonly ReadonlyMap<string, RecentPlacement>[];
   /** The host ports that those pods take. */
   readonly hostPorts: readonly PortsInUse[];
   /** The claims that those pods use, and how many pods each. */
@@ -128,6 +133,7 @@ export function createNodeTable(): WritableNodeTable {
   const names: string[] = [];
   const nodes: Node[] = [];
   const pods: ReadonlyMap<string, PodInfo>[] = [];
+  const recent: ReadonlyMap<string, RecentPlacement>[] = [];
   const hostPorts: PortsInUse[] = [];
   const claims: ReadonlyMap<string, number>[] = [];
   const nominated = new Map<string, readonly PodInfo[]>();
@@ -193,6 +199,7 @@ export function createNodeTable(): WritableNodeTable {
     names,
     nodes,
     pods,
+    recent,
     hostPorts,
     claims,
     nominated,
@@ -225,6 +232,7 @@ export function createNodeTable(): WritableNodeTable {
       names[row] = name;
       nodes[row] = node;
       pods[row] = onNode;
+      recent[row] = written.recent;
       hostPorts[row] = written.hostPorts;
       claims[row] = written.claims;
       if (written.nominated) nominated.set(name, written.nominated);
@@ -246,6 +254,7 @@ export function createNodeTable(): WritableNodeTable {
       names[row] = names[last]!;
       nodes[row] = nodes[last]!;
       pods[row] = pods[last]!;
+      recent[row] = recent[last]!;
       hostPorts[row] = hostPorts[last]!;
       claims[row] = claims[last]!;
       images.remove(row, last);
@@ -256,7 +265,7 @@ export function createNodeTable(): WritableNodeTable {
       }
       rows.set(names[row]!, row);
       rows.delete(name);
-      names.length = nodes.length = pods.length = hostPorts.length = claims.length = last;
+      names.length = nodes.length = pods.length = recent.length = hostPorts.length = claims.length = last;
       noteWrite(row);
     },
   };

@@ -41,6 +41,35 @@ export function nextReading(node: Node, previous: Reading | undefined, now: numb
   };
 }
 
+/** The figures of a node that `creditRate` needs, and the pods whose use its reading may lack. */
+export interface UsageShares {
+  readonly usageAt: number;
+  readonly used: number;
+  /** What is set aside for the system: capacity - allocatable. */
+  readonly system: number;
+  /** What all pods on the node ask for, with the assumption for those that ask for nothing. */
+  readonly requested: number;
+  readonly recent: ReadonlyMap<string, RecentPlacement>;
+}
+
+/**
+ * Which part of its request a pod is taken to use, 0 to 1. A node reports one sum, so what its pods use is divided among the pods that the reading
+ * shows, in proportion to their requests. A pod never counts with more than it asks for: the rest may be another's.
+ */
+export function creditRate(
+  { usageAt, used, system, requested, recent }: UsageShares,
+  requestOf: (pod: PodInfo) => number,
+): number {
+  let shown = requested;
+  for (const { pod, at } of recent.values()) if (at > usageAt) shown -= requestOf(pod);
+  return shown > 0 ? Math.min(1, Math.max(0, used - system) / shown) : 0;
+}
+
+/** Whether the pod was placed after the reading arrived. */
+export function isAfterReading(recent: ReadonlyMap<string, RecentPlacement>, uid: string, usageAt: number): boolean {
+  return (recent.get(uid)?.at ?? Number.NEGATIVE_INFINITY) > usageAt;
+}
+
 /** Whether the reading holds all that the pod uses, so that its requests need not be added. Without a reading: whether the next will. */
 export function isSettled(placement: RecentPlacement, reading: Reading | undefined, now: number): boolean {
   return placement.at + settleMs + (reading?.windowMs ?? 0) <= (reading?.arrivedAt ?? now);

@@ -322,7 +322,7 @@ profiles:
     [
       'gives an unknown argument',
       config('NodeUsage', '{staleAfter: 1}'),
-      /^5:34: .*args.staleAfter: unknown field; did you mean "staleAfterMs"\? There are staleAfterMs$/,
+      /^5:34: .*args.staleAfter: unknown field; did you mean "staleAfterMs"\? There are marginPercent, patienceMs, staleAfterMs$/,
     ],
     ['gives no arguments at all', config('NodeUsage', '[]'), /args: wrong type: expected an object, found a list$/],
     [

@@ -11,7 +11,7 @@ export interface Verdict {
 export interface Diagnosis extends Verdicts {
   /** "0/5 nodes are available: 3 insufficient memory, 2 node(s) were not ready." */
   readonly message: string;
-  /** Each distinct rejection once, with its plugin. */
+  /** Each distinct rejection once, with its plugin: of every filter that rejects a node, not only of the first. */
   readonly verdicts: readonly Verdict[];
   /** Which plugin rejected the node in `row`. */
   pluginOf(row: number): string | undefined;
@@ -38,10 +38,14 @@ export function diagnoseNoNodes(): Diagnosis {
   };
 }
 
-/** Every node was rejected; entry i of `rejections` and `plugins` is about row i. The arrays are kept: the caller hands them over. */
+/**
+ * Every node was rejected; entry i of `rejections` and `plugins` is the first rejection of row i. The arrays are kept: the caller hands them over.
+ * `others`: what further filters said of a node.
+ */
 export function diagnoseNodes(
   rejections: readonly (Rejection | undefined)[],
   plugins: readonly (string | undefined)[],
+  others: ReadonlyMap<Rejection, string> = new Map(),
 ): Diagnosis {
   const counts = new Map<string, number>();
   const distinct = new Map<Rejection, string>();
@@ -52,10 +56,21 @@ export function diagnoseNodes(
   }
   return {
     message: `0/${rejections.length} nodes are available: ${wordCounts(counts)}.`,
-    verdicts: [...distinct].map(([rejection, plugin]) => ({ plugin, rejection })),
+    verdicts: verdictsOf(new Map([...distinct, ...others])),
     rejectionOf: (row) => rejections[row],
     pluginOf: (row) => plugins[row],
   };
+}
+
+export function verdictsOf(rejections: ReadonlyMap<Rejection, string>): Verdict[] {
+  return [...rejections].map(([rejection, plugin]) => ({ plugin, rejection }));
+}
+
+/** The same with what trials of a post-filter have met. */
+export function withTrials(diagnosis: Diagnosis, rejections: ReadonlyMap<Rejection, string>): Diagnosis {
+  if (rejections.size === 0) return diagnosis;
+  const all = new Map(diagnosis.verdicts.map(({ rejection, plugin }) => [rejection, plugin]));
+  return { ...diagnosis, verdicts: verdictsOf(new Map([...all, ...rejections])) };
 }
 
 /** Most frequent first, then by text: the same cluster always says the same. */

@@ -1,7 +1,7 @@
 import type { NodeTable } from '../cache/node-table.ts';
 import type { Profile } from '../profile.ts';
 import { rejectionBeside } from './beside-nominated.ts';
-import { diagnoseNodes, diagnoseNoNodes } from './diagnosis.ts';
+import { diagnoseNodes, diagnoseNoNodes, type Verdict } from './diagnosis.ts';
 import { type Participant, scoreOne } from './judge.ts';
 import type { Attempt, ClusterEventKind, Rejection } from './plugin.ts';
 import { guard } from './plugin-fault.ts';
@@ -157,8 +157,9 @@ const eventWords: Readonly<Record<ClusterEventKind, string>> = {
 
 export const clusterEventKinds = Object.keys(eventWords) as readonly ClusterEventKind[];
 
-/** What the queue waits for, each once. */
-export function wakers({ opinions }: Judgement): string[] {
-  const kinds = new Set(opinions.flatMap(({ obstacles }) => obstacles.flatMap(({ rejection }) => rejection.wakeOn)));
+/** What the queue waits for, each once: by the obstacles, and by what trials of preemption met besides. */
+export function wakers({ opinions }: Judgement, verdicts: readonly Verdict[] = []): string[] {
+  const found = [...opinions.flatMap(({ obstacles }) => obstacles), ...verdicts];
+  const kinds = new Set(found.flatMap(({ rejection }) => rejection.wakeOn));
   return [...kinds].map((kind) => eventWords[kind]);
 }

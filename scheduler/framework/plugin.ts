@@ -43,6 +43,8 @@ export interface Attempt {
   readonly nodes: NodeTable;
   /** The scheduler's clock, in milliseconds. */
   readonly now: number;
+  /** When the pod entered the queue, on the same clock; undefined for a pod that is not in it, as in a simulation. */
+  readonly waitingSince?: number | undefined;
   /** Where room was made for the pod by an earlier attempt; looked at first. */
   readonly nominatedNodeName?: string | undefined;
 }
@@ -103,8 +105,8 @@ export function proceed<S>(
 
 export interface Filtering<S> {
   /**
-   * May the pod run on the node in `row`? Called for each node that all earlier filters let through. Undefined lets it through. Hot: it
-   * should allocate nothing, so make rejections ahead (as constants or in `prepare`) and leave figures to `explain`.
+   * May the pod run on the node in `row`? Called for each node that all earlier filters let through; and, when no node passed, for all of them, so
+   * that the pod is woken by the events of every filter that rejects it. Undefined lets it through. Hot: it should allocate nothing, so make rejections ahead (as constants or in `prepare`) and leave figures to `explain`.
    */
   filter(state: S, nodes: NodeTable, row: number): Rejection | undefined;
   /**
@@ -138,6 +140,11 @@ export interface Rejection {
   readonly code: 'unschedulable' | 'unresolvable';
   /** Which events could make it untrue. A pod waits until one of those named by its rejections happens. */
   readonly wakeOn: readonly ClusterEventKind[];
+  /**
+   * The plugin rejects no pod for this that has been in the queue for so long: the pod is tried again then, whatever happens before. Preemption evicts
+   * nothing from a node whose first rejection ends in this way.
+   */
+  readonly atMostMs?: number;
 }
 
 /** Taking pods away could help. */
@@ -192,6 +199,8 @@ export interface Trial {
    * The same text for pods of which the filters say the same of every row as long as it is not written; undefined when a filter looks beyond the row.
    */
   readonly shape: string | undefined;
+  /** Why it did not fit in the trials of this attempt, with the plugin that said so. Whoever remembers a trial's answer adds what it had found. */
+  readonly rejections: Map<Rejection, string>;
   begin(row: number): void;
   take(pod: PodInfo): void;
   put(pod: PodInfo): void;

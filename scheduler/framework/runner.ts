@@ -1,7 +1,7 @@
 import type { NodeTable } from '../cache/node-table.ts';
 import type { Profile } from '../profile.ts';
 import { keepBesideNominated, rejectionOn } from './beside-nominated.ts';
-import { type Diagnosis, diagnoseNodes, diagnoseNoNodes, diagnosePod } from './diagnosis.ts';
+import { type Diagnosis, diagnoseNodes, diagnoseNoNodes, diagnosePod, withTrials } from './diagnosis.ts';
 import { addScores, createScratch, filterAll, type Participant } from './judge.ts';
 import type { Attempt, MakeRoom, Proceed, Rejection } from './plugin.ts';
 import { asRejection, guard, PluginFault } from './plugin-fault.ts';
@@ -108,24 +108,30 @@ export function prepareAll(profile: Profile, attempt: Attempt): Participant[] | 
 
 const withoutPrepare: Proceed<undefined> = { kind: 'proceed', state: undefined, filter: true, score: true };
 
-/** Asks again, keeping the answers: only attempts that found no node pay for the explanation. */
+/**
+ * Asks again, keeping the answers: only attempts that found no node pay for the explanation. All filters are asked about all nodes: the first to
+ * reject a node is counted, and the events of every one of them wake the pod.
+ */
 function explainAll(participants: readonly Participant[], nodes: NodeTable): Diagnosis {
   const rejections: (Rejection | undefined)[] = new Array(nodes.count).fill(undefined);
   const plugins: (string | undefined)[] = new Array(nodes.count).fill(undefined);
+  const others = new Map<Rejection, string>();
   for (const participant of participants) {
     const { plugin, filters } = participant;
     if (!filters) continue;
     guard(plugin, 'filter', () => {
       for (let row = 0; row < nodes.count; row++) {
-        if (rejections[row] !== undefined) continue;
         const answer = rejectionOn(participant, nodes, row);
         if (answer === undefined) continue;
-        rejections[row] = asRejection(plugin, 'filter', answer);
-        plugins[row] = plugin.name;
+        const rejection = asRejection(plugin, 'filter', answer);
+        if (rejections[row] === undefined) {
+          rejections[row] = rejection;
+          plugins[row] = plugin.name;
+        } else others.set(rejection, plugin.name);
       }
     });
   }
-  return diagnoseNodes(rejections, plugins);
+  return diagnoseNodes(rejections, plugins, others);
 }
 
 /** The index of a highest total, each of them equally likely, and how many are not rejected. */
@@ -168,10 +174,10 @@ function decidedAgainst(profile: Profile, attempt: Attempt, participants: readon
       const room = guard(plugin, 'postFilter', () => plugin.postFilter?.(attempt, diagnosis, trial));
       if (room && (attempt.nodes.rowOf(room.nominatedNodeName) === undefined || !Array.isArray(room.victims)))
         throw new PluginFault(plugin.name, 'postFilter', 'the answer names no node of the cluster, or no victims');
-      if (room) return { kind: 'unschedulable', diagnosis, room };
+      if (room) return { kind: 'unschedulable', diagnosis: withTrials(diagnosis, trial.rejections), room };
     }
   } finally {
     trial.close();
   }
-  return { kind: 'unschedulable', diagnosis, room: undefined };
+  return { kind: 'unschedulable', diagnosis: withTrials(diagnosis, trial.rejections), room: undefined };
 }

@@ -1,8 +1,9 @@
 import { addPorts, type PortsByKey, removePorts } from '../cache/host-ports.ts';
 import { countUses } from '../cache/node-record.ts';
 import type { ColumnName, NodeTable } from '../cache/node-table.ts';
+import { creditRate, isAfterReading } from '../cache/usage.ts';
 import { rejectionOn } from './beside-nominated.ts';
-import type { AnyPlugin, Trial } from './plugin.ts';
+import type { AnyPlugin, Rejection, Trial } from './plugin.ts';
 import { guard } from './plugin-fault.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -14,6 +15,8 @@ const changed = [
   'podCount',
   'hostPorts',
   'claimUses',
+  'usageMemory',
+  'memorySinceReading',
 ] as const satisfies readonly ColumnName[];
 
 /** A plugin with what it prepared. */
@@ -33,14 +36,23 @@ export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): 
   const { columns } = nodes;
   const saved = new Float64Array(changed.length);
   const taken = new Set<PodInfo>();
+  const rejections = new Map<Rejection, string>();
   const followers = filters.filter(({ plugin }) => plugin.withPod !== undefined);
   let at = 0;
+  let rate = 0;
   let isOpen = false;
 
   function move(pod: PodInfo, sign: 1 | -1): void {
     addToRow(nodes, at, pod, sign);
+    addUse(pod, sign);
     for (const { plugin, state } of followers)
       guard(plugin, 'withPod', () => plugin.withPod!(state, { nodes, row: at, pod, sign }));
+  }
+
+  /** The pod's part of what the node reports; of a pod that the reading does not show, what was added for it. */
+  function addUse({ uid, requests, scoringMemory }: PodInfo, sign: 1 | -1): void {
+    if (isAfterReading(nodes.recent[at]!, uid, columns.usageAt[at]!)) columns.memorySinceReading[at]! += sign * requests.memory;
+    else columns.usageMemory[at]! += sign * rate * scoringMemory;
   }
 
   function end(): void {
@@ -52,9 +64,11 @@ export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): 
 
   return {
     shape: shapeOf(filters),
+    rejections,
     begin(row) {
       isOpen = true;
       at = row;
+      rate = memoryRate(nodes, row);
       for (let i = 0; i < changed.length; i++) saved[i] = columns[changed[i]!][row]!;
     },
     take(pod) {
@@ -66,17 +80,32 @@ export function createTrial(filters: readonly TrialFilter[], nodes: NodeTable): 
       move(pod, 1);
     },
     fits() {
+      let passes = true;
       for (let i = 0; i < filters.length; i++) {
         const filter = filters[i]!;
-        if (guard(filter.plugin, 'filter', () => rejectionOn(filter, nodes, at)) !== undefined) return false;
+        const rejection = guard(filter.plugin, 'filter', () => rejectionOn(filter, nodes, at));
+        if (rejection === undefined) continue;
+        passes = false;
+        rejections.set(rejection, filter.plugin.name);
       }
-      return true;
+      return passes;
     },
     end,
     close() {
       if (isOpen) end();
     },
   };
+}
+
+function memoryRate({ columns, recent }: NodeTable, row: number): number {
+  const shares = {
+    usageAt: columns.usageAt[row]!,
+    used: columns.usageMemory[row]!,
+    system: columns.capacityMemory[row]! - columns.allocatableMemory[row]!,
+    requested: columns.scoringMemory[row]!,
+    recent: recent[row]!,
+  };
+  return creditRate(shares, ({ scoringMemory }) => scoringMemory);
 }
 
 function shapeOf(filters: readonly TrialFilter[]): string | undefined {

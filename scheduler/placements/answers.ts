@@ -5,7 +5,7 @@ import { createExplainer, type ExplainerOptions } from './explainer.ts';
 import { createPlacementLog, type PlacementLog } from './placement-log.ts';
 import { servePlacements } from './serve.ts';
 
-export interface AnswersOptions extends Pick<ExplainerOptions, 'find'> {
+export interface AnswersOptions extends Pick<ExplainerOptions, 'find' | 'waitingSince'> {
   readonly profiles: readonly Profile[];
   readonly cache: Cache;
   readonly client: Pick<Client, 'placements'>;
@@ -19,11 +19,11 @@ export interface Answers extends Pick<PlacementLog, 'add'> {
   serve(signal: AbortSignal): Promise<void>;
 }
 
-export function createAnswers({ profiles, cache, find, client, clock, logger }: AnswersOptions): Answers {
+export function createAnswers({ profiles, cache, find, waitingSince, client, clock, logger }: AnswersOptions): Answers {
   const logs = new Map(profiles.map(({ schedulerName }) => [schedulerName, createPlacementLog()]));
   const explainers = profiles.map((profile) => {
     const placements = logs.get(profile.schedulerName)!;
-    return { profile, explainer: createExplainer({ profile, cache, placements, find, now: clock.now }) };
+    return { profile, explainer: createExplainer({ profile, cache, placements, find, waitingSince, now: clock.now }) };
   });
   return {
     add: (pod, placement) => logs.get(pod.schedulerName)?.add(pod, placement),

@@ -21,7 +21,14 @@ function setUp(bound: readonly PodBuilder[], asked: Pod = high.build()) {
   const preemption = { budgets: { list: () => [budget] }, isLeaving: () => false };
   const profile = defaultProfile({ name: 'Bind' }, undefined, { preemption });
   const placements = { of: () => undefined, last: () => [] };
-  const explainer = createExplainer({ profile, cache, placements, find: () => asked, now: () => 0 });
+  const explainer = createExplainer({
+    profile,
+    cache,
+    placements,
+    find: () => asked,
+    waitingSince: () => undefined,
+    now: () => 0,
+  });
   return { cache, why: () => explainer.why({ namespace: 'default', name: asked.metadata?.name }) };
 }
 

@@ -17,7 +17,8 @@ import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
 import { type Judgement, judgeAll, type NodeOpinion, remedies, wakers } from '../framework/judgement.ts';
 import type { Attempt, MakeRoom } from '../framework/plugin.ts';
 import { type PodInfo, podInfo } from '../framework/pod-info.ts';
-import { createRunner, type Runner } from '../framework/runner.ts';
+import { createRunner, type Decision, type Runner } from '../framework/runner.ts';
+import { isPreemptible } from '../preemption/candidates.ts';
 import type { Profile } from '../profile.ts';
 import { type PlacementLog, type PlacementRecord, rememberedPlacements } from './placement-log.ts';
 
@@ -28,6 +29,8 @@ export interface ExplainerOptions {
   readonly placements: Pick<PlacementLog, 'of' | 'last'>;
   /** What the API shows, by namespace/name. */
   readonly find: (key: string) => Pod | undefined;
+  /** When a pod entered the queue; undefined when it is not there. */
+  readonly waitingSince: (uid: string) => number | undefined;
   readonly now: () => number;
 }
 
@@ -44,19 +47,20 @@ const mostNodes = 10_000;
 /** Between the pods of a simulation others have their turn after so long. */
 const turnMs = 5;
 
-export function createExplainer({ profile, cache, placements, find, now }: ExplainerOptions): Explainer {
+export function createExplainer({ profile, cache, placements, find, waitingSince, now }: ExplainerOptions): Explainer {
   // The first of the best: asked again, it answers the same.
   const newRunner = (): Runner => createRunner({ profile, random: () => 0 });
 
   function attemptOf(pod: PodInfo, nodes: NodeTable): Attempt {
-    return { pod, nodes, now: now(), nominatedNodeName: cache.nominatedNode(pod.uid) };
+    const { uid } = pod;
+    return { pod, nodes, now: now(), waitingSince: waitingSince(uid), nominatedNodeName: cache.nominatedNode(uid) };
   }
 
   function explain(attempt: Attempt, runner: Runner, nodeLimit: number): Explanation {
     const judgement = judgeAll(profile, attempt);
     const decision = judgement.fitting === 0 ? runner.decide(attempt) : undefined;
-    const room = decision?.kind === 'unschedulable' ? decision.room : undefined;
-    return { ...identityOf(attempt.pod), ...wordJudgement(judgement, room), nodes: listNodes(judgement, nodeLimit) };
+    const failed = decision?.kind === 'unschedulable' ? decision : undefined;
+    return { ...identityOf(attempt.pod), ...wordJudgement(judgement, failed), nodes: listNodes(judgement, nodeLimit) };
   }
 
   function place(pod: Pod, { fork, table, runner, nodeLimit }: Simulation): Explanation {
@@ -136,12 +140,15 @@ function wordGates({ spec }: Pod): string[] {
   return names.length === 0 ? [] : [`it is not tried before its scheduling gates are removed: ${names.join(', ')}`];
 }
 
-function wordJudgement(judgement: Judgement, room: MakeRoom | undefined): Explanation {
+function wordJudgement(judgement: Judgement, decision: Unschedulable | undefined): Explanation {
   const { opinions, best, fitting, message } = judgement;
   const counts = { nodeCount: opinions.length, fitting, bestNodes: [...best], message };
   if (fitting > 0) return counts;
-  return { ...counts, remedies: [...wordRoom(room), ...remedies(judgement)], triedAgainWhen: wakers(judgement) };
+  const remedy = [...wordRoom(decision?.room), ...remedies(judgement)];
+  return { ...counts, remedies: remedy, triedAgainWhen: wakers(judgement, decision?.diagnosis.verdicts) };
 }
+
+type Unschedulable = Extract<Decision, { kind: 'unschedulable' }>;
 
 function wordRoom(room: MakeRoom | undefined): string[] {
   if (!room || room.victims.length === 0) return [];
@@ -176,7 +183,7 @@ function nodeJudgement({ nodeName, obstacles, scores, total }: NodeOpinion): Nod
   return {
     nodeName,
     obstacles: obstacles.map(({ plugin, rejection, detail }) => {
-      const preemptible = rejection.code === 'unschedulable';
+      const preemptible = isPreemptible(rejection);
       return { plugin, reason: rejection.reason, detail, preemptible };
     }),
     scores: scores.map((score) => ({ ...score })),

@@ -70,6 +70,23 @@ describe('NodeUsage', () => {
     expect(judge(plugin, { pod: pod('p').requests({ memory }).build(), nodes: [using], now }).filter.n).toBe(expected);
   });
 
+  it.each([
+    ['by less than a tenth of the machine', '6900Mi', 'passes'],
+    ['by more', '7200Mi', 'node(s) had too little memory available'],
+  ])('tolerates that memory is short %s, as some of it may be reclaimable', (_, used, expected) => {
+    const using = node('n').usage({ memory: used }, now).build();
+    expect(judge(plugin, { pod: asking.build(), nodes: [using], now }).filter.n).toBe(expected);
+  });
+
+  it.each([
+    [119_999, 'node(s) had too little memory available'],
+    [120_000, 'passes'],
+  ])('holds a reading against a pod for two minutes: after %d ms', (waited, expected) => {
+    const using = node('n').usage({ memory: '8Gi' }, now).build();
+    const scene = { pod: asking.build(), nodes: [using], now, waitingSince: now - waited };
+    expect(judge(plugin, scene).filter.n).toBe(expected);
+  });
+
   it('takes the requests of pods placed after the reading off the memory available, and only of those', () => {
     const using = node('n')
       .usage({ cpu: '0', memory: '4Gi' }, now - 10_000)

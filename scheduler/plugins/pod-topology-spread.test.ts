@@ -50,6 +50,13 @@ describe('PodTopologySpread', () => {
     });
   });
 
+  it('says that domains are missing, and invents none', () => {
+    const judged = judge(plugin, { pod: spread(hard({ minDomains: 4 })).build(), nodes, pods: on('a1', 'b1', 'c1') });
+    expect(judged.why.a1).toBe(
+      'zone=a has 1 matching pods, and there are 3 domains where minDomains asks for 4, so that none may hold more than maxSkew; maxSkew is 1',
+    );
+  });
+
   const placed = ['a1', 'a2', 'b1'];
   const tolerant = (constraint: TopologySpreadConstraint) => spread(constraint).nodeSelector({ zone: 'a' });
   it.each<[string, string[], PodBuilder, string[]]>([

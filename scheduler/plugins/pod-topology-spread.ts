@@ -50,6 +50,8 @@ export type PodTopologySpreadArguments = ValueOf<typeof podTopologySpreadArgumen
 interface Limit {
   readonly rule: Spreading;
   readonly tally: Tally;
+  /** How many domains have nodes. */
+  found: number;
   least: number;
   most: number;
 }
@@ -129,12 +131,16 @@ export function podTopologySpread({ defaultingType, defaultConstraints }: PodTop
       return left;
     },
     explain({ limits }, nodes, row) {
-      for (const { rule, tally, least, most } of limits) {
+      for (const { rule, tally, found, least, most } of limits) {
         const value = topologyValue(nodes.nodes[row]!, rule.topologyKey);
         if (value === undefined) return `the node has no label ${rule.topologyKey}`;
         const there = tally.counts[tally.domains.ids[row]!]!;
-        if (there > most)
-          return `${rule.topologyKey}=${value} has ${there} matching pods, the domain with the fewest ${least}; maxSkew is ${rule.maxSkew}`;
+        if (there <= most) continue;
+        const others =
+          found < rule.minDomains
+            ? `and there are ${found} domains where minDomains asks for ${rule.minDomains}, so that none may hold more than maxSkew`
+            : `the domain with the fewest ${least}`;
+        return `${rule.topologyKey}=${value} has ${there} matching pods, ${others}; maxSkew is ${rule.maxSkew}`;
       }
       return '';
     },
@@ -174,13 +180,13 @@ function limitOf(rule: Spreading, topology: Topology): Limit {
   return { rule, tally, ...boundsOf(rule, tally) };
 }
 
-function boundsOf(rule: Spreading, tally: Tally): Pick<Limit, 'least' | 'most'> {
-  const least = leastOf(tally, rule.minDomains);
-  return { least, most: rule.maxSkew + least - Number(rule.countsItself) };
+function boundsOf(rule: Spreading, tally: Tally): Pick<Limit, 'found' | 'least' | 'most'> {
+  const { found, least } = leastOf(tally, rule.minDomains);
+  return { found, least, most: rule.maxSkew + least - Number(rule.countsItself) };
 }
 
 /** The fewest pods in a domain that has nodes; 0 while there are fewer domains than there should be. */
-function leastOf({ domains, counts, nodesIn }: Tally, minDomains: number): number {
+function leastOf({ domains, counts, nodesIn }: Tally, minDomains: number): { found: number; least: number } {
   let least = Number.POSITIVE_INFINITY;
   let found = 0;
   for (let domain = 0; domain < domains.size; domain++) {
@@ -188,7 +194,7 @@ function leastOf({ domains, counts, nodesIn }: Tally, minDomains: number): numbe
     found += 1;
     if (counts[domain]! < least) least = counts[domain]!;
   }
-  return found < minDomains ? 0 : least;
+  return { found, least: found < minDomains ? 0 : least };
 }
 
 function wishOf(rule: Spreading, topology: Topology): Wish {

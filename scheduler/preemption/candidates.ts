@@ -1,7 +1,7 @@
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import { createLru } from '../../client/lru.ts';
 import type { NodeTable } from '../cache/node-table.ts';
-import type { Attempt, Trial, Verdicts } from '../framework/plugin.ts';
+import type { Attempt, Rejection, Trial, Verdicts } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { Budgets } from './budgets.ts';
 import { type Candidate, selectVictims } from './victims.ts';
@@ -26,9 +26,13 @@ const mostShapes = 16;
 interface Remembered {
   /** By row: null where nothing helps, undefined where nobody has asked. */
   readonly rows: (Candidate | null | undefined)[];
+  /** What trials met, by plugin and reason: the pods after the first wait for the same. */
+  readonly rejections: Map<string, readonly [Rejection, string]>;
   /** Of the table. */
   version: number;
 }
+
+const newMemory = ({ version }: NodeTable): Remembered => ({ rows: [], rejections: new Map(), version });
 
 export function createCandidateSearch(): CandidateSearch {
   let known = createLru<Remembered>(mostShapes);
@@ -37,7 +41,7 @@ export function createCandidateSearch(): CandidateSearch {
   function recall(shape: string, nodes: NodeTable): Remembered {
     if (table !== nodes) known = createLru(mostShapes);
     table = nodes;
-    const found = known.get(shape) ?? { rows: [], version: nodes.version };
+    const found = known.get(shape) ?? newMemory(nodes);
     const written = nodes.writtenSince(found.version);
     if (written) for (const row of written) found.rows[row] = undefined;
     else found.rows.length = 0;
@@ -49,9 +53,10 @@ export function createCandidateSearch(): CandidateSearch {
   return {
     begin({ pod, nodes }, verdicts, trial, budgets) {
       const shape = trial.shape === undefined ? undefined : `${pod.priority}\n${budgets.key}\n${trial.shape}`;
-      const { rows } = shape === undefined ? { rows: [] as Remembered['rows'] } : recall(shape, nodes);
+      const { rows, rejections } = shape === undefined ? newMemory(nodes) : recall(shape, nodes);
+      for (const [rejection, plugin] of rejections.values()) trial.rejections.set(rejection, plugin);
       const find = (row: number): Candidate | undefined => {
-        if (verdicts.rejectionOf(row)?.code !== 'unschedulable') return undefined;
+        if (!isPreemptible(verdicts.rejectionOf(row))) return undefined;
         const lower = lowerPods(nodes.pods[row]!, pod.priority);
         return lower.length > 0 ? selectVictims({ row, lower, budgets }, trial) : undefined;
       };
@@ -60,12 +65,19 @@ export function createCandidateSearch(): CandidateSearch {
           const remembered = rows[row];
           if (remembered !== undefined) return remembered ?? undefined;
           const found = find(row);
+          for (const [rejection, plugin] of trial.rejections)
+            rejections.set(`${plugin}\n${rejection.reason}`, [rejection, plugin]);
           rows[row] = found ?? null;
           return found;
         },
       };
     },
   };
+}
+
+/** Whether it is worth victims: one that ends by itself is not. */
+export function isPreemptible(rejection: Rejection | undefined): boolean {
+  return rejection?.code === 'unschedulable' && rejection.atMostMs === undefined;
 }
 
 /** The mirror of a static pod is no victim: deleting it stops nothing. */

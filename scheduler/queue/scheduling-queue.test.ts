@@ -50,6 +50,22 @@ describe('scheduling queue', () => {
     expect(popName()).toBeUndefined();
   });
 
+  it('tries a parked pod again when a rejection ends by itself, counted from when the pod came, and only then', async () => {
+    const { clock, add, popName, fail } = setUp();
+    const ending = { ...waitsForNode[0]!, rejection: { ...waitsForNode[0]!.rejection, atMostMs: 60_000 } };
+    add('a');
+    await clock.advance(20_000);
+    fail([ending, ...waitsForNode]);
+    await clock.advance(39_999);
+    expect(popName()).toBeUndefined();
+    await clock.advance(1);
+    fail([ending]);
+    await clock.advance(parkedAtMostMs - 1);
+    expect(popName()).toBeUndefined();
+    await clock.advance(1);
+    expect(popName()).toBe('a');
+  });
+
   it('doubles the wait between attempts that fail by accident, from 1 to 10 s', async () => {
     const { clock, queue, add } = setUp();
     add('a');

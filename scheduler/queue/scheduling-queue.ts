@@ -17,7 +17,8 @@ import { createRecentEvents } from './recent-events.ts';
  *     time due |  |   retry  |    | park (no node fits)
  *              |  |          v    v
  *            backoff <----- parked: waits for an event that one of its rejections named,
- *                     event         for a change of its own, or 5 minutes
+ *                     event         for a change of its own, for the end of a rejection that
+ *                                   is bounded in time (`atMostMs`), or 5 minutes
  *
  * - Active pods come out in the profile's order. A pod that was tried waits 1 s before the next try, doubling up to 10 s.
  * - A pod for which others are being deleted is active as soon as the last of them is gone, whatever its back-off.
@@ -28,6 +29,8 @@ import { createRecentEvents } from './recent-events.ts';
 export interface SchedulingQueue extends QueueInput, QueueOutput {
   /** How many pods are where. */
   sizes(): QueueSizes;
+  /** When the pod entered the queue; undefined when it is not there. */
+  waitingSince(uid: string): number | undefined;
 }
 
 /** What handlers of the API's events call. */
@@ -78,6 +81,8 @@ interface Entry extends QueuedPod {
   place: Place;
   /** When the back-off ends. */
   dueAt: number;
+  /** When one of the rejections of a parked pod ends by itself. */
+  endsAt: number;
   /** Number of the first event that the attempt under way did not know of. */
   firstMissed: number;
   /** Changed in a way that matters since the attempt began. */
@@ -91,6 +96,8 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
   const active = createHeap<Entry>(order);
   const backoff = createHeap<Entry>((a, b) => a.dueAt - b.dueAt || a.sequence - b.sequence);
   const parking = createParking<Entry>();
+  /** Those of the parked pods that do not wait for events alone. */
+  const ending = createHeap<Entry>((a, b) => a.endsAt - b.endsAt || a.sequence - b.sequence);
   const missed = createRecentEvents();
   /** Who waits for a pod to be gone, by its uid. */
   const waiters = new Map<string, Set<Entry>>();
@@ -117,8 +124,13 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
   function leave(entry: Entry): void {
     if (entry.place === 'active') active.remove(entry);
     else if (entry.place === 'backoff') backoff.remove(entry);
-    else if (entry.place === 'parked') parking.remove(entry);
+    else if (entry.place === 'parked') unparkOnly(entry);
     else land();
+  }
+
+  function unparkOnly(entry: Entry): void {
+    parking.remove(entry);
+    ending.remove(entry);
   }
 
   function land(): void {
@@ -163,7 +175,7 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
   }
 
   function unpark(entry: Entry): void {
-    parking.remove(entry);
+    unparkOnly(entry);
     activateWhenDue(entry);
   }
 
@@ -173,12 +185,14 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       backoff.pop();
       activate(entry);
     }
+    for (let entry = ending.peek(); entry && entry.endsAt <= now; entry = ending.peek()) unpark(entry);
     for (const entry of parking.parkedBefore(now - parkedAtMostMs)) unpark(entry);
   }
 
   function nextDueAt(): number {
     return Math.min(
       backoff.peek()?.dueAt ?? Number.POSITIVE_INFINITY,
+      ending.peek()?.endsAt ?? Number.POSITIVE_INFINITY,
       (parking.oldest() ?? Number.POSITIVE_INFINITY) + parkedAtMostMs,
     );
   }
@@ -188,7 +202,7 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       const known = entries.get(pod.uid);
       if (!known) {
         sequence += 1;
-        const times = { queuedAt: clock.now(), dueAt: 0, sequence, firstMissed: 0 };
+        const times = { queuedAt: clock.now(), dueAt: 0, endsAt: 0, sequence, firstMissed: 0 };
         const entry: Entry = { pod, attempts: 0, place: 'active', changed: false, leaving: new Set(), ...times };
         entries.set(pod.uid, entry);
         activate(entry);
@@ -211,6 +225,7 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       else if (matters) activateWhenDue(known);
     },
     sizes: () => ({ active: active.size, backoff: backoff.size, unschedulable: parking.size, inflight: inFlight }),
+    waitingSince: (uid) => entries.get(uid)?.queuedAt,
     remove(uid) {
       const entry = entries.get(uid);
       if (!entry) return;
@@ -272,6 +287,8 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
       }
       entry.place = 'parked';
       parking.add(entry, verdicts, clock.now());
+      entry.endsAt = endOf(verdicts, entry.queuedAt, clock.now());
+      if (Number.isFinite(entry.endsAt)) ending.push(entry);
       wake();
     },
     stopWaiting(uid) {
@@ -285,6 +302,13 @@ export function createSchedulingQueue({ order, helps, clock = systemClock }: Sch
   function couldHelp(verdicts: readonly Verdict[], pod: PodInfo, event: ClusterEvent): boolean {
     return verdicts.some(({ plugin, rejection }) => rejection.wakeOn.includes(event.kind) && helps(plugin, pod, event));
   }
+}
+
+/** When the first of the rejections ends by itself. */
+function endOf(verdicts: readonly Verdict[], queuedAt: number, now: number): number {
+  const ends = verdicts.map(({ rejection: { atMostMs = Number.POSITIVE_INFINITY } }) => queuedAt + atMostMs);
+  // One that lies behind has been waited for: what is rejected now has another reason.
+  return Math.min(...ends.filter((end) => end > now), Number.POSITIVE_INFINITY);
 }
 
 function backoffMs(attempts: number): number {

@@ -22,12 +22,15 @@ export interface Scene {
   readonly pods?: readonly Pod[];
   readonly namespaces?: Namespaces;
   readonly now?: number;
+  /** When the pod entered the queue. */
+  readonly waitingSince?: number;
 }
 
 /** Lets one plugin judge a pod against nodes, as the runner would. */
-export function judge(plugin: AnyPlugin, { pod, nodes, pods = [], namespaces, now = Date.UTC(2026, 0, 1) }: Scene): Judged {
+export function judge(plugin: AnyPlugin, scene: Scene): Judged {
+  const { pod, nodes, pods = [], namespaces, now = Date.UTC(2026, 0, 1), waitingSince } = scene;
   const table = nodeTable(nodes, pods, now, namespaces);
-  const prepared = plugin.prepare?.({ pod: podInfo(pod), nodes: table, now }) ?? {
+  const prepared = plugin.prepare?.({ pod: podInfo(pod), nodes: table, now, waitingSince }) ?? {
     kind: 'proceed',
     state: undefined,
     filter: true,

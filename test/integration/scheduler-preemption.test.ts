@@ -90,6 +90,20 @@ describe('a more important pod, with a real API server', () => {
     expect(nodeOf(named(both, 'late'))).toBe('');
   });
 
+  it('evicts a pod whose memory is in use, and takes its place before the node reports again', async () => {
+    cluster.startScheduler();
+    await addNode(node('n1').capacity({ memory: '16Gi' }).build());
+    await addPod(pod('low').requests({ memory: '14Gi' }));
+    await cluster.podsUntil((pods) => nodeOf(named(pods, 'low')) === 'n1');
+    const usage = { timestamp: new Date(Date.now() + 60_000).toISOString(), memory: '12Gi' };
+    await cluster.client.nodes.patch({ name: 'n1', subresource: 'status' }, { status: { usage } });
+    await addPod(pod('vip').requests({ memory: '8Gi' }).spec({ priorityClassName: 'high' }));
+    await cluster.podsUntil((pods) => isLeaving(named(pods, 'low')));
+    await endPod('low');
+    const after = await cluster.podsUntil((pods) => nodeOf(named(pods, 'vip')) === 'n1');
+    expect(named(after, 'low')).toBeUndefined();
+  });
+
   it('takes nobody away when that would not help, nor with preemptionPolicy Never', async () => {
     cluster.startScheduler();
     await addNode(node('n1').build());

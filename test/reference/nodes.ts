@@ -156,7 +156,8 @@ export function usageFilter(world: World, pod: Pod, node: Node): string | undefi
   const since = placedOn(world, node).filter(({ placedAt }) => placedAt > reading.arrivedAt);
   const capacity = amount('memory', node.status?.capacity?.memory);
   const available = capacity - reading.memory - sum(since.map((each) => requested(each.pod, 'memory')));
-  return available < wanted ? 'node(s) had too little memory available' : undefined;
+  // A tenth of the machine may be missing.
+  return available + capacity / 10 < wanted ? 'node(s) had too little memory available' : undefined;
 }
 
 export function usageScores(world: World, pod: Pod, nodes: readonly Node[]): number[] {
