@@ -107,7 +107,7 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
     secretKeys: store.secretKeys,
     keepalive: options.keepalive,
     ...{ watchLimits, limits, listLimits, itemStreamLimits, audit: options.audit, arrivalLimits: options.arrivalLimits },
-    answerLimits: options.answerLimits,
+    ...{ answerLimits: options.answerLimits, anonymousLimits: options.anonymousLimits },
   });
   const doors = await openDoors({ ...options, api, pki }, stopping.signal);
   api.setServing(true);

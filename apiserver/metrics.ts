@@ -37,7 +37,7 @@ export const apiserverMetrics = {
   rejected: {
     name: 'apiserver_flowcontrol_rejected_requests_total',
     type: 'counter',
-    help: 'Calls that were refused with RESOURCE_EXHAUSTED because of the limits per client, by the limit: inflight, streams, rate or answers (that were not taken).',
+    help: 'Calls that were refused with RESOURCE_EXHAUSTED because of the limits per client, by the limit: inflight, streams, rate, answers (that were not taken) or anonymous (calls without credentials).',
     labels: ['reason'],
   },
   clients: {
@@ -50,6 +50,16 @@ export const apiserverMetrics = {
     type: 'gauge',
     help: 'Connections that are open, by whether somebody has shown on them who he is: known, unknown.',
     labels: ['state'],
+  },
+  unknownStreams: {
+    name: 'berth_apiserver_unauthenticated_streams',
+    type: 'gauge',
+    help: 'HTTP/2 streams that are open on connections that have not authenticated.',
+  },
+  anonymousCalls: {
+    name: 'berth_apiserver_anonymous_calls',
+    type: 'gauge',
+    help: 'Calls of the health service without credentials that are open.',
   },
   connectionsRefused: {
     name: 'berth_apiserver_connections_refused_total',

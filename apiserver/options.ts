@@ -3,6 +3,7 @@ import type { Kind } from '../api/kinds/kind.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { Audit } from './audit/audit.ts';
+import type { AnonymousLimits } from './limits/anonymous-calls.ts';
 import type { AnswerLimits } from './limits/answer-room.ts';
 import type { ClientLimits } from './limits/client-limits.ts';
 
@@ -58,6 +59,7 @@ export interface ServerOptions {
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
   readonly arrivalLimits?: Partial<ArrivalLimits>;
   readonly answerLimits?: Partial<AnswerLimits>;
+  readonly anonymousLimits?: Partial<AnonymousLimits>;
   readonly listenerLimits?: Partial<ListenerLimits>;
 }
 

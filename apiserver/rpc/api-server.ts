@@ -11,6 +11,7 @@ import { anyOf } from '../auth/bootstrap-tokens.ts';
 import { ClientCertificates } from '../auth/client-certificates.ts';
 import type { HeldCertificates } from '../auth/held-certificates.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import { AnonymousCalls, type AnonymousLimits, defaultAnonymousLimits } from '../limits/anonymous-calls.ts';
 import { type AnswerLimits, AnswerRoom, defaultAnswerLimits } from '../limits/answer-room.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
@@ -20,7 +21,6 @@ import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
 import { placeOf } from '../watch/entry.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
-import { identify } from './caller.ts';
 import { CERTIFICATES_SERVICE, certificatesService } from './certificates-service.ts';
 import { Door } from './door.ts';
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
@@ -72,6 +72,7 @@ export interface ApiServerOptions {
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
   readonly arrivalLimits?: Partial<ArrivalLimits>;
   readonly answerLimits?: Partial<AnswerLimits>;
+  readonly anonymousLimits?: Partial<AnonymousLimits>;
 }
 
 export interface ApiServer {
@@ -112,6 +113,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     meters,
     limits,
     answers,
+    anonymous: new AnonymousCalls({ ...defaultAnonymousLimits, ...options.anonymousLimits }, metrics),
   });
   const verbs = new Verbs({
     registry,
@@ -171,13 +173,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       .map(({ key }) => placeOf(key).name) ?? [];
   const held = certificatesService({ certificates, clients, nodeNames, log }, door);
   server.addService(held.definition, held.implementation);
-  const setServing = addHealth(server);
-  addReflection(
-    server,
-    names,
-    (call) => authorizer.authorizePath(identify(call, tokens), 'get', '/reflection'),
-    (error, call) => door.refuse(error, call),
-  );
+  const setServing = addHealth(server, door);
+  addReflection(server, names, door);
   return { server, refusals, setServing };
 }
 

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
@@ -6,6 +7,7 @@ import { authenticate, type Credentials } from '../auth/authenticate.ts';
 import type { ClientCertificates } from '../auth/client-certificates.ts';
 import { type Identity, isBootstrapper, serviceAccountOf } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import { peerOf } from './listener/connection-table.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
@@ -59,6 +61,23 @@ export function whenTaken(call: AnyCall, ms: number, done: () => void): void {
     clearTimeout(timer);
     done();
   });
+}
+
+/** Calls `done` once, when the stream of a call has closed, by whichever side. */
+export function whenClosed(call: AnyCall, done: () => void): void {
+  const stream = http2StreamOf(call);
+  if (stream?.destroyed) done();
+  else (stream ?? (call as EventEmitter)).once(stream ? 'close' : 'cancelled', done);
+}
+
+/** Whether a closed call was ended by its client, or by force. */
+export function wasReset(call: AnyCall): boolean {
+  return (http2StreamOf(call)?.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR;
+}
+
+/** The address that a call counts for when it has no user. */
+export function peerOfCall(call: AnyCall): string {
+  return peerOf(http2StreamOf(call)?.session?.socket?.remoteAddress);
 }
 
 interface Presented {

@@ -8,16 +8,19 @@ import {
   type ServerWritableStream,
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
-import { type ApiError, asApiError, internal } from '../../api/errors/index.ts';
+import { type ApiError, asApiError, exhausted, internal } from '../../api/errors/index.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import type { ClientCertificates } from '../auth/client-certificates.ts';
+import { isControlPlane } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { AnswerRoom } from '../limits/answer-room.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
+import type { FairShare } from '../limits/fair-share.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
-import type { AnyCall } from './caller.ts';
+import { type AnyCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';
 import { joinPieces, type Pieces, sendPieces } from './pieces.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { type EncodedStatus, encodeStatus, type StatusReply, toStatus } from './status.ts';
@@ -54,7 +57,21 @@ export interface DoorOptions {
   readonly meters: CallMeters;
   readonly limits: LimitKeeper;
   readonly answers: AnswerRoom;
+  readonly anonymous: AnonymousCalls;
 }
+
+/** How a method passes the door that a library implements: the library answers and ends the call by itself. */
+export interface GuardOptions {
+  readonly shape: CallShape;
+  /** Calls without credentials that count are let in, and counted against their address. */
+  readonly anonymous?: boolean;
+  /** What the caller must be allowed to `get`. */
+  readonly path?: string;
+  /** Bounds the open streams of these methods beside the limits for all. */
+  readonly shares?: FairShare;
+}
+
+const BUSY_RETRY_MS = 1_000;
 
 interface FailedCall {
   readonly call: AnyCall;
@@ -116,6 +133,57 @@ export class Door {
   duplex(handler: DuplexHandler): (call: ServerDuplexStream<Buffer, Buffer>) => void {
     const meterOf = this.meterOf('stream');
     return (call) => this.runStream(call, meterOf(call), (context) => handler(call, context));
+  }
+
+  /** For a method that a library implements: counts a call until its stream has closed, or gives the status of its refusal. */
+  guard(options: GuardOptions): (call: AnyCall) => StatusReply | undefined {
+    const meterOf = this.meterOf(options.shape);
+    return (call) => {
+      const meter = meterOf(call);
+      const beganAt = meter.begin();
+      const context = new OpenCall(call, this.options, options.shape === 'stream');
+      try {
+        const leave = this.enterGuarded(call, context, options);
+        const ended = (): void => {
+          leave();
+          meter.end(beganAt, wasReset(call) ? codes.CANCELLED : codes.OK);
+        };
+        const takeMs = context.isIdentified ? this.options.answers.limits.takeMs : this.options.anonymous.limits.takeMs;
+        if (options.shape === 'unary') whenTaken(call, takeMs, ended);
+        else whenClosed(call, ended);
+        return undefined;
+      } catch (error) {
+        const reply = this.refuse(error, call, context);
+        meter.end(beganAt, reply.code);
+        return reply;
+      }
+    };
+  }
+
+  private enterGuarded(call: AnyCall, context: OpenCall, { shape, anonymous, path, shares }: GuardOptions): () => void {
+    try {
+      this.enter(context, shape);
+    } catch (error) {
+      if (anonymous && !context.isIdentified && asApiError(error)?.code === 'UNAUTHENTICATED')
+        return this.options.anonymous.enter(peerOfCall(call), shape);
+      throw error;
+    }
+    const { user } = context.identity;
+    try {
+      if (path !== undefined) context.authorizePath(path);
+      if (shares && !shares.enter(user, isControlPlane(user)))
+        throw exhausted(
+          `user "${user}" has its share of ${shares.share} streams of ${call.getPath()} open: close some`,
+          BUSY_RETRY_MS,
+        );
+    } catch (error) {
+      this.leave(context, shape);
+      throw error;
+    }
+    return () => {
+      shares?.leave(user);
+      this.leave(context, shape);
+    };
   }
 
   /** The status of an error that a call ends with; the log and the caller know it by the same id. */

@@ -1,4 +1,6 @@
 import type { Server, ServerDuplexStream, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { AnyCall } from './caller.ts';
+import type { StatusReply } from './status.ts';
 
 /** A service that a library implements. */
 export interface LibraryService {
@@ -7,8 +9,8 @@ export interface LibraryService {
   readonly methods: Readonly<Record<string, { readonly requestStream: boolean; readonly responseStream: boolean }>>;
   /** Loads the library and lets it add its services to the collector as it would to a server. */
   readonly load: (collector: Pick<Server, 'addService'>) => void;
-  /** Runs before the library's handler; answers the call itself and gives false when the caller may not. */
-  readonly admit?: (call: ServerDuplexStream<unknown, unknown>) => boolean;
+  /** For each method, what runs before the library's handler: counts the call and gives undefined, or gives the status of its refusal. */
+  readonly guard: (isStream: boolean) => (call: AnyCall) => StatusReply | undefined;
 }
 
 interface LibraryMethod {
@@ -20,7 +22,7 @@ interface LibraryMethod {
  * Serves a library's service without the library until it is first called: most servers never are, and these libraries parse .proto
  * files and bring copies of what they need.
  */
-export function addLibraryService(server: Server, { name, methods, load, admit }: LibraryService): void {
+export function addLibraryService(server: Server, { name, methods, load, guard }: LibraryService): void {
   let loaded: Map<string, LibraryMethod> | undefined;
   const library = (path: string): LibraryMethod => {
     loaded ??= collect(load);
@@ -38,11 +40,37 @@ export function addLibraryService(server: Server, { name, methods, load, admit }
       responseSerialize: (message: object) => library(path).definition.responseSerialize(message),
       responseDeserialize: (bytes) => library(path).definition.responseDeserialize(bytes),
     };
-    implementation[method] = (...call) => {
-      if (admit?.(call[0] as ServerDuplexStream<unknown, unknown>) ?? true) library(path).handler(...call);
+    const admit = guard(streams.responseStream);
+    implementation[method] = (call, callback) => {
+      const refusal = admit(call as AnyCall);
+      if (refusal && callback) (callback as (refusal: StatusReply) => void)(refusal);
+      else if (refusal) (call as ServerDuplexStream<unknown, unknown>).emit('error', refusal);
+      else {
+        if (streams.requestStream) readInStep(call as ServerDuplexStream<unknown, unknown>);
+        library(path).handler(call, callback);
+      }
     };
   }
   server.addService(definition, implementation as UntypedServiceImplementation);
+}
+
+/**
+ * These libraries answer each message as it comes and never look whether answers are read: nothing more is read from a client while its answers wait.
+ */
+export function readInStep(call: ServerDuplexStream<unknown, unknown>): void {
+  const { _readableState: reading, _writableState: writing } = call as unknown as Record<
+    string,
+    { highWaterMark?: number } | undefined
+  >;
+  if (reading?.highWaterMark !== undefined) reading.highWaterMark = 1;
+  if (writing?.highWaterMark !== undefined) writing.highWaterMark = 1;
+  const write = call.write.bind(call) as (message: unknown) => boolean;
+  call.write = ((message: unknown) => {
+    const isFree = write(message);
+    if (!isFree) call.pause();
+    return isFree;
+  }) as typeof call.write;
+  call.on('drain', () => call.resume());
 }
 
 /** What the library would add to a server, by path. */

@@ -1,8 +1,11 @@
-import type { ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import { status as codes, type ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
 import type { Arrivals } from './listener/arrivals.ts';
 
 type Status = Parameters<ServerInterceptingCall['sendStatus']>[0];
+
+/** A client has so long after the status to end its side of the stream. */
+const HALF_CLOSE_MS = 1_000;
 
 /**
  * grpc-js ends a call with INTERNAL when the client's bytes are no message, no frame or no deadline. That is the client's fault, and clients
@@ -15,10 +18,26 @@ export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arriv
   if (stream && method.requestStream) arrivals.follow(stream);
   else if (stream) arrivals.begin(stream, call as ServerInterceptingCall);
   const send = call.sendStatus;
-  call.sendStatus = (status) => send.call(call, clientsFault(status));
+  call.sendStatus = (status) => {
+    send.call(call, clientsFault(status));
+    if (stream && !stream.readableEnded) closeAnswered(stream);
+  };
   // Wrapping the call, as interceptors usually do, would cost every message a few steps more.
   return call as ServerInterceptingCall;
 };
+
+/**
+ * Closes a stream whose status is sent and whose client does not end its side: the client could hold it open for as long as it likes. What was written before the
+ * status may wait for a slow reader, and the status behind it.
+ */
+function closeAnswered(stream: ServerHttp2Stream): void {
+  const close = (): void => {
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), HALF_CLOSE_MS).unref();
+    stream.once('close', () => clearTimeout(timer));
+  };
+  if (stream.writableFinished) close();
+  else stream.once('finish', close);
+}
 
 function clientsFault(status: Status): Status {
   if (status.code !== codes.INTERNAL || status.metadata?.get('grpc-status-details-bin').length) return status;

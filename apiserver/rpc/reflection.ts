@@ -2,41 +2,33 @@ import { createRequire } from 'node:module';
 import type { Server } from '@grpc/grpc-js';
 import type { ReflectionService } from '@grpc/reflection';
 import { fileDescriptorSet } from '../../api/generated/file-descriptors.ts';
+import { FairShare } from '../limits/fair-share.ts';
 import { WireReader } from '../watch/wire.ts';
-import type { AnyCall } from './caller.ts';
+import type { Door } from './door.ts';
 import { addLibraryService } from './library-service.ts';
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
 
 const versions = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 
+/** Streams of one user, so that what a stream may hold (a message each way) stays little. */
+const STREAMS = { busyAt: 64, least: 4 };
+
 /**
- * Serves reflection (v1 and v1alpha) for the services of the API under the API's own rule: `admit` throws for a caller without
- * credentials. The library and the file descriptors are read when somebody first asks.
+ * Serves reflection (v1 and v1alpha) for the services of the API to authenticated callers, as calls of the API are served. The library and the file
+ * descriptors are read at the first call.
  */
-export function addReflection(
-  server: Server,
-  services: readonly string[],
-  admit: (call: AnyCall) => void,
-  refuse: (error: unknown, call: AnyCall) => object,
-): void {
+export function addReflection(server: Server, services: readonly string[], door: Pick<Door, 'guard'>): void {
+  const shares = new FairShare(STREAMS);
   for (const name of versions) {
     addLibraryService(server, {
       name,
       methods: { ServerReflectionInfo: { requestStream: true, responseStream: true } },
+      guard: () => door.guard({ shape: 'stream', path: '/reflection', shares }),
       load(collector) {
         const library = createRequire(import.meta.url)('@grpc/reflection') as typeof import('@grpc/reflection');
         const reflection = new library.ReflectionService(describedFiles(), { services: [...services] });
         reflection.addToServer(collector as Server);
-      },
-      admit(call) {
-        try {
-          admit(call as unknown as AnyCall);
-          return true;
-        } catch (error) {
-          call.emit('error', refuse(error, call as unknown as AnyCall));
-          return false;
-        }
       },
     });
   }

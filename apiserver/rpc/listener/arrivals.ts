@@ -10,12 +10,22 @@ export interface ArrivalLimits {
   readonly timeMs: number;
   /** All of them together. A message has at most 4 MiB. */
   readonly bytes: number;
+  /** How many there may be, of clients that have authenticated as well. */
+  readonly requests: number;
   /** Streams that one connection may reset: in a second, and at once. */
   readonly resets: BucketOptions;
 }
 
-/** A minute is enough for 4 MiB at 70 KB/s; 128 MiB are 32 of the largest messages at once. Resets: a little less than what nghttp2 bears. */
-export const defaultArrivalLimits: ArrivalLimits = { timeMs: 60_000, bytes: 128 * 1024 * 1024, resets: { rate: 30, burst: 900 } };
+/**
+ * A minute is enough for 4 MiB at 70 KB/s; 128 MiB are 32 of the largest messages at once. 20,000 requests take 140 MB; most arrive in one piece and are counted for a moment.
+ * Resets: a little less than what nghttp2 bears.
+ */
+export const defaultArrivalLimits: ArrivalLimits = {
+  timeMs: 60_000,
+  bytes: 128 * 1024 * 1024,
+  requests: 20_000,
+  resets: { rate: 30, burst: 900 },
+};
 
 /** How often in the time that a request may take somebody looks. */
 const SWEEPS = 4;
@@ -63,11 +73,12 @@ export class Arrivals {
     this.#timer ??= setTimeout(() => this.#sweepOn(), this.#options.limits.timeMs / SWEEPS).unref();
     const arrival: Arrival = { stream, call, at: this.#options.now(), bytes: 0 };
     this.#arrivals.set(stream, arrival);
+    if (this.#arrivals.size > this.#options.limits.requests) this.#makeRoom('request-limit', () => 1);
     stream.on('data', (chunk: Buffer) => {
       if (!this.#arrivals.has(stream)) return;
       arrival.bytes += chunk.length;
       this.#bytes += chunk.length;
-      if (this.#bytes > this.#options.limits.bytes) this.#makeRoom();
+      if (this.#bytes > this.#options.limits.bytes) this.#makeRoom('request-memory', (each) => each.bytes);
     });
     stream.on('end', () => this.#end(stream));
     this.follow(stream);
@@ -125,15 +136,16 @@ export class Arrivals {
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  #makeRoom(): void {
+  /** Closes the connection whose requests weigh most. */
+  #makeRoom(reason: 'request-limit' | 'request-memory', weigh: (arrival: Arrival) => number): void {
     const bySession = new Map<ServerHttp2Session, number>();
-    for (const { stream, bytes } of this.#arrivals.values()) {
-      const session = stream.session as ServerHttp2Session | undefined;
-      if (session) bySession.set(session, (bySession.get(session) ?? 0) + bytes);
+    for (const arrival of this.#arrivals.values()) {
+      const session = arrival.stream.session as ServerHttp2Session | undefined;
+      if (session) bySession.set(session, (bySession.get(session) ?? 0) + weigh(arrival));
     }
     if (bySession.size === 0) return;
     const [largest] = [...bySession].reduce((most, each) => (each[1] > most[1] ? each : most));
-    this.#options.refusals.note('request-memory', peerOf(largest.socket?.remoteAddress));
+    this.#options.refusals.note(reason, peerOf(largest.socket?.remoteAddress));
     for (const { stream } of [...this.#arrivals.values()]) if (stream.session === largest) this.#end(stream);
     largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }

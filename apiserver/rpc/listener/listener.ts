@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { constants, type ServerHttp2Session } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Server } from '@grpc/grpc-js';
@@ -12,6 +12,7 @@ import { floodCodes, handshakeRefusal, plainAnswer } from './answers.ts';
 import { type Connection, type ConnectionLimits, ConnectionTable, defaultConnectionLimits, peerOf } from './connection-table.ts';
 import type { ListenerCredentials } from './credentials.ts';
 import type { RefusalReason, Refusals } from './refusals.ts';
+import { defaultUnknownStreamLimits, type UnknownStreamLimits, UnknownStreams } from './unknown-streams.ts';
 
 export interface ListenerLimits extends ConnectionLimits {
   /** How long a client may take for its TLS handshake. */
@@ -22,6 +23,8 @@ export interface ListenerLimits extends ConnectionLimits {
   readonly rate: number;
   /** So many at once after a pause. */
   readonly burst: number;
+  /** Open streams of connections that have not authenticated. */
+  readonly streams: UnknownStreamLimits;
 }
 
 /** Ten seconds are enough over the slowest line that could carry a watch. */
@@ -31,6 +34,7 @@ export const defaultListenerLimits: ListenerLimits = {
   prefaceMs: 10_000,
   rate: 100,
   burst: 1_000,
+  streams: defaultUnknownStreamLimits,
 };
 
 export interface ListenerOptions {
@@ -46,14 +50,17 @@ class Incoming implements Connection {
   session: ServerHttp2Session | undefined;
   /** Ends the connection when its next step does not come. */
   timer: NodeJS.Timeout | undefined;
+  #isKnown = false;
 
   constructor(socket: Socket) {
     this.socket = socket;
     this.peer = peerOf(socket.remoteAddress);
   }
 
+  /** With each stream: what authenticates once stays so. */
   isKnown(): boolean {
-    return this.session !== undefined && isIdentified(this.session);
+    this.#isKnown ||= this.session !== undefined && isIdentified(this.session);
+    return this.#isKnown;
   }
 }
 
@@ -74,6 +81,7 @@ export class Listener {
   readonly #table: ConnectionTable<Incoming>;
   readonly #byEnds = new Map<string, Incoming>();
   readonly #bySession = new WeakMap<ServerHttp2Session, Incoming>();
+  readonly #streams: UnknownStreams<Incoming>;
   readonly #rates: TokenBuckets;
   readonly #inject: (socket: Socket) => void;
   readonly #http2: EventEmitter;
@@ -84,6 +92,7 @@ export class Listener {
     this.#limits = { ...defaultListenerLimits, ...limits };
     this.#refusals = refusals;
     this.#table = new ConnectionTable(this.#limits);
+    this.#streams = new UnknownStreams(this.#limits.streams);
     this.#rates = new TokenBuckets(this.#limits, () => performance.now());
     const injector = server.createConnectionInjector(credentials);
     this.#inject = (socket) => injector.injectConnection(socket);
@@ -92,6 +101,7 @@ export class Listener {
     this.#http2 = http2;
     this.#follow(http2);
     metrics.read(apiserverMetrics.connections, () => this.#count());
+    metrics.read(apiserverMetrics.unknownStreams, () => this.#streams.total);
   }
 
   /** Listens and answers the port, which matters when 0 was asked for. */
@@ -124,6 +134,7 @@ export class Listener {
     socket.once('close', () => {
       clearTimeout(incoming.timer);
       this.#table.leave(incoming);
+      this.#streams.forget(incoming);
       if (this.#byEnds.get(ends) === incoming) this.#byEnds.delete(ends);
     });
     this.#begin(incoming);
@@ -152,6 +163,7 @@ export class Listener {
 
   #follow(http2: EventEmitter): void {
     http2.on('session', (session: ServerHttp2Session) => this.#begun(session));
+    http2.on('stream', (stream: ServerHttp2Stream) => this.#streamBegun(stream));
     http2.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
       const reason = handshakeRefusal(error);
       if (reason === undefined) return;
@@ -176,6 +188,18 @@ export class Listener {
     this.#bySession.set(session, incoming);
     this.#within(incoming, this.#limits.prefaceMs, 'preface-timeout');
     session.once('remoteSettings', () => clearTimeout(incoming.timer));
+  }
+
+  /** Counts the streams of connections that have not authenticated; of the others, which the door bounds, only looks up that they have. */
+  #streamBegun(stream: ServerHttp2Stream): void {
+    const incoming = this.#bySession.get(stream.session as ServerHttp2Session);
+    if (!incoming) return;
+    const evicted = this.#streams.begin(incoming);
+    if (evicted) {
+      this.#refusals.note('stream-limit', evicted.peer);
+      close(evicted);
+    }
+    if (!incoming.isKnown()) stream.once('close', () => this.#streams.end(incoming));
   }
 
   #count(): { readonly labels: readonly string[]; readonly value: number }[] {

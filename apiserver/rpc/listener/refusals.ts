@@ -17,6 +17,8 @@ export const refusalReasons = {
   flood: 'a client sent more frames than it may: floods of PING, SETTINGS or headers, or more streams than it was told',
   'reset-flood': 'a client opened and reset streams faster than it may: its connection was closed',
   protocol: 'a client broke the rules of HTTP/2',
+  'stream-limit': 'too many streams on connections that have not authenticated: the connection with the most of them was closed',
+  'request-limit': 'too many requests that have not arrived in whole: the connection with the most of them was closed',
   'request-timeout': 'a request did not arrive in time: it was ended',
   'request-memory': 'requests that had not arrived in whole took too much memory: the connection with most of it was closed',
 } as const;
