@@ -4,6 +4,7 @@ import { changeLogLevel, type LogLevelControl } from '../api/meta/log-level.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { ConnectOptions } from '../client/index.ts';
 import type { DaemonName } from './berth-processes.ts';
+import { packageVersion } from './commands/version.ts';
 import { fileCertificate } from './file-certificate.ts';
 import { runGuardian } from './guardian.ts';
 import { collectWhenIdle } from './idle-collection.ts';
@@ -91,5 +92,5 @@ export function localConnection(dataDir: string, address: string, component: str
     { ca: join(pki, 'ca.crt'), certificate: join(pki, `${component}.crt`), key: join(pki, `${component}.key`) },
     Date.now,
   );
-  return { address, ca: certificate().ca, certificate, userAgent: `berth-${component}` };
+  return { address, ca: certificate().ca, certificate, userAgent: `berth-${component} berth/${packageVersion()}` };
 }

@@ -91,7 +91,12 @@ export function createReporter({ pods, current, events, clock, logger, metrics }
     const metadata = { uid, resourceVersion };
     const status = { ...(next.condition && { conditions: [conditionJson(next.condition)] }), ...nominated(next) };
     try {
-      const call = pods.patch({ namespace, name, subresource: 'status' }, { metadata, status }, {}, { signal });
+      const call = pods.patch(
+        { namespace, name, subresource: 'status', type: 'strategic' },
+        { metadata, status },
+        {},
+        { signal },
+      );
       writing.set(
         key,
         call.catch(() => {}),

@@ -103,7 +103,9 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
 
   async function writeStatus(status: NodeStatus): Promise<void> {
     const json = messageToJson('berth.core.v1.NodeStatus', status);
-    await nodes.patch({ name: nodeName, subresource: 'status' }, { status: json });
+    // Conditions of others stay; the addresses are all said here, and two may have one type.
+    const addresses = [{ $patch: 'replace' }, ...((json.addresses as object[] | undefined) ?? [])];
+    await nodes.patch({ name: nodeName, subresource: 'status', type: 'strategic' }, { status: { ...json, addresses } });
     written = { status, at: clock.now() };
   }
 

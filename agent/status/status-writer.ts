@@ -73,7 +73,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     if (patch === undefined) return;
     const { namespace, name = '' } = pod.metadata ?? {};
     try {
-      const answer = await client.patch({ namespace, name, subresource: 'status' }, { metadata: { uid: apiUid }, status: patch });
+      const target = { namespace, name, subresource: 'status', type: 'strategic' } as const;
+      const answer = await client.patch(target, { metadata: { uid: apiUid }, status: patch });
       if (answer.metadata?.uid === apiUid) written.set(uid, answer);
     } catch (error) {
       // Gone, or another pod by this name: nobody wants to know any more.
@@ -130,13 +131,17 @@ const ownFields = [
   'ephemeralContainerStatuses',
 ] as const;
 
-/** The merge patch from one status to the other, in JSON; undefined when they say the same. */
+/** Said as a whole; a strategic merge would leave what is no longer there. */
+const addressLists: readonly string[] = ['hostIPs', 'podIPs'];
+
+/** The strategic merge patch from one status to the other, in JSON; undefined when they say the same. */
 export function computePatch(from: PodStatus | undefined, to: PodStatus): JsonObject | undefined {
   const [before, after] = [messageToJson('berth.core.v1.PodStatus', from ?? {}), messageToJson('berth.core.v1.PodStatus', to)];
   const patch: JsonObject = {};
   for (const field of ownFields) {
     if (canonical(before[field]) === canonical(after[field])) continue;
-    patch[field] = after[field] ?? null;
+    const value = after[field] ?? null;
+    patch[field] = Array.isArray(value) && addressLists.includes(field) ? [{ $patch: 'replace' }, ...value] : value;
   }
   const conditions = changedConditions(before.conditions, after.conditions);
   if (conditions.length > 0) patch.conditions = conditions;

@@ -24,6 +24,8 @@ export interface WriteContext {
   readonly user: string;
   readonly manager: string;
   readonly dryRun: boolean;
+  /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
+  readonly mergesConditions?: boolean | undefined;
   /** Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object. Absent: may. */
   readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
   /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */

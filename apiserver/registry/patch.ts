@@ -7,6 +7,7 @@ import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import { applyMergingConditions } from './merge-conditions.ts';
 import { checkUid, type Door, doorOf, nextVersion } from './update.ts';
 
 const TYPES = {
@@ -34,7 +35,7 @@ interface ReadPatch {
  * Computed again from the newest version when somebody else was faster, unless the patch itself names a resourceVersion.
  */
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
-  const { door, metadata, apply } = readPatch(store, input);
+  const { door, metadata, apply } = readPatch(store, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject): AnyObject => {
@@ -49,7 +50,11 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   return { bytes, warnings: [...warnings] };
 }
 
-function readPatch(store: KindStore, { type, patch: bytes, subresource }: PatchInput): ReadPatch {
+function readPatch(
+  store: KindStore,
+  { type, patch: bytes, subresource }: PatchInput,
+  { mergesConditions }: WriteContext,
+): ReadPatch {
   if (!Object.values<string>(TYPES).includes(type))
     throw badRequest(`cannot patch: the type "${type}" is not supported, use one of ${Object.values(TYPES).join(', ')}`);
   const door = doorOf(store, subresource);
@@ -57,14 +62,11 @@ function readPatch(store: KindStore, { type, patch: bytes, subresource }: PatchI
   if (type === TYPES.json) return readJsonPatch(door, patch);
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');
   const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
-  if (door === 'status') keepConditions(patch);
-  if (type === TYPES.merge) return { door, metadata, apply: (before) => applyMerge(door, patch, before) };
-  const { message } = store.kind;
-  const apply = (before: JsonObject): JsonObject =>
-    door === 'status'
-      ? { ...before, ...strategicMerge(message, { status: before.status ?? {} }, { status: patch.status ?? {} }) }
-      : strategicMerge(message, before, patch);
-  return { door, metadata, apply };
+  const changes = door === 'status' ? ofStatus(patch) : patch;
+  if (type === TYPES.strategic) return { door, metadata, apply: (before) => strategicMerge(store.kind.message, before, changes) };
+  if (door === 'status' && mergesConditions)
+    return { door, metadata, apply: (before) => applyMergingConditions(before, changes) };
+  return { door, metadata, apply: (before) => mergePatch(before, changes) as JsonObject };
 }
 
 /** What the operations say of name, namespace and uid is judged like the metadata of a merge patch. */
@@ -81,7 +83,7 @@ function readJsonPatch(door: Door, patch: Json): ReadPatch {
     apply(before) {
       const after = applyJsonPatch(before, operations);
       if (!isJsonObject(after)) throw badRequest('cannot patch: the result is no object');
-      return door === 'status' ? { ...before, status: after.status ?? {} } : after;
+      return door === 'status' ? { ...before, ...ofStatus(after) } : after;
     },
   };
 }
@@ -97,37 +99,7 @@ function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonObject): 
   );
 }
 
-/** Several components write conditions, each its own: nobody takes those of all away at once. */
-function keepConditions({ status }: JsonObject): void {
-  if (!isJsonObject(status) || status.conditions !== null) return;
-  const why = 'cannot be removed as a whole, as several components write them: name the types, or use a JSON patch';
-  throw badRequest(`cannot patch: status.conditions ${why}`, [forbidden('status.conditions', why)]);
-}
-
-/** A status patch touches nothing but the status, and of its conditions only the types that it names; `$patch: delete` takes one away. */
-function applyMerge(door: Door, patch: JsonObject, before: JsonObject): JsonObject {
-  if (door !== 'status') return mergePatch(before, patch) as JsonObject;
-  const status = mergePatch(before.status, patch.status ?? {}) as JsonObject;
-  const conditions = mergeConditions(before.status, patch.status);
-  if (conditions) status.conditions = conditions;
-  return { ...before, status };
-}
-
-function mergeConditions(before: Json | undefined, patch: Json | undefined): Json[] | undefined {
-  const changed = isJsonObject(patch) ? patch.conditions : undefined;
-  if (!Array.isArray(changed)) return undefined;
-  const present = isJsonObject(before) && Array.isArray(before.conditions) ? before.conditions : [];
-  const merged = [...present];
-  for (const condition of changed) {
-    const at = merged.findIndex((other) => typeOf(other) !== undefined && typeOf(other) === typeOf(condition));
-    if (isJsonObject(condition) && condition.$patch === 'delete') {
-      if (at >= 0) merged.splice(at, 1);
-    } else if (at < 0) merged.push(condition);
-    else merged[at] = mergePatch(merged[at], condition);
-  }
-  return merged;
-}
-
-function typeOf(condition: Json | undefined): Json | undefined {
-  return isJsonObject(condition) ? condition.type : undefined;
+/** What goes through the status door. */
+function ofStatus({ metadata, status }: JsonObject): JsonObject {
+  return { ...(metadata !== undefined && { metadata }), ...(status !== undefined && { status }) };
 }

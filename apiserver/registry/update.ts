@@ -3,6 +3,7 @@ import { required } from '../../api/errors/violations.ts';
 import { validateConditions } from '../../api/kinds/conditions.ts';
 import type { Subresource } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
+import { equalValues } from '../../api/meta/equal.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
@@ -32,8 +33,8 @@ export function nextVersion(store: KindStore, door: Door, sent: AnyObject, previ
 
 function throughDoor(store: KindStore, door: Door, sent: AnyObject, previous: AnyObject): [AnyObject, FieldViolation[]] {
   if (door === 'status') {
-    const next = nextStatus(sent, previous);
-    return [next, validateStatus(store, next, previous)];
+    const next = nextStatus(store, sent, previous);
+    return [next, [...validateStatusMetadata(store, sent, next, previous), ...validateStatus(store, next, previous)]];
   }
   if (door === 'object') {
     const next = nextObject(store, sent, previous);
@@ -45,10 +46,17 @@ function throughDoor(store: KindStore, door: Door, sent: AnyObject, previous: An
   return [next, [...store.kind.validate(next), ...door.validate(next, previous)]];
 }
 
-/** The status of the one and everything else of the other. */
-function nextStatus(sent: AnyObject, previous: AnyObject): AnyObject {
+/**
+ * The status of the one, and of its metadata what clients may change, as in Kubernetes: labels, annotations, finalizers and owners, of pods no owners.
+ * The spec of the other.
+ */
+function nextStatus(store: KindStore, sent: AnyObject, previous: AnyObject): AnyObject {
   const next = { ...cloneObject(previous), status: cloneObject(sent.status) };
   if (next.status === undefined) delete next.status;
+  const { ownerReferences } = previous.metadata ?? {};
+  const { ownerReferences: _, ...others } = sent.metadata ?? {};
+  const metadata = store.kind.kind !== 'Pod' ? sent.metadata : { ...others, ...(ownerReferences && { ownerReferences }) };
+  next.metadata = metadataForUpdate(cloneObject(metadata ?? {}), previous.metadata ?? {}, store.subject(nameOf(previous)));
   return next as AnyObject;
 }
 
@@ -75,6 +83,17 @@ function validateObject({ kind }: KindStore, next: AnyObject, previous: AnyObjec
   ];
 }
 
+function validateStatusMetadata(
+  { kind }: KindStore,
+  sent: AnyObject,
+  { metadata: next }: AnyObject,
+  { metadata: previous }: AnyObject,
+): FieldViolation[] {
+  const found = validateSentMetadata(sent.metadata ?? {}, previous ?? {});
+  if (equalValues(next, previous)) return found;
+  return [...found, ...validateMetadata(kind, next), ...validateMetadataUpdate(next ?? {}, previous ?? {})];
+}
+
 function validateStatus({ kind }: KindStore, next: AnyObject, previous: AnyObject): FieldViolation[] {
   return [...validateConditions(next.status), ...(kind.validateStatusUpdate?.(next, previous) ?? [])];
 }
@@ -92,14 +111,10 @@ export async function updateObject(store: KindStore, sent: AnyObject, context: W
   return { bytes: await store.change(at, { context, verb: 'update', resourceVersion, compute }), warnings };
 }
 
-/** Replaces the status of an object. Several components write conditions; so the version that it was based on is required. */
+/** Replaces the status of an object, and its metadata as far as nextStatus says. With a resourceVersion only if that is current, without one in any case. */
 export async function updateStatus(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const resourceVersion = sent.metadata?.resourceVersion;
-  if (!resourceVersion) {
-    const why = 'a status is written from the version that was read; or patch the status subresource';
-    throw invalid(store.subject(at), [required('metadata.resourceVersion', why)]);
-  }
   const compute = (previous: AnyObject): AnyObject => nextVersion(store, 'status', sent, previous);
   return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings: [] };
 }

@@ -6,7 +6,7 @@ import type { Authorizer } from '../auth/authorizer.ts';
 import type { ClientCertificates } from '../auth/client-certificates.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
-import { type AnyCall, identify, managerOf, whenTaken } from './caller.ts';
+import { type AnyCall, identify, isEarlierComponent, managerOf, whenTaken } from './caller.ts';
 import { impersonated } from './impersonation.ts';
 import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
 
@@ -24,6 +24,8 @@ export interface CallContext {
   /** The same call for one of many items, each of which is authorized and written down by itself. */
   forItem?(): CallContext;
   readonly manager: string;
+  /** Whether an agent, scheduler or controller of the minor version before calls. */
+  readonly isEarlierComponent?: boolean;
   /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
   readonly requestId: string;
   /** Aborts when the client is gone, the deadline is over, or the server stops. */
@@ -125,6 +127,10 @@ export class OpenCall implements CallContext {
     return managerOf(this.#call.metadata);
   }
 
+  get isEarlierComponent(): boolean {
+    return isEarlierComponent(this.#call.metadata);
+  }
+
   get requestId(): string {
     this.#requestId ??= sentRequestId(this.#call.metadata) ?? this.#options.requestId();
     return this.#requestId;
@@ -189,6 +195,10 @@ class ItemCall implements CallContext {
 
   get manager(): string {
     return this.#call.manager;
+  }
+
+  get isEarlierComponent(): boolean {
+    return this.#call.isEarlierComponent;
   }
 
   get requestId(): string {

@@ -141,6 +141,14 @@ export function identify(call: AnyCall, tokens: TokenTable, clients?: ClientCert
   return identity;
 }
 
+const COMPONENT = /^berth-(?:agent|scheduler|controllers)(?=[/ ]|$)/;
+
+/** Components name their version, "berth/0.2.0", in their user agent; those of the minor version before do not yet. */
+export function isEarlierComponent(metadata: Metadata): boolean {
+  const agent = metadata.get('user-agent')[0]?.toString() ?? '';
+  return COMPONENT.test(agent) && !agent.includes(' berth/');
+}
+
 /** The name under which a client's writes are recorded when it gives none: the first word of its user agent. */
 export function managerOf(metadata: Metadata): string {
   const agent = metadata.get('user-agent')[0]?.toString() ?? '';

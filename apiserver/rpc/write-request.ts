@@ -40,7 +40,8 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
     throw badRequest(`fieldValidation "${fieldValidation}" is not supported: unknown fields are always refused ("Strict")`);
   }
   if (fieldManager) checkFieldManager(fieldManager);
-  return { user: call.identity.user, manager: fieldManager || call.manager, dryRun: isDryRun(dryRun) };
+  const { identity, manager, isEarlierComponent: mergesConditions } = call;
+  return { user: identity.user, manager: fieldManager || manager, dryRun: isDryRun(dryRun), mergesConditions };
 }
 
 const MANAGER_MAX = 128;

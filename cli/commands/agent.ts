@@ -13,6 +13,7 @@ import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation } from '../paths.ts';
 import { parseRestartPeriod } from '../restart-period.ts';
 import type { GlobalFlags } from '../session.ts';
+import { packageVersion } from './version.ts';
 
 interface AgentFlags extends DaemonFlags, GlobalFlags, AgentTuning {
   readonly server?: string;
@@ -87,7 +88,7 @@ interface NodeConnection {
  */
 async function nodeConnection(flags: AgentFlags): Promise<NodeConnection> {
   const { nodeName, dataDir, server } = flags;
-  const userAgent = `berth-agent/${nodeName}`;
+  const userAgent = `berth-agent/${nodeName} berth/${packageVersion()}`;
   const asNode = (address: string, ca: string, held: HeldCertificate): NodeConnection => ({
     options: { address, userAgent, ca, certificate: held.current },
     held,

@@ -93,7 +93,11 @@ export function createNamespaces(options: NamespacesOptions): Controller {
     const { name = '', uid } = namespace.metadata ?? {};
     const json = conditions.map((each) => messageToJson('berth.core.v1.NamespaceCondition', each));
     const patch = { metadata: { uid }, status: { conditions: json } };
-    return (await client.namespaces.patch({ name, subresource: 'status' }, patch, {}, { signal }).catch(ignoreGone)) ?? undefined;
+    return (
+      (await client.namespaces
+        .patch({ name, subresource: 'status', type: 'strategic' }, patch, {}, { signal })
+        .catch(ignoreGone)) ?? undefined
+    );
   }
 
   /** Of that very version: another's finalizer that came since would be lost. */

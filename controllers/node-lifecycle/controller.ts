@@ -145,7 +145,12 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     }
     const conditions = action.conditions.map((condition) => messageToJson('berth.core.v1.NodeCondition', condition));
     logger.warn({ node: name, graceMs }, 'nothing is heard of the agent of the node, its state is unknown');
-    return client.nodes.patch({ name, subresource: 'status' }, { metadata, status: { conditions } }, {}, { signal });
+    return client.nodes.patch(
+      { name, subresource: 'status', type: 'strategic' },
+      { metadata, status: { conditions } },
+      {},
+      { signal },
+    );
   }
 
   /** Read when needed and not kept: nodes are rarely lost, and the pods of all of them are much to remember. */
@@ -162,7 +167,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     const conditions = [messageToJson('berth.core.v1.PodCondition', { ...condition, observedGeneration })];
     try {
       const patch = { metadata: { uid, resourceVersion }, status: { conditions } };
-      await client.pods.patch({ namespace, name, subresource: 'status' }, patch, {}, { signal });
+      await client.pods.patch({ namespace, name, subresource: 'status', type: 'strategic' }, patch, {}, { signal });
       events.event(referenceTo('Pod', pod), 'Warning', 'NodeNotReady', condition.message ?? '');
     } catch (error) {
       if (!isNotFound(error)) throw error;

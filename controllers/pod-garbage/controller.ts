@@ -99,7 +99,7 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
     const lastTransitionTime = toRfc3339(timestamp(new Date(clock.now())));
     const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message, lastTransitionTime };
     const patch = { metadata: { uid }, status: { phase: 'Failed', conditions: [target] } };
-    await client.pods.patch({ namespace, name, subresource: 'status' }, patch, {}, { signal });
+    await client.pods.patch({ namespace, name, subresource: 'status', type: 'strategic' }, patch, {}, { signal });
   }
 
   const ofPod = (pod: Pod) => [

@@ -72,7 +72,12 @@ export function createTaintEviction(options: TaintEvictionOptions): Controller {
     const { namespace, name = '', uid } = pod.metadata ?? {};
     const message = `node "${pod.spec?.nodeName}" has the taint ${textOf(taint)}, which the pod does not tolerate, or no longer`;
     try {
-      await client.pods.patch({ namespace, name, subresource: 'status' }, disruption(pod, message), {}, { signal });
+      await client.pods.patch(
+        { namespace, name, subresource: 'status', type: 'strategic' },
+        disruption(pod, message),
+        {},
+        { signal },
+      );
       await client.pods.delete({ namespace, name }, { preconditions: { uid } }, { signal });
     } catch (error) {
       // Gone, and perhaps another one of its name is there.

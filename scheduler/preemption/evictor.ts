@@ -39,7 +39,12 @@ export function createEvictor({ pods, reporter, clock, logger }: EvictorOptions)
       lastTransitionTime: toRfc3339(timestamp(new Date(clock.now()))),
     };
     const told = pods
-      .patch({ namespace, name, subresource: 'status' }, { metadata: { uid }, status: { conditions: [target] } }, {}, { signal })
+      .patch(
+        { namespace, name, subresource: 'status', type: 'strategic' },
+        { metadata: { uid }, status: { conditions: [target] } },
+        {},
+        { signal },
+      )
       .catch(() => {});
     try {
       await pods.delete({ namespace, name }, { preconditions: { uid } }, { signal });

@@ -176,7 +176,7 @@ export function createFakeResourceClient<T extends ApiObject>(options: FakeResou
       const { metadata = {} } = patch as ApiObject;
       const old = existing(keyOf(target), metadata.resourceVersion, metadata.uid);
       const { patchObject } = await import('./fake-patch.ts');
-      return write(patchObject(options.kind, old, patch));
+      return write(patchObject(options.kind, old, target, patch));
     },
     async delete(key, deleteOptions, call) {
       enter('delete', keyOf(key), deleteOptions, call);

@@ -84,8 +84,9 @@ test('a patch is read as strictly as any other write', async () => {
   });
 });
 
-test('the object door leaves the status alone, and the status door everything else', async () => {
+test('the object door leaves the status alone, and the status door the spec; both take metadata', async () => {
   const made = await server.client.pods.create(web('doors'));
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'u' };
   const viaObject = await server.client.pods.update({
     ...made,
     metadata: { ...made.metadata, labels: { x: '1' } },
@@ -94,24 +95,25 @@ test('the object door leaves the status alone, and the status door everything el
   expect(viaObject.status?.phase).toBe('Pending');
   const viaStatus = await server.client.pods.updateStatus({
     ...viaObject,
-    metadata: { ...viaObject.metadata, labels: { y: '2' } },
+    metadata: { ...viaObject.metadata, labels: { y: '2' }, ownerReferences: [owner], generation: 9 },
+    spec: { ...viaObject.spec, containers: [] },
     status: { ...viaObject.status, phase: 'Running' },
   });
+  expect(viaStatus.spec).toEqual(made.spec);
   expect(viaStatus.status?.phase).toBe('Running');
-  expect(viaStatus.metadata?.labels).toEqual({ x: '1' });
-  expect(viaStatus.metadata?.generation).toBe(1);
-  const { resourceVersion: _, ...withoutVersion } = viaStatus.metadata!;
-  await expect(server.client.pods.updateStatus({ ...viaStatus, metadata: withoutVersion })).rejects.toMatchObject({
+  expect(viaStatus.metadata).toMatchObject({ labels: { y: '2' }, generation: 1 });
+  // As in Kubernetes: a pod's owners are not its status's writer's to say.
+  expect(viaStatus.metadata?.ownerReferences).toBeUndefined();
+  await expect(server.client.pods.updateStatus(viaObject)).rejects.toMatchObject({ code: 'ABORTED' });
+  const { resourceVersion: _, ...withoutVersion } = viaObject.metadata!;
+  const whatever = await server.client.pods.updateStatus({ ...viaObject, metadata: withoutVersion, status: { phase: 'Failed' } });
+  expect([whatever.status?.phase, whatever.metadata?.labels]).toEqual(['Failed', { x: '1' }]);
+  const label = { 'not a key': 'x' };
+  const invalid = server.client.pods.patch({ ...at('doors'), subresource: 'status' }, { metadata: { labels: label } });
+  await expect(invalid).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
+    violations: [{ field: 'metadata.labels[not a key]' }],
   });
-});
-
-test('a status patch changes only the conditions that it names', async () => {
-  await server.client.pods.create(web('typed-conditions'));
-  const target = { ...at('typed-conditions'), subresource: 'status' } as const;
-  await server.client.pods.patch(target, { status: { conditions: [{ type: 'A', status: 'True' }] } });
-  const both = await server.client.pods.patch(target, { status: { conditions: [{ type: 'B', status: 'False' }] } });
-  expect(both.status?.conditions?.map((each) => `${each.type}=${each.status}`)).toEqual(['A=True', 'B=False']);
 });
 
 test('finalizers keep a deleted object until they are gone', async () => {
@@ -226,21 +228,31 @@ test('a page in JSON keeps to the size of a page, however much larger than the s
 test('a condition has a type, of which there is one, and a status', async () => {
   await server.client.pods.create(web('merged-conditions'));
   const patch = (conditions: object[]) =>
-    server.client.pods.patch({ ...at('merged-conditions'), subresource: 'status' }, { status: { conditions } });
+    server.client.pods.patch(
+      { ...at('merged-conditions'), subresource: 'status', type: 'strategic' },
+      { status: { conditions } },
+    );
   const written = await patch([
     { type: 'A', status: 'True' },
     { type: 'B', status: 'False' },
   ]);
   expect(written.status?.conditions?.map(({ type }) => type)).toEqual(['A', 'B']);
-  await expect(patch([{ status: 'True' }, { type: 'C' }])).rejects.toMatchObject({
+  await expect(patch([{ type: 'C' }])).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
-    violations: [{ field: 'status.conditions[2].type' }, { field: 'status.conditions[3].status' }],
+    violations: [{ field: 'status.conditions[2].status' }],
   });
+  expect((await patch([{ type: 'B', status: 'True' }])).status?.conditions?.map(({ type }) => type)).toEqual(['A', 'B']);
   const conditions = [
     { type: 'A', status: 'True' },
     { type: 'A', status: 'False' },
   ];
-  await expect(server.client.pods.updateStatus({ ...written, status: { conditions } })).rejects.toMatchObject({
+  await expect(
+    server.client.pods.updateStatus({
+      ...written,
+      metadata: { name: 'merged-conditions', namespace: 'default' },
+      status: { conditions },
+    }),
+  ).rejects.toMatchObject({
     violations: [{ field: 'status.conditions[1].type', reason: 'FieldValueDuplicate' }],
   });
 });

@@ -260,6 +260,11 @@ test('a node writes the status of its own pods only, and never their spec', asyn
   expect((await status('mine')).status?.phase).toBe('Running');
   await expect(status('other')).rejects.toMatchObject(denied);
   await expect(node.pods.updateStatus(theirs)).rejects.toMatchObject(denied);
+  // Labels say which pods others choose: a node cannot change them through the status.
+  for (const metadata of [{ labels: { app: 'web' } }, { finalizers: ['example.com/a'] }]) {
+    const target = { namespace: 'default', name: 'mine', subresource: 'status' };
+    await expect(node.pods.patch(target, { metadata })).rejects.toMatchObject(denied);
+  }
   await expect(node.pods.delete({ namespace: 'default', name: 'other' })).rejects.toMatchObject(denied);
   const spec = { spec: { containers: [{ ...container, image: 'y' }] } };
   await expect(node.pods.patch({ namespace: 'default', name: 'mine' }, spec)).rejects.toMatchObject(denied);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Client, connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
 let server: RunningServer;
@@ -46,17 +47,17 @@ test('a strategic merge patch changes one container of several, and is judged li
   });
 });
 
-test('a strategic merge patch of the status merges conditions by type and touches nothing else', async () => {
+test('a strategic merge patch of the status merges conditions by type and leaves the spec alone', async () => {
   await makePod('strategic-status');
   const target = { ...at('strategic-status'), type: 'strategic', subresource: 'status' } as const;
   await server.client.pods.patch(target, { status: { conditions: [{ type: 'A', status: 'True' }] } });
-  const patch = { metadata: { labels: { no: 'way' } }, status: { conditions: [{ type: 'B', status: 'False' }] } };
+  const patch = { spec: { activeDeadlineSeconds: 5 }, status: { conditions: [{ type: 'B', status: 'False' }] } };
   const after = await server.client.pods.patch(target, patch);
   expect(after.status?.conditions?.map(({ type, status }) => [type, status])).toEqual([
     ['A', 'True'],
     ['B', 'False'],
   ]);
-  expect(after.metadata?.labels).toBeUndefined();
+  expect(after.spec?.activeDeadlineSeconds).toBeUndefined();
 });
 
 test('a JSON patch is done as a whole or not at all', async () => {
@@ -105,17 +106,54 @@ test('no patch gives an object another name or kind', async () => {
   await expect(server.client.pods.get(at('other'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test.each(['merge', 'strategic'] as const)(
-  'a %s patch of the status cannot take everybody`s conditions away at once',
-  async (type) => {
-    const name = `keeps-${type}`;
-    await server.client.nodes.create({ metadata: { name } });
-    const target = { name, subresource: 'status' } as const;
-    const made = await server.client.nodes.patch(target, { status: { conditions: [{ type: 'A', status: 'True' }] } });
-    const refused = server.client.nodes.patch({ ...target, type }, { status: { conditions: null } });
-    await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', violations: [{ field: 'status.conditions' }] });
-    expect(await server.client.nodes.patch({ ...target, type }, { status: { conditions: [] } })).toEqual(made);
-    const removed = await server.client.nodes.patch({ ...target, type: 'json' }, [{ op: 'remove', path: '/status/conditions' }]);
-    expect(removed.status?.conditions ?? []).toEqual([]);
-  },
-);
+/** The conditions that are left of A and B when a client patches the status of a node with one more. */
+async function conditionsAfter(name: string, client: Client, type: 'merge' | 'strategic', conditions: object[] | null) {
+  await server.client.nodes.create({ metadata: { name } });
+  const target = { name, subresource: 'status' } as const;
+  const before = [
+    { type: 'A', status: 'True', reason: 'Before' },
+    { type: 'B', status: 'True' },
+  ];
+  await server.client.nodes.patch(target, { status: { conditions: before } });
+  const { status } = await client.nodes.patch({ ...target, type }, { status: { conditions } });
+  return (status?.conditions ?? []).map((each) => `${each.type}=${each.status}${each.reason ? ` ${each.reason}` : ''}`);
+}
+
+test('a merge patch of the status replaces its conditions, and a strategic one merges them by type', async () => {
+  const changed = [{ type: 'A', status: 'False' }];
+  expect(await conditionsAfter('replaced', server.client, 'merge', changed)).toEqual(['A=False']);
+  expect(await conditionsAfter('removed', server.client, 'merge', null)).toEqual([]);
+  expect(await conditionsAfter('merged', server.client, 'strategic', changed)).toEqual(['A=False Before', 'B=True']);
+});
+
+test.each([
+  ['berth-agent/n1', ['A=False Before', 'B=True']],
+  ['berth-agent/n1 berth/0.2.0', ['A=False']],
+  ['berth-controllers', ['A=False Before', 'B=True']],
+  ['berth-controllers berth/0.2.0', ['A=False']],
+  ['berth-controllers-of-mine', ['A=False']],
+  ['berth-cli', ['A=False']],
+])('a merge patch of the status by %s leaves the conditions %j', async (userAgent, left) => {
+  const client = connect({ ...server.admin, userAgent });
+  const name = userAgent.replace(/[ /]/g, '-');
+  const changed = [{ type: 'A', status: 'False' }];
+  expect(await conditionsAfter(name, client, 'merge', changed)).toEqual(left);
+  client.close();
+});
+
+test.each(['merge', 'strategic', 'json'] as const)('a %s patch of the status takes metadata too, and no spec', async (type) => {
+  const name = `metadata-${type}`;
+  await makePod(name);
+  const merge = {
+    metadata: { labels: { a: 'b' }, finalizers: ['example.com/a'] },
+    spec: { activeDeadlineSeconds: 5 },
+    status: { phase: 'Running' },
+  };
+  const operations = Object.entries(merge).flatMap(([part, fields]) =>
+    Object.entries(fields).map(([field, value]) => ({ op: 'add', path: `/${part}/${field}`, value })),
+  );
+  const target = { ...at(name), type, subresource: 'status' } as const;
+  const { metadata, spec, status } = await server.client.pods.patch(target, type === 'json' ? operations : merge);
+  expect([metadata?.labels, metadata?.finalizers, status?.phase]).toEqual([{ a: 'b' }, ['example.com/a'], 'Running']);
+  expect(spec?.activeDeadlineSeconds).toBeUndefined();
+});

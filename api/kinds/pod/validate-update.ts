@@ -78,7 +78,7 @@ function checkTolerations(out: Violations, next: readonly Toleration[], before: 
 
 /** A container that has ended for good does not come back, and addresses are addresses. */
 export function validatePodStatusUpdate(next: Pod, previous: Pod): FieldViolation[] {
-  const out: Violations = [];
+  const out: Violations = checkMirrorUpdate(next, previous);
   const { status } = next;
   checkIp(out, 'status', '.hostIP', status?.hostIP);
   checkIp(out, 'status', '.podIP', status?.podIP);

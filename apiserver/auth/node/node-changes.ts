@@ -43,10 +43,12 @@ function awaitedNode(volume: PersistentVolume): string | undefined {
  */
 export function checkNodeNext(
   identity: Identity,
-  { kind, name }: Access,
+  { kind, name, verb }: Access,
   { next, previous, server = serverVersion() }: NodeChange,
 ): void {
-  if (kind !== 'Node' || isMaster(identity) || !isNode(identity)) return;
+  if (isMaster(identity) || !isNode(identity)) return;
+  if (kind === 'Pod' && verb.endsWith('-status')) checkPodMetadata(name, next, previous);
+  if (kind !== 'Node') return;
   const [after, before] = [next as Node, previous as Node];
   const agent = after.status?.nodeInfo?.kubeletVersion ?? '';
   if (agent !== before.status?.nodeInfo?.kubeletVersion && areTooFarApart(agent, server))
@@ -59,6 +61,13 @@ export function checkNodeNext(
   if (!isDeepStrictEqual(after.spec ?? {}, before.spec ?? {})) throw refuse('spec (taints, unschedulable)');
   if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before)))
     throw refuse(`labels of ${RESTRICTED_LABELS} (${changedKey(restrictedLabels(after), restrictedLabels(before))})`);
+}
+
+/** Through the status of its pods a node says nothing of their labels, as in Kubernetes, by which others choose them, nor of what keeps them. */
+function checkPodMetadata(name: string, next: ApiObject, previous: ApiObject): void {
+  for (const field of ['labels', 'finalizers'] as const)
+    if (!isDeepStrictEqual(next.metadata?.[field], previous.metadata?.[field]))
+      throw permissionDenied(`pods "${name}" is forbidden: a node cannot update ${field} through pod status`);
 }
 
 /** How a Node is to change. */
