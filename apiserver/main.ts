@@ -6,9 +6,11 @@ import { ensurePki, type ServerPki } from './auth/pki.ts';
 import { openDoors } from './doors.ts';
 import { runLoops } from './loops.ts';
 import { measureCaches } from './metrics.ts';
+import { measureNamespaces } from './namespace-metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { runAggregation } from './registry/aggregated-roles.ts';
 import { ensureObjects } from './registry/ensure-objects.ts';
+import { NamespaceLedger } from './registry/namespace-ledger.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
@@ -48,10 +50,13 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
   const caches = new Map(
     servedKinds(options).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {}, log })]),
   );
-  const registry = createRegistry(caches.values(), { storage, now: () => new Date(), random: Math.random, uid: randomUUID });
+  const ledger = new NamespaceLedger(options.namespaceLimits);
+  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger };
+  const registry = createRegistry(caches.values(), environment);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   measureCaches(metrics, [...caches.values()]);
+  measureNamespaces(metrics, ledger);
   const endStorage = measureStorage(metrics, storage);
   // The loops below the API outlive the signal, so that calls that are still running find them.
   const inner = new AbortController();
@@ -60,6 +65,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     const feed = await startFeed({ storage, caches, log }, inner.signal);
     loops.push(feed.ended);
     for (const each of [sums, tokens]) each.observe();
+    for (const cache of caches.values()) ledger.observe(cache);
     loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry);
     loops.push(runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));

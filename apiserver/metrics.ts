@@ -162,6 +162,24 @@ export const apiserverMetrics = {
     type: 'counter',
     help: 'Compactions that failed; they are tried again every minute.',
   },
+  namespaceBytes: {
+    name: 'berth_apiserver_namespace_bytes',
+    type: 'gauge',
+    help: 'What the objects of a namespace take up, by namespace: the 50 that hold most, and "(others)", which no namespace is called.',
+    labels: ['namespace'],
+  },
+  namespaceObjects: {
+    name: 'berth_apiserver_namespace_objects',
+    type: 'gauge',
+    help: 'How many objects there are in a namespace, of all kinds, for the same namespaces.',
+    labels: ['namespace'],
+  },
+  namespaceRefusals: {
+    name: 'berth_apiserver_namespace_writes_refused_total',
+    type: 'counter',
+    help: 'Writes that were refused because their namespace is full, by limit: bytes, objects.',
+    labels: ['limit'],
+  },
   events: {
     name: 'apiserver_watch_cache_events_received_total',
     type: 'counter',

@@ -9,6 +9,7 @@ import type { ClientLimits } from './limits/client-limits.ts';
 
 export type { ClientLimits } from './limits/client-limits.ts';
 
+import type { NamespaceLimits } from './registry/namespace-ledger.ts';
 import type { Keepalive } from './rpc/grpc-server.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { ListLimits } from './rpc/list-gate.ts';
@@ -40,6 +41,8 @@ export interface ServerOptions {
   readonly metrics?: MetricsRegistry;
   /** How much clients may ask for at once; what is left out is as by default. */
   readonly limits?: Partial<ClientLimits>;
+  /** How much one namespace may hold; what is left out is as by default. */
+  readonly namespaceLimits?: Partial<NamespaceLimits> | undefined;
   /** How long an event stays after it was last written (default 1 h). */
   readonly eventTtlMs?: number | undefined;
   /** How many seconds pods that say nothing of it stay on a lost node (default 300). */

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../api/meta/log-level.ts';
+import { isQuantity, quantityValue } from '../api/meta/quantity.ts';
 import { parseDuration } from './duration.ts';
 import { type LostNodeFlags, withLostNodeFlags } from './lost-node-flags.ts';
 
@@ -11,6 +12,8 @@ export interface ServerTuning extends LostNodeFlags {
   readonly maxStreams?: number;
   readonly clientRate?: number;
   readonly clientBurst?: number;
+  readonly namespaceBytes?: number;
+  readonly namespaceObjects?: number;
   readonly eventTtl?: number;
   readonly tlsMinVersion: 'VersionTLS12' | 'VersionTLS13';
   readonly audit: boolean;
@@ -25,6 +28,12 @@ export function withServerTuning(command: Command): Command {
     .addOption(limitOption('--max-streams <n>', 'the same for open streams: watches, logs, commands'))
     .addOption(limitOption('--client-rate <n>', 'calls in a second that each client may make; 0: as many as it likes'))
     .addOption(limitOption('--client-burst <n>', 'so many calls at once after a pause; 0: two seconds worth'))
+    .addOption(
+      new Option('--namespace-bytes <quantity>', 'how much the objects of one namespace may take up (default: 1Gi)').argParser(
+        parseBytes,
+      ),
+    )
+    .addOption(limitOption('--namespace-objects <n>', 'how many objects there may be in one namespace (default: 250000)'))
     .addOption(
       new Option('--tls-min-version <version>', 'the oldest version of TLS that clients may speak')
         .choices(['VersionTLS12', 'VersionTLS13'])
@@ -48,6 +57,12 @@ function limitOption(flags: string, description: string): Option {
   });
 }
 
+function parseBytes(text: string): number {
+  const bytes = isQuantity(text) ? quantityValue(text) : 0;
+  if (bytes >= 1) return bytes;
+  throw new InvalidArgumentError('give a quantity, e.g. 512Mi');
+}
+
 function parseEventTtl(text: string): number {
   const ms = parseDuration(text);
   if (ms >= 1_000) return ms;
@@ -60,4 +75,12 @@ const limitKeys = ['maxInflight', 'maxStreams', 'clientRate', 'clientBurst'] as 
 export function limitsOf(flags: ServerTuning): { readonly [key in (typeof limitKeys)[number]]?: number } {
   const given = limitKeys.filter((key) => flags[key] !== undefined);
   return Object.fromEntries(given.map((key) => [key, flags[key]]));
+}
+
+/** What one namespace may hold; what is not said is the server's to choose. */
+export function namespaceLimitsOf({ namespaceBytes, namespaceObjects }: ServerTuning): { bytes?: number; objects?: number } {
+  return {
+    ...(namespaceBytes !== undefined && { bytes: namespaceBytes }),
+    ...(namespaceObjects !== undefined && { objects: namespaceObjects }),
+  };
 }

@@ -69,7 +69,7 @@ async function ask(deps: EvictDeps, at: ObjectName, options: DeleteOptions, cont
     return leave.kind === 'counted' ? ({ ...previous, status: leave.status } as AnyObject) : previous;
   };
   const { user, manager, dryRun } = context;
-  await budgets.change(budget, { context: { user, manager, dryRun }, verb: 'update-status', compute });
+  await budgets.change(budget, { context: { user, manager, dryRun, exceedsLimits: true }, verb: 'update-status', compute });
   return permission;
 }
 

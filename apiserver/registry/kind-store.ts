@@ -12,6 +12,7 @@ import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
 import { clearsManagers, entriesAfter } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
+import type { NamespaceLedger, Planned } from './namespace-ledger.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
 
 export interface ObjectName {
@@ -26,6 +27,8 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
   readonly mergesConditions?: boolean | undefined;
+  /** A change of the system's own: it goes on in a namespace that is full. */
+  readonly exceedsLimits?: boolean | undefined;
   /** Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object. Absent: may. */
   readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
   /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
@@ -51,6 +54,8 @@ export interface StoreEnvironment {
   readonly now: () => Date;
   readonly random: () => number;
   readonly uid: () => string;
+  /** Bounds what a namespace holds. Absent: nothing does. */
+  readonly ledger?: NamespaceLedger | undefined;
 }
 
 /** How often a change is computed again because somebody else was faster. More means that something writes without end. */
@@ -61,6 +66,8 @@ const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'no
 const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
 /** What goes on while the disk is full: only with it does space come back. */
 const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
+/** What goes on in a namespace that is full: it ends objects, or says where a pod runs. */
+const UNBOUNDED_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'bind']);
 /** Nobody fills what is kept for a full disk with writes of this size, which replace one another. */
 const SMALL_BYTES = 4096;
 /** How long a read waits for the watch cache to show the last acknowledged write. */
@@ -150,13 +157,15 @@ export class KindStore {
   async insert(at: ObjectName, bytes: Buffer, context: WriteContext, options: Pick<Write, 'awaitsDisk'> = {}): Promise<Buffer> {
     const write = { ...this.write(bytes, context, 'create'), ...options };
     const key = this.key(at);
+    this.environment.ledger?.check({ key, bytes }, this.subject(at));
     if (context.dryRun) {
       this.checkStorable(at, write);
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
       return Buffer.from(write.bytes);
     }
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const done = await this.attempt(at, () => this.storage.create(key, write), write);
+      const planned = this.environment.ledger?.reserve({ key, bytes }, this.cache);
+      const done = await this.attempt(at, () => this.storage.create(key, write), write, planned);
       if (done) return done;
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
     }
@@ -195,11 +204,15 @@ export class KindStore {
     if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, again);
     this.stamp(next, previous, options);
     const write = this.changing(next, previous, options);
+    const planned = { key: this.key(at), bytes: write.bytes, replaces: current };
+    const { ledger } = this.environment;
+    if (!options.context.exceedsLimits && !UNBOUNDED_VERBS.has(options.verb)) ledger?.check(planned, this.subject(at));
     if (options.context.dryRun) {
       this.checkStorable(at, write);
       return stampResourceVersion(write.bytes, String(current.revision));
     }
-    return this.attempt(at, () => this.storage.update(this.key(at), current.revision, write), write);
+    const store = () => this.storage.update(planned.key, current.revision, write);
+    return this.attempt(at, store, write, ledger?.reserve(planned, this.cache));
   }
 
   /** What the server notes of a change: its generation, and who changed which fields. */
@@ -231,12 +244,19 @@ export class KindStore {
    * Undefined when somebody else was faster, and that can be read. The faster write may still be on its way to the disk: who is refused because
    * of it must not be able to read that it never was, now or after a crash.
    */
-  private async attempt(at: ObjectName, store: () => Promise<number>, write: Write): Promise<Buffer | undefined> {
+  private async attempt(
+    at: ObjectName,
+    store: () => Promise<number>,
+    write: Write,
+    planned?: Planned,
+  ): Promise<Buffer | undefined> {
     try {
       const revision = await store();
+      planned?.settle(revision);
       if (this.kind.shownBeforeAcknowledged) await this.cache.reached(revision, FRESH_TIMEOUT_MS);
       return this.acknowledge(this.key(at), write, revision);
     } catch (error) {
+      planned?.cancel();
       if (!(error instanceof StorageError) || !OUTRUN.has(error.code)) throw translateStorageError(error, this.subject(at));
       if (error.revision !== undefined) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);
       return undefined;

@@ -1,6 +1,7 @@
 import { badRequest } from '../../api/errors/index.ts';
 import { invalidValue } from '../../api/errors/violations.ts';
 import type { WriteOptions } from '../../api/generated/types.ts';
+import { isControlPlane, isNode } from '../auth/identity.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { WriteContext } from '../registry/kind-store.ts';
 import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
@@ -41,7 +42,9 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
   }
   if (fieldManager) checkFieldManager(fieldManager);
   const { identity, manager, isEarlierComponent: mergesConditions } = call;
-  return { user: identity.user, manager: fieldManager || manager, dryRun: isDryRun(dryRun), mergesConditions };
+  const { user } = identity;
+  const exceedsLimits = isNode(identity) || isControlPlane(user);
+  return { user, manager: fieldManager || manager, dryRun: isDryRun(dryRun), mergesConditions, exceedsLimits };
 }
 
 const MANAGER_MAX = 128;

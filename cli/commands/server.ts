@@ -18,7 +18,7 @@ import { evictionRatesOf, lostNodeErrors, lostNodeSecondsOf } from '../lost-node
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, installation, localAddress } from '../paths.ts';
 import { schedulerConfigHelp } from '../scheduler-config-flag.ts';
-import { limitsOf, type ServerTuning, withServerTuning } from '../server-flags.ts';
+import { limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../server-flags.ts';
 
 interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
   readonly listen: string;
@@ -76,6 +76,7 @@ async function server(flags: ServerFlags): Promise<void> {
         audit: audit?.audit,
         ...historyOptions(flags),
         limits: limitsOf(flags),
+        namespaceLimits: namespaceLimitsOf(flags),
         eventTtlMs: flags.eventTtl,
         tls: { minVersion: flags.tlsMinVersion === 'VersionTLS12' ? '1.2' : '1.3' },
         lostNodeSeconds: lostNodeSecondsOf(flags),
