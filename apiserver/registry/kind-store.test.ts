@@ -81,3 +81,41 @@ it('a read of a store that is closing is unavailable, whatever write it belongs 
     await expect(created).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   }
 });
+
+describe('a change that is refused because of what the watch cache shows', () => {
+  const at = { namespace: 'default', name: 'a' };
+  const ofData = (value: string) =>
+    encodeMessage(kind.message, { metadata: { namespace: 'default', name: 'a' }, data: { value } });
+
+  it('is judged again on the stored version, and refused only because of that', async () => {
+    const cache = new KindCache(kind);
+    cache.reset([{ key, bytes: ofData('old'), revision: 1 }], 1);
+    let onDisk = { key, bytes: ofData('new'), revision: 2 };
+    const storage = {
+      get: async () => onDisk,
+      update: async (_: string, expected: number, write: { bytes: Uint8Array }) => {
+        if (expected !== onDisk.revision) throw new StorageError('mismatch', 'x', { revision: onDisk.revision });
+        onDisk = { key, bytes: Buffer.from(write.bytes), revision: 3 };
+        return 3;
+      },
+    } as unknown as Storage;
+    const store = new KindStore(cache, { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
+    const seen: unknown[] = [];
+    const only = (wanted: string) =>
+      store.change(at, {
+        context,
+        verb: 'update',
+        compute: (previous) => {
+          const value = (previous as { data?: Record<string, string> }).data?.value;
+          seen.push(value);
+          if (value !== wanted) throw new Error(`refused: ${value}`);
+          return { ...previous, data: { value: 'changed' } } as typeof previous;
+        },
+      });
+    setImmediate(() => cache.advance(2));
+    await only('new');
+    expect(seen).toEqual(['old', 'new']);
+    setImmediate(() => cache.advance(3));
+    await expect(only('old')).rejects.toThrow('refused: changed');
+  });
+});

@@ -111,7 +111,7 @@ export class KindStore {
   async fresh(): Promise<void> {
     if (this.cache.revision >= this.acknowledged) return;
     if (await this.cache.reached(this.acknowledged, FRESH_TIMEOUT_MS)) return;
-    throw unavailable(`cannot read ${this.kind.plural}: the watch cache does not show the last write yet, try again`);
+    throw this.behind();
   }
 
   /** The newest version, or undefined. */
@@ -120,16 +120,32 @@ export class KindStore {
     return this.cache.get(this.key(at));
   }
 
-  /**
-   * A version to start a change from; the cache's may be old, which the compare-and-swap finds out. The second time, when it may be refused because of
-   * what it finds, it is what readers are shown too: the store itself may be a moment ahead of them.
-   */
+  /** A version to start a change from. The first time it may be the cache's, which may be old: see `newest`. */
   async current(at: ObjectName, again: boolean): Promise<Current> {
     if (!this.mayExist(at)) throw notFound(this.subject(at));
-    const key = this.key(at);
-    const found = again ? await this.read(at) : (this.cache.get(key) ?? (await this.stored(at)));
+    const found = again ? await this.newest(at) : (this.cache.get(this.key(at)) ?? (await this.stored(at)));
     if (!found) throw notFound(this.subject(at));
     return found;
+  }
+
+  /**
+   * The stored version, once readers are shown it too: the write that made it may still be on its way to the disk, and a refusal must not rest on
+   * what a crash can undo. A key that the store does not hold any more is judged by what readers are shown, for the same reason.
+   */
+  private async newest(at: ObjectName): Promise<Current | undefined> {
+    const stored = await this.stored(at);
+    if (!stored) return this.read(at);
+    if (!(await this.cache.reached(stored.revision, FRESH_TIMEOUT_MS))) throw this.behind();
+    return stored;
+  }
+
+  /** Whether a refusal that was computed on this version could be wrong, because the store holds another one. */
+  private async isOutdated(at: ObjectName, current: Current): Promise<boolean> {
+    return (await this.newest(at))?.revision !== current.revision;
+  }
+
+  private behind(): ApiError {
+    return unavailable(`cannot read ${this.kind.plural}: the watch cache does not show the last write yet, try again`);
   }
 
   /** What is on the disk; the cache may not show it yet. */
@@ -184,21 +200,18 @@ export class KindStore {
     throw tooManyOthers(this.subject(at));
   }
 
+  /** Undefined when the version that it started from is not the newest, and that matters. */
   private async tryChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer | undefined> {
     const current = await this.current(at, again);
-    if (options.resourceVersion && options.resourceVersion !== String(current.revision)) {
-      if (!again) return undefined;
-      throw conflict(
-        this.subject(at),
-        `the version is ${current.revision}, not ${options.resourceVersion}: read it again and repeat the change`,
-      );
-    }
     const previous = this.decode(current);
-    options.context.authorizeChange?.(previous);
-    const next = await options.compute(previous, current);
+    let next: AnyObject | 'remove';
+    try {
+      next = await this.judge(at, { current, previous }, options);
+    } catch (error) {
+      if (!again && (await this.isOutdated(at, current))) return undefined;
+      throw error;
+    }
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
-    options.context.authorizeNext?.(next, previous);
-    await options.context.admitChange?.(next, previous);
     keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, again);
@@ -213,6 +226,27 @@ export class KindStore {
     }
     const store = () => this.storage.update(planned.key, current.revision, write);
     return this.attempt(at, store, write, ledger?.reserve(planned, this.cache));
+  }
+
+  /** What a change makes of one version of the object. Throws why it is refused. */
+  private async judge(
+    at: ObjectName,
+    { current, previous }: { readonly current: Current; readonly previous: AnyObject },
+    { context, resourceVersion, compute }: ChangeOptions,
+  ): Promise<AnyObject | 'remove'> {
+    this.checkVersion(at, current, resourceVersion);
+    context.authorizeChange?.(previous);
+    const next = await compute(previous, current);
+    if (next === 'remove') return next;
+    context.authorizeNext?.(next, previous);
+    await context.admitChange?.(next, previous);
+    return next;
+  }
+
+  /** Throws ABORTED when a change names another version than the current one. */
+  checkVersion(at: ObjectName, { revision }: Current, named: string | undefined): void {
+    if (!named || named === String(revision)) return;
+    throw conflict(this.subject(at), `the version is ${revision}, not ${named}: read it again and repeat the change`);
   }
 
   /** What the server notes of a change: its generation, and who changed which fields. */

@@ -6,7 +6,7 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
-import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import type { Current, KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
 import { checkUid, type Door, doorOf, nextVersion } from './update.ts';
 
@@ -32,15 +32,17 @@ interface ReadPatch {
 
 /**
  * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as any other write.
- * Computed again from the newest version when somebody else was faster, unless the patch itself names a resourceVersion.
+ * It is applied to the object with its resourceVersion, so that a JSON patch can test it; a result that names another version is refused with
+ * ABORTED. Computed again from the newest version when another write was faster, unless the patch itself names a resourceVersion.
  */
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
   const { door, metadata, apply } = readPatch(store, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
-  const compute = (previous: AnyObject): AnyObject => {
+  const compute = (previous: AnyObject, current: Current): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
-    const sent = fromJson<AnyObject>(store.kind, apply(toJson(store.kind, previous)));
+    const sent = fromJson<AnyObject>(store.kind, apply(versionedJson(store, previous, current)));
+    store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
     if (door === 'object') for (const warning of store.kind.warnings?.(sent) ?? []) warnings.add(warning);
     return nextVersion(store, door, sent, previous);
   };
@@ -48,6 +50,11 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   const verb = input.subresource === '' ? 'patch' : `patch-${input.subresource}`;
   const bytes = await store.change(input.at, { context, verb, resourceVersion, compute });
   return { bytes, warnings: [...warnings] };
+}
+
+function versionedJson({ kind }: KindStore, previous: AnyObject, { revision }: Current): JsonObject {
+  const resourceVersion = String(revision);
+  return toJson(kind, { ...previous, metadata: { ...previous.metadata, resourceVersion } });
 }
 
 function readPatch(

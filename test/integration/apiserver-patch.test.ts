@@ -157,3 +157,26 @@ test.each(['merge', 'strategic', 'json'] as const)('a %s patch of the status tak
   expect([metadata?.labels, metadata?.finalizers, status?.phase]).toEqual([{ a: 'b' }, ['example.com/a'], 'Running']);
   expect(spec?.activeDeadlineSeconds).toBeUndefined();
 });
+
+test('a JSON patch that names a resourceVersion writes only over that version, in each of its operations and subresources', async () => {
+  await makePod('locked');
+  const target = { ...at('locked'), type: 'json' } as const;
+  const label = (value: string) => ({ op: 'add', path: '/metadata/labels', value: { by: value } });
+  const version = (op: string, value?: string) => ({ op, path: '/metadata/resourceVersion', ...(value && { value }) });
+  const versionNow = async () => (await server.client.pods.get(at('locked'))).metadata?.resourceVersion ?? '';
+  const old = await versionNow();
+  for (const op of ['test', 'add', 'replace']) {
+    const now = await versionNow();
+    const after = await server.client.pods.patch(target, [version(op, now), label(op)]);
+    expect(after.metadata?.labels).toEqual({ by: op });
+    const refused = (subresource: string, operations: object[]) =>
+      expect(server.client.pods.patch({ ...target, subresource }, operations)).rejects.toMatchObject({
+        code: op === 'test' ? 'INVALID_ARGUMENT' : 'ABORTED',
+      });
+    await refused('', [version(op, old), label('late')]);
+    await refused('', [version(op, now), label('late')]);
+    await refused('status', [version(op, old), { op: 'add', path: '/status/message', value: 'late' }]);
+  }
+  expect((await server.client.pods.patch(target, [version('remove'), label('any')])).metadata?.labels).toEqual({ by: 'any' });
+  expect((await server.client.pods.get(at('locked'))).status?.message).toBeUndefined();
+});
