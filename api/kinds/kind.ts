@@ -76,6 +76,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly confidential?: true;
   /** Whether status is a subresource with a writer of its own. */
   readonly hasStatus: boolean;
+  /** A new object keeps the status that it is sent with when its maker may write that; of all other kinds it is dropped. */
+  readonly isCreatedWithStatus?: true;
   /** The parts with doors of their own besides the status, by name. */
   readonly subresources?: { readonly [name: string]: Subresource<T> };
   /**

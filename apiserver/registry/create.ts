@@ -1,4 +1,5 @@
 import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '../../api/errors/index.ts';
+import { validateConditions } from '../../api/kinds/conditions.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
@@ -45,13 +46,14 @@ async function prepare(store: KindStore, admission: Admission, enter: EnterCreat
   const warnings = [...(kind.warnings?.(object) ?? [])];
   const { name = '', generateName = '' } = object.metadata ?? {};
   object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
-  if (kind.hasStatus) delete object.status;
+  if (kind.hasStatus && !kind.isCreatedWithStatus) delete object.status;
   const at = { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' };
   kind.defaults(object);
   kind.lifecycle?.prepareForCreate?.(object);
   const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata)];
   if (violations.length === 0) await admission.create(kind, object, (text) => warnings.push(text));
   violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
+  if (kind.isCreatedWithStatus) violations.push(...validateConditions(object.status));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   if (recordsManagers(kind))
     object.metadata.managedFields = [creatorEntry(kind, context.manager, object.metadata.creationTimestamp!)];

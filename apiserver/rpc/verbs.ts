@@ -302,6 +302,8 @@ function enterWrite(verb: AccessVerb, store: KindStore, input: WriteInput, call:
   if (verb === 'create') {
     call.authorizer.authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
     noteRequester(kind.kind, object, call.identity);
+    const mayWriteStatus = () => call.authorizer.may(call.identity, { verb: 'update-status', kind: kind.kind, ...at });
+    if (kind.isCreatedWithStatus && object.status !== undefined && !mayWriteStatus()) delete object.status;
   }
   return { object, context };
 }

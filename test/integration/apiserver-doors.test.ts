@@ -114,6 +114,30 @@ test('keys are readable by their owner only, and a restart keeps certificates an
   await three.remove();
 });
 
+test('a node registers with its status; a status sent by a user who may not write it is dropped', async () => {
+  await issueNodeCredentials(server.dataDir, 'registers');
+  const node = connect({ ...server.admin, ...(await readPair(server.dataDir, 'node-registers')) });
+  const status = { capacity: { cpu: { string: '4' } }, conditions: [{ type: 'Ready', status: 'True' }] };
+  const made = await node.nodes.create({ metadata: { name: 'registers' }, status });
+  expect(made.status).toMatchObject({ ...status, allocatable: status.capacity });
+  expect((await server.client.nodes.get({ name: 'registers' })).status).toEqual(made.status);
+  const twice = { ...status, conditions: [...status.conditions, { type: 'Ready', status: 'False' }] };
+  await expect(server.client.nodes.create({ metadata: { name: 'twice' }, status: twice })).rejects.toMatchObject({
+    violations: [{ field: 'status.conditions[1].type' }],
+  });
+  const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['create'] }];
+  await server.client.clusterRoles.create({ metadata: { name: 'node-maker' }, rules });
+  await server.client.clusterRoleBindings.create({
+    metadata: { name: 'node-maker' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'node-maker' },
+    subjects: [{ kind: 'User', name: 'maker' }],
+  });
+  const maker = connect({ ...server.admin, impersonate: { user: 'maker' } });
+  expect((await maker.nodes.create({ metadata: { name: 'made' }, status })).status).toBeUndefined();
+  node.close();
+  maker.close();
+});
+
 test('health answers without credentials, reflection does not', async () => {
   const client = rawClient();
   const answer = await call(client, '/grpc.health.v1.Health/Check', Buffer.alloc(0));

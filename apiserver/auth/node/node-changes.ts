@@ -41,26 +41,26 @@ function awaitedNode(volume: PersistentVolume): string | undefined {
  * The third: what a node may make of its own Node. Where pods may go is not the node's to say. Throws PERMISSION_DENIED; FAILED_PRECONDITION for an agent of a version that does not
  * go with `server`, this program's. Only one that comes new is refused: when the server goes on to another version, the agents that it has are let be.
  */
-export function checkNodeNext(
-  identity: Identity,
-  { kind, name, verb }: Access,
-  { next, previous, server = serverVersion() }: NodeChange,
-): void {
+export function checkNodeNext(identity: Identity, { kind, name, verb }: Access, { next, previous, server }: NodeChange): void {
   if (isMaster(identity) || !isNode(identity)) return;
   if (kind === 'Pod' && verb.endsWith('-status')) checkPodMetadata(name, next, previous);
   if (kind !== 'Node') return;
   const [after, before] = [next as Node, previous as Node];
-  const agent = after.status?.nodeInfo?.kubeletVersion ?? '';
-  if (agent !== before.status?.nodeInfo?.kubeletVersion && areTooFarApart(agent, server))
-    throw failedPrecondition(
-      versionSkew,
-      `the agent of node "${name}" is Berth ${agent.replace(/^v/, '')} and the server ${server}: they may be one minor version apart at most; install the server's version on that machine`,
-      { kind, name },
-    );
+  checkAgentVersion(name, after, before, server);
   const refuse = (what: string) => permissionDenied(`node "${name}" may not change its own ${what}: that is for administrators`);
   if (!isDeepStrictEqual(after.spec ?? {}, before.spec ?? {})) throw refuse('spec (taints, unschedulable)');
   if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before)))
     throw refuse(`labels of ${RESTRICTED_LABELS} (${changedKey(restrictedLabels(after), restrictedLabels(before))})`);
+}
+
+function checkAgentVersion(name: string, after: Node, before: Node | undefined, server = serverVersion()): void {
+  const agent = after.status?.nodeInfo?.kubeletVersion ?? '';
+  if (agent === (before?.status?.nodeInfo?.kubeletVersion ?? '') || !areTooFarApart(agent, server)) return;
+  throw failedPrecondition(
+    versionSkew,
+    `the agent of node "${name}" is Berth ${agent.replace(/^v/, '')} and the server ${server}: they may be one minor version apart at most; install the server's version on that machine`,
+    { kind: 'Node', name },
+  );
 }
 
 /** Through the status of its pods a node says nothing of their labels, as in Kubernetes, by which others choose them, nor of what keeps them. */
@@ -87,7 +87,7 @@ function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
 
 /**
  * The same for what is new: the agent of a node, and nobody else, makes mirror pods, on its node alone, and no node labels itself with what is
- * restricted. Throws PERMISSION_DENIED.
+ * restricted. Throws PERMISSION_DENIED; FAILED_PRECONDITION as checkNodeNext.
  */
 export function checkNodeCreate(identity: Identity, { kind, name }: Access, object: ApiObject): void {
   if (isMaster(identity)) return;
@@ -96,6 +96,7 @@ export function checkNodeCreate(identity: Identity, { kind, name }: Access, obje
     throw permissionDenied(
       `node "${name}" may not give itself labels of ${RESTRICTED_LABELS} (${restricted}): that is for administrators`,
     );
+  if (kind === 'Node' && isNode(identity)) checkAgentVersion(name, object as Node, undefined);
   if (kind !== 'Pod') return;
   const pod = object as Pod;
   const refuse = (why: string) => permissionDenied(`pods "${name}" is forbidden: ${why}`);
