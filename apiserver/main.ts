@@ -52,7 +52,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
   );
   const ledger = new NamespaceLedger(options.namespaceLimits);
   const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger };
-  const registry = createRegistry(caches.values(), environment);
+  const registry = createRegistry(caches.values(), environment, options);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   measureCaches(metrics, [...caches.values()]);

@@ -43,6 +43,8 @@ export interface ServerOptions {
   readonly limits?: Partial<ClientLimits>;
   /** How much one namespace may hold; what is left out is as by default. */
   readonly namespaceLimits?: Partial<NamespaceLimits> | undefined;
+  /** Where pods may use the priority classes of the system besides kube-system; "*" is every namespace. */
+  readonly systemPriorityNamespaces?: readonly string[] | undefined;
   /** How long an event stays after it was last written (default 1 h). */
   readonly eventTtlMs?: number | undefined;
   /** How many seconds pods that say nothing of it stay on a lost node (default 300). */

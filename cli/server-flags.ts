@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../api/meta/log-level.ts';
+import { labelNameError } from '../api/meta/names.ts';
 import { isQuantity, quantityValue } from '../api/meta/quantity.ts';
 import { parseDuration } from './duration.ts';
 import { type LostNodeFlags, withLostNodeFlags } from './lost-node-flags.ts';
@@ -14,6 +15,7 @@ export interface ServerTuning extends LostNodeFlags {
   readonly clientBurst?: number;
   readonly namespaceBytes?: number;
   readonly namespaceObjects?: number;
+  readonly systemPriorityNamespaces?: readonly string[];
   readonly eventTtl?: number;
   readonly tlsMinVersion: 'VersionTLS12' | 'VersionTLS13';
   readonly audit: boolean;
@@ -32,6 +34,12 @@ export function withServerTuning(command: Command): Command {
       new Option('--namespace-bytes <quantity>', 'how much the objects of one namespace may take up (default: 1Gi)').argParser(
         parseBytes,
       ),
+    )
+    .addOption(
+      new Option(
+        '--system-priority-namespaces <names>',
+        'where pods may use system-cluster-critical and system-node-critical besides kube-system, e.g. a,b, or "*"',
+      ).argParser(parseNames),
     )
     .addOption(limitOption('--namespace-objects <n>', 'how many objects there may be in one namespace (default: 250000)'))
     .addOption(
@@ -55,6 +63,12 @@ function limitOption(flags: string, description: string): Option {
     if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('give a whole number');
     return value;
   });
+}
+
+function parseNames(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.every((name) => name === '*' || labelNameError(name) === undefined)) return names;
+  throw new InvalidArgumentError('give names of namespaces with commas between, or "*"');
 }
 
 function parseBytes(text: string): number {

@@ -64,6 +64,35 @@ describe('a new pod', () => {
   });
 });
 
+describe('the classes of the system', () => {
+  const critical: PriorityClass = { metadata: { name: 'system-cluster-critical' }, value: 2_000_000_000 };
+  const classes = { get: async () => critical, list: async () => [critical] };
+  const admitIn = (namespace: string, options = {}, more: Pod['metadata'] = {}, spec: PodSpec = {}) =>
+    priorityRules(classes, options).create(kindNamed('Pod'), {
+      metadata: { namespace, name: 'web', ...more },
+      spec: { priorityClassName: 'system-cluster-critical', ...spec },
+    } as Pod);
+
+  it('are for pods of kube-system, and with the same value said for no others either', async () => {
+    await admitIn('kube-system');
+    const words =
+      'pods "web" is forbidden: pods with the priority class system-cluster-critical are only permitted in namespace ' +
+      'kube-system (berth server --system-priority-namespaces)';
+    await expect(admitIn('team')).rejects.toMatchObject({ code: 'PERMISSION_DENIED', message: words });
+    await expect(admitIn('team', {}, {}, { priority: 2_000_000_000 })).rejects.toThrow(words);
+  });
+
+  it('are for those of the namespaces that the server was told', async () => {
+    await admitIn('team', { systemPriorityNamespaces: ['infra', 'team'] });
+    await admitIn('team', { systemPriorityNamespaces: ['*'] });
+    await expect(admitIn('team', { systemPriorityNamespaces: ['infra'] })).rejects.toThrow('kube-system, infra');
+  });
+
+  it('are told of by the mirror of a static pod, which runs already', async () => {
+    await admitIn('team', {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } });
+  });
+});
+
 describe('the default class', () => {
   const kind = kindNamed('PriorityClass');
   const rules = rulesOver(high, usual);

@@ -1,6 +1,9 @@
 import { permissionDenied } from '../../api/errors/index.ts';
 import type { Pod, PriorityClass } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { isMirror } from '../../api/kinds/pod/static-pods.ts';
+import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
+import { namespaces } from '../../api/meta/well-known.ts';
 import type { Admission } from './admission.ts';
 
 /** What the rules read of priority classes, never older than the last acknowledged write. */
@@ -11,18 +14,37 @@ export interface PriorityClasses {
 
 const byDefault = { value: 0, preemptionPolicy: 'PreemptLowerPriority' } as const;
 
+export interface PriorityOptions {
+  /** Besides kube-system: where pods may use the classes of the system; "*" is every namespace. */
+  readonly systemPriorityNamespaces?: readonly string[] | undefined;
+}
+
 /**
  * As in Kubernetes: a new pod gets priority and preemption policy of the class that it names, or of the class that is the default of all, or 0. It is
- * refused when there is no such class, and when it says something else itself. At most one class is the default of all.
+ * refused when there is no such class, and when it says something else itself. At most one class is the default of all. The classes of the system,
+ * whose pods preempt those of every tenant, are for pods of kube-system; a mirror pod tells of one that runs already.
  */
-export function priorityRules(classes: PriorityClasses): Admission {
+export function priorityRules(classes: PriorityClasses, { systemPriorityNamespaces = [] }: PriorityOptions = {}): Admission {
+  const permitted = [namespaces.system, ...systemPriorityNamespaces];
   return {
     async create(kind, object) {
-      if (kind.kind === 'Pod') await resolvePriority(classes, object as Pod);
-      else await refuseSecondDefault(classes, kind, object);
+      if (kind.kind === 'Pod') {
+        refuseSystemClass(object as Pod, permitted);
+        await resolvePriority(classes, object as Pod);
+      } else await refuseSecondDefault(classes, kind, object);
     },
     update: (kind, next) => refuseSecondDefault(classes, kind, next),
   };
+}
+
+function refuseSystemClass(pod: Pod, permitted: readonly string[]): void {
+  const { metadata: { name, generateName, namespace = '' } = {}, spec: { priorityClassName } = {} } = pod;
+  if (!isSystemPriorityClass(priorityClassName) || isMirror(pod)) return;
+  if (permitted.includes(namespace) || permitted.includes('*')) return;
+  throw permissionDenied(
+    `pods "${name || generateName || ''}" is forbidden: pods with the priority class ${priorityClassName} are only permitted in ` +
+      `${permitted.length === 1 ? 'namespace' : 'namespaces'} ${permitted.join(', ')} (berth server --system-priority-namespaces)`,
+  );
 }
 
 async function resolvePriority(classes: PriorityClasses, pod: Pod): Promise<void> {

@@ -5,7 +5,7 @@ import { defaultStorageClassRules } from '../admission/default-storage-class.ts'
 import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { podSecurityRules } from '../admission/pod-security.ts';
-import { type PriorityClasses, priorityRules } from '../admission/priority.ts';
+import { type PriorityClasses, type PriorityOptions, priorityRules } from '../admission/priority.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -26,7 +26,11 @@ export interface Registry {
 }
 
 /** Makes the stores over caches that somebody feeds; starts nothing. */
-export function createRegistry(caches: Iterable<KindCache>, environment: StoreEnvironment): Registry {
+export function createRegistry(
+  caches: Iterable<KindCache>,
+  environment: StoreEnvironment,
+  options: PriorityOptions = {},
+): Registry {
   const stores = new Map<string, KindStore>();
   for (const cache of caches) stores.set(cache.kind.kind, new KindStore(cache, environment));
   const store = (kind: string): KindStore => {
@@ -58,7 +62,7 @@ export function createRegistry(caches: Iterable<KindCache>, environment: StoreEn
   const rules = [
     namespaceLifecycle((name) => readShared('Namespace', name)),
     runtimeClassRules((name) => readShared('RuntimeClass', name) as Promise<RuntimeClass | undefined>),
-    priorityRules(classes),
+    priorityRules(classes, options),
     // Few kinds, in tests: no accounts either.
     ...(stores.has('ServiceAccount')
       ? [serviceAccountRules((namespace, name) => readShared('ServiceAccount', name, namespace))]

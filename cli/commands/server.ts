@@ -77,6 +77,7 @@ async function server(flags: ServerFlags): Promise<void> {
         ...historyOptions(flags),
         limits: limitsOf(flags),
         namespaceLimits: namespaceLimitsOf(flags),
+        systemPriorityNamespaces: flags.systemPriorityNamespaces,
         eventTtlMs: flags.eventTtl,
         tls: { minVersion: flags.tlsMinVersion === 'VersionTLS12' ? '1.2' : '1.3' },
         lostNodeSeconds: lostNodeSecondsOf(flags),

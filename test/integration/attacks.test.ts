@@ -325,3 +325,14 @@ describe('a namespace that is held to the level baseline', () => {
     });
   });
 });
+
+describe('an editor of a namespace', () => {
+  it('makes no pod that preempts those of all others: the priority classes of the system are for kube-system', async () => {
+    for (const spec of [{ priorityClassName: 'system-node-critical' }, { priority: 2_000_001_000 }])
+      await expect(as('editor').pods.create(podOf('vip', spec))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await as('editor').pods.create(podOf('plain-first'));
+    const patch = { spec: { priorityClassName: 'system-node-critical', priority: 2_000_001_000 } };
+    const raised = as('editor').pods.patch({ namespace: 'default', name: 'plain-first' }, patch);
+    await expect(raised).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
