@@ -24,6 +24,8 @@ export interface AgentOptions {
   readonly sandboxImage?: string | undefined;
   /** How many sandboxes are made in advance; none with a sandbox image of somebody else's. */
   readonly warmSandboxes?: number | undefined;
+  /** How many processes and threads each container may have, 0 for no limit; 4,096 or what the machine allows where not said. */
+  readonly maxContainerPids?: number | undefined;
   readonly dockerSocket?: string | undefined;
   /** The longest that a container which ends again and again waits for its next run; 5 minutes where not said. */
   readonly maxContainerRestartMs?: number | undefined;

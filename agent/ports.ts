@@ -31,6 +31,7 @@ export interface PortsOptions {
   readonly dockerSocket?: string | undefined;
   readonly sandboxImage?: string | undefined;
   readonly warmSandboxes?: number | undefined;
+  readonly maxContainerPids?: number | undefined;
   /** Instead of a folder in nodeDir. */
   readonly localPathFolder?: string | undefined;
   readonly warn: (message: string) => void;
@@ -38,13 +39,23 @@ export interface PortsOptions {
 
 /** This machine, with the Docker Engine. */
 export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
-  const { nodeName, nodeDir, dockerSocket, sandboxImage, warmSandboxes = defaultWarmSandboxes, localPathFolder, warn } = options;
+  const {
+    nodeName,
+    nodeDir,
+    dockerSocket,
+    sandboxImage,
+    warmSandboxes = defaultWarmSandboxes,
+    localPathFolder,
+    warn,
+    maxContainerPids,
+  } = options;
   // Entering a network is what Berth's own sandbox program can do.
   const warm = { size: sandboxImage === undefined ? warmSandboxes : 0, image: ownSandboxImage };
   const docker = createDockerRuntime({
     nodeName,
     warn,
     warm,
+    maxContainerPids,
     ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }),
   });
   const dialer = createPodDialer(warn);

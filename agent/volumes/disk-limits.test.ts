@@ -3,11 +3,14 @@ import { Dir, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Volume } from '../../api/generated/types.ts';
+import type { Container, Volume } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
+import { container } from '../../test/builders/plan.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createRecord } from '../pod/pod-record.ts';
-import { createDiskLimits, limitedVolumes } from './disk-limits.ts';
+import type { ObservedContainer } from '../runtime/runtime.ts';
+import { createDiskLimits } from './disk-limits.ts';
+import { storageLimits } from './storage-limits.ts';
 import { TreeMeter } from './tree-meter.ts';
 
 let folder: string;
@@ -105,14 +108,10 @@ describe('the limit of an emptyDir on the disk', () => {
     ['10Mi', 'Memory', 0],
     ['16Ei', '', 1],
   ])('of %s with medium %j is looked after: %i', (size, medium, count) => {
-    expect(
-      limitedVolumes(
-        pod('p')
-          .spec({ volumes: [limit('v', size, medium)] })
-          .build(),
-        '/x',
-      ),
-    ).toHaveLength(count);
+    const built = pod('p')
+      .spec({ volumes: [limit('v', size, medium)] })
+      .build();
+    expect(storageLimits(createRecord('u1', built), '/x')).toHaveLength(count);
   });
 
   it('ends the pod when there is more, and not before', async () => {
@@ -144,5 +143,104 @@ describe('the limit of an emptyDir on the disk', () => {
     expect(evicted).toEqual([]);
     await limits.look();
     expect(evicted.map((line) => line.split('"')[1]).sort()).toEqual(['many', 'other']);
+  });
+});
+
+describe('the limits of ephemeral-storage', () => {
+  const storage = (limit: string) => ({ resources: { limits: { 'ephemeral-storage': { string: limit } } } });
+  const observed = (name: string, attempt = 0) =>
+    container(name, {
+      attempt,
+      files: { writableLayer: join(folder, `${name}-${attempt}/diff`), log: join(folder, `${name}-${attempt}/json.log`) },
+    });
+
+  function house(containers: Container[], volumes: Volume[] = []) {
+    const record = createRecord('u1', pod('web').uid('u1').spec({ containers, volumes }).build());
+    record.admitted = true;
+    const evicted: string[] = [];
+    const run = (...all: ObservedContainer[]) => {
+      for (const each of all) {
+        mkdirSync(each.files!.writableLayer!, { recursive: true });
+        record.containers.set(each.id, each);
+      }
+    };
+    const limits = createDiskLimits({
+      records: () => [record],
+      podDir: (uid) => join(folder, uid),
+      evict(_uid, ending) {
+        if (record.ended === undefined) evicted.push(`${ending.reason}: ${ending.message}`);
+        record.ended = ending;
+      },
+      clock: createFakeClock(),
+      entriesOfLook: 100,
+    });
+    return { record, evicted, run, look: limits.look };
+  }
+
+  it("evict a pod whose container's writable layer and log files are more than its limit, and not before", async () => {
+    const { evicted, run, look } = house([{ name: 'app', ...storage('200Ki') }]);
+    run(observed('app'));
+    write('app-0/diff/f', 90 * 1024);
+    write('app-0/json.log.1', 90 * 1024);
+    await look();
+    expect(evicted).toEqual([]);
+    write('app-0/json.log', 60 * 1024);
+    await look();
+    expect(evicted).toEqual([
+      expect.stringMatching(
+        /^Evicted: Pod ephemeral local storage usage exceeds the total limit of containers 200Ki. It uses 2[4-9]\dKi.$/,
+      ),
+    ]);
+  });
+
+  it('name the container that is beyond its own while the pod is not', async () => {
+    const { evicted, run, look } = house([
+      { name: 'app', ...storage('100Ki') },
+      { name: 'side', ...storage('1Mi') },
+    ]);
+    run(observed('app'), observed('side'));
+    write('app-0/diff/f', 120 * 1024);
+    await look();
+    expect(evicted).toEqual([
+      expect.stringMatching(/^Evicted: Container app exceeded its local ephemeral storage limit "100Ki". It uses 1[23]\dKi.$/),
+    ]);
+  });
+
+  it('count what a pod puts into its emptyDirs on the disk, and what containers without a limit write, but no memory volume', async () => {
+    const empty = (name: string, medium = ''): Volume => ({ name, volumeSource: { emptyDir: { medium } } });
+    const { evicted, run, look } = house(
+      [{ name: 'app', ...storage('200Ki') }, { name: 'side' }],
+      [empty('disk'), empty('memory', 'Memory')],
+    );
+    run(observed('app'), observed('side'));
+    for (const name of ['disk', 'memory']) mkdirSync(join(folder, 'u1/volumes/emptyDir', name), { recursive: true });
+    write('u1/volumes/emptyDir/memory/f', 500 * 1024);
+    write('u1/volumes/emptyDir/disk/f', 120 * 1024);
+    await look();
+    expect(evicted).toEqual([]);
+    write('side-0/diff/f', 100 * 1024);
+    await look();
+    expect(evicted).toHaveLength(1);
+  });
+
+  it('count the last run of a container only', async () => {
+    const { evicted, run, look } = house([{ name: 'app', ...storage('200Ki') }]);
+    run(observed('app', 0), observed('app', 1));
+    for (const attempt of [0, 1]) write(`app-${attempt}/diff/f`, 150 * 1024);
+    await look();
+    expect(evicted).toEqual([]);
+  });
+
+  it('are looked at in turns: a folder with many files keeps no other one waiting for ever', async () => {
+    const { evicted, run, look } = house([
+      { name: 'one', ...storage('1Gi') },
+      { name: 'two', ...storage('1Gi') },
+      { name: 'late', ...storage('10Ki') },
+    ]);
+    run(observed('one'), observed('two'), observed('late'));
+    for (const name of ['one', 'two']) for (let i = 0; i < 98; i++) write(`${name}-0/diff/f${i}`, 1);
+    write('late-0/diff/f', 20 * 1024);
+    for (let i = 0; i < 3; i++) await look();
+    expect(evicted).toHaveLength(1);
   });
 });

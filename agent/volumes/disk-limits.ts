@@ -1,8 +1,6 @@
-import { join } from 'node:path';
-import type { Pod } from '../../api/generated/types.ts';
-import { quantityValue } from '../../api/meta/quantity.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
+import { logBytes, type StorageLimit, storageLimits, usedWords } from './storage-limits.ts';
 import { TreeMeter } from './tree-meter.ts';
 
 /** Why the agent ends a pod; Kubernetes' words. */
@@ -15,85 +13,91 @@ export interface Eviction {
 export interface DiskLimitsOptions {
   records(): Iterable<PodRecord>;
   podDir(podUid: string): string;
+  /** May be called again for a pod that is evicted already. */
   evict(podUid: string, eviction: Eviction): void;
   readonly clock: Clock;
-  /** How many entries a look takes, all volumes together. */
+  /** How many entries a look takes, all folders together. */
   readonly entriesOfLook?: number;
 }
 
 /** As often as Kubernetes looks. */
 const lookMs = 10_000;
-/** Entries of one look, all volumes together: about a tenth of a second of processor time. A larger tree is measured over several looks. */
+/** Entries of one look, all folders together: about a tenth of a second of processor time. A larger tree is measured over several looks. */
 const mostEntries = 10_000;
 /** Entries between two looks at what else there is to do. */
 const entriesAtOnce = 250;
 /** Kubernetes' grace of an eviction at once. */
 const graceSeconds = 1;
 
-interface LimitedVolume {
-  readonly podUid: string;
-  readonly name: string;
-  readonly path: string;
-  readonly limitBytes: number;
-  readonly limit: string;
-}
-
-/** The volumes of a pod on the disk that have a limit. A limit of 0 is none, as in Kubernetes. */
-export function limitedVolumes(pod: Pod, podDir: string): LimitedVolume[] {
-  return (pod.spec?.volumes ?? []).flatMap(({ name = '', volumeSource }) => {
-    const { medium = '', sizeLimit } = volumeSource?.emptyDir ?? {};
-    const limitBytes = quantityValue(sizeLimit);
-    if (medium !== '' || sizeLimit === undefined || limitBytes <= 0) return [];
-    const path = join(podDir, 'volumes', 'emptyDir', name);
-    return [{ podUid: pod.metadata?.uid ?? '', name, path, limitBytes, limit: sizeLimit.string ?? '' }];
-  });
+/** What is known of one folder. */
+interface Measured {
+  /** Undefined before it was measured to its end once. */
+  bytes: number | undefined;
+  /** The look that ended its last measurement; -1 before that. */
+  look: number;
+  /** While it is being measured. */
+  meter: TreeMeter | undefined;
 }
 
 /**
- * Ends pods whose emptyDir on the disk holds more than its sizeLimit. Nothing stops them at the limit itself: the disk is looked at now and
- * then, and each look is bounded, whatever the containers write.
+ * Evicts pods that hold more of the disk than their limits say: an emptyDir beyond its sizeLimit; a container's writable layer and log beyond its limit
+ * of ephemeral-storage; all of that, with the emptyDirs, beyond the limits of a pod's containers together. Nothing stops them at the limit itself: the
+ * disk is looked at now and then, and each look is bounded, whatever the containers write. A folder counts once for all limits that it is part of.
  */
 export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook = mostEntries }: DiskLimitsOptions) {
-  const meters = new Map<string, TreeMeter>();
+  const folders = new Map<string, Measured>();
+  let looks = 0;
 
-  function limited(): LimitedVolume[] {
+  function limits(): StorageLimit[] {
     const active = [...records()].filter((record) => record.kill === undefined && record.ended === undefined && record.admitted);
-    return active.flatMap(({ uid, pod }) => (pod === undefined ? [] : limitedVolumes(pod, podDir(uid))));
+    return active.flatMap((record) => storageLimits(record, podDir(record.uid)));
   }
 
-  /** One look; the volumes that waited longest come first. */
+  /** One look: those that are begun are measured on, then those that waited longest. */
   async function look(): Promise<void> {
-    const volumes = new Map(limited().map((volume) => [volume.path, volume]));
-    for (const [path, meter] of meters) if (!volumes.has(path)) drop(path, meter);
-    const begun = [...meters.keys()].flatMap((path) => volumes.get(path) ?? []);
-    const fresh = [...volumes.values()].filter(({ path }) => !meters.has(path));
-    let left = entriesOfLook;
-    for (const volume of [...begun, ...fresh]) {
-      if (left <= 0) return;
-      left -= await measure(volume, left);
+    const all = limits();
+    const wanted = new Set(all.flatMap((limit) => limit.folders));
+    for (const [path, { meter }] of folders) {
+      if (wanted.has(path)) continue;
+      meter?.close();
+      folders.delete(path);
     }
+    for (const path of wanted) if (!folders.has(path)) folders.set(path, { bytes: undefined, look: -1, meter: undefined });
+    const isBegun = ({ meter }: Measured): number => (meter === undefined ? 1 : 0);
+    const turns = [...folders].sort(([, a], [, b]) => isBegun(a) - isBegun(b) || a.look - b.look);
+    let left = entriesOfLook;
+    looks++;
+    for (const [path, folder] of turns) {
+      if (left <= 0) break;
+      left -= await measure(path, folder, left);
+    }
+    evictBeyond(all);
   }
 
-  async function measure(volume: LimitedVolume, most: number): Promise<number> {
-    const meter = meters.get(volume.path) ?? new TreeMeter(volume.path);
-    meters.set(volume.path, meter);
+  async function measure(path: string, folder: Measured, most: number): Promise<number> {
+    folder.meter ??= new TreeMeter(path);
+    const { meter } = folder;
     let looked = 0;
-    while (looked < most && !meter.isDone && meter.bytes <= volume.limitBytes) {
+    while (looked < most && !meter.isDone) {
       looked += meter.step(Math.min(entriesAtOnce, most - looked));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    if (meter.bytes > volume.limitBytes) {
-      const message = `Usage of EmptyDir volume "${volume.name}" exceeds the limit "${volume.limit}".`;
-      evict(volume.podUid, { reason: 'Evicted', message, gracePeriodSeconds: graceSeconds });
-    }
-    // Measured anew by the next look, behind those that still wait.
-    if (meter.isDone || meter.bytes > volume.limitBytes) drop(volume.path, meter);
+    if (meter.isDone) Object.assign(folder, { bytes: meter.bytes, look: looks, meter: undefined });
     return looked;
   }
 
-  function drop(path: string, meter: TreeMeter): void {
-    meter.close();
-    meters.delete(path);
+  function evictBeyond(all: readonly StorageLimit[]): void {
+    for (const { podUid, limitBytes, folders: parts, logs, message } of all) {
+      const used = sum(parts.map(bytesOf)) + sum(logs.map(logBytes));
+      if (used > limitBytes)
+        evict(podUid, { reason: 'Evicted', message: message(usedWords(used)), gracePeriodSeconds: graceSeconds });
+    }
+  }
+
+  /** What is in a folder at the least, as far as it is known: a breach is seen before a large tree is measured to its end. */
+  function bytesOf(path: string): number {
+    const { bytes = 0, meter } = folders.get(path) ?? {};
+    return Math.max(bytes, meter?.bytes ?? 0);
   }
 
   return {
@@ -103,7 +107,9 @@ export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook 
         await pause(lookMs, signal, clock);
         if (!signal.aborted) await look();
       }
-      for (const [path, meter] of meters) drop(path, meter);
+      for (const { meter } of folders.values()) meter?.close();
     },
   };
 }
+
+const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);

@@ -47,7 +47,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const { options, held } = await nodeConnection(flags);
   const client = connect(options);
   const imageOptions = imageOptionsOf(flags);
-  const { nodeName, dataDir, sandboxImage, warmSandboxes, dockerSocket } = flags;
+  const { nodeName, dataDir, sandboxImage, warmSandboxes, maxContainerPids, dockerSocket } = flags;
   const staticPodPath = flags.podManifestPath || undefined;
   const maxContainerRestartMs = parseRestartPeriod(flags.maxContainerRestartPeriod);
   try {
@@ -59,6 +59,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
           dataDir,
           sandboxImage,
           warmSandboxes,
+          maxContainerPids,
           dockerSocket,
           imageOptions,
           maxContainerRestartMs,

@@ -30,6 +30,7 @@ beforeAll(async () => {
     manyFields(),
     evil(),
     fat(),
+    hog(),
     propagates(),
     claiming('keeps', 'data'),
     claiming('waits', 'late'),
@@ -113,6 +114,11 @@ function fat(): object {
   const volumeMounts = [{ name: 'scratch', mountPath: '/scratch' }];
   const fill = `head -c 3000000 /dev/zero > /scratch/big; ${stay}`;
   return podOf('fat', [script(fill, { volumeMounts })], { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '1Mi' } }] });
+}
+
+function hog(): object {
+  const resources = { limits: { 'ephemeral-storage': '1Mi' } };
+  return podOf('hog', [script(`head -c 3000000 /dev/zero > /big; ${stay}`, { resources }), script(stay, { name: 'side' })]);
 }
 
 function propagates(): object {
@@ -225,6 +231,22 @@ describe('a pod', () => {
       existsSync(join(podDir(pod.metadata.uid), 'volumes')) ? undefined : true,
     );
     expect(await house.events('fat')).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'Evicted' }));
+  });
+
+  it('whose container writes more than its limit of ephemeral-storage is ended with the reason, the limit and what it uses', async () => {
+    const pod = await house.until('hog', 'is evicted', ({ status }) => status.phase === 'Failed');
+    expect(pod.status).toMatchObject({
+      reason: 'Evicted',
+      message: expect.stringMatching(
+        /^Pod ephemeral local storage usage exceeds the total limit of containers 1Mi\. It uses (29|30)\d\dKi\.$/,
+      ),
+    });
+    expect(conditionOf(pod, 'DisruptionTarget')).toMatchObject({ status: 'True', reason: 'TerminationByKubelet' });
+  });
+
+  it('has a bound of processes for each of its containers', async () => {
+    const read = 'cat /sys/fs/cgroup/pids/pids.max 2>/dev/null || cat /sys/fs/cgroup/pids.max';
+    expect((await house.sh('propagates', read, 'main')).trim()).toBe('4096');
   });
 
   it('sees later mounts of the machine where it asks for that, and shows it its own', async () => {

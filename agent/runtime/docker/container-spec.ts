@@ -9,6 +9,9 @@ const cpuPeriodMicros = 100_000;
 // The kernel's lowest but one: a sandbox costs nothing and ends the whole pod when it dies. Kubernetes' value.
 export const sandboxOomScoreAdj = -998;
 
+/** The probes of a pod say what is well; a check that an image brings along would run beside them for nothing. */
+export const noHealthcheck = { Test: ['NONE'] } as const;
+
 const never = { Name: 'no' } as const;
 
 /** What the engine is sent; the rest is between these functions and the engine. */
@@ -23,6 +26,8 @@ export interface SpecFacts {
   readonly oomScoreAdj: number;
   /** Capabilities that this machine cannot give to anybody. */
   readonly lacking: readonly string[];
+  /** Processes and threads of a container; 0 or absent for no limit. */
+  readonly pidsLimit?: number;
   /** Of the engine, e.g. "1.41". */
   readonly apiVersion?: string;
 }
@@ -32,6 +37,7 @@ export function sandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: Sandbo
   return {
     Image: config.image,
     Labels: labelsOf(nodeName, config.identity),
+    Healthcheck: noHealthcheck,
     // A sandbox in the machine's network has the machine's name.
     ...(config.hostNetwork ? {} : { Hostname: config.hostname.slice(0, longestHostname) }),
     ...(config.portMappings.length === 0 ? {} : { ExposedPorts: exposedPorts(config.portMappings) }),
@@ -51,7 +57,7 @@ export function sandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: Sandbo
 
 /** What the engine is sent to create a container in a sandbox. */
 export function containerSpec(
-  { nodeName, oomScoreAdj, lacking, apiVersion = '' }: SpecFacts,
+  { nodeName, oomScoreAdj, lacking, pidsLimit = 0, apiVersion = '' }: SpecFacts,
   config: ContainerConfig,
 ): CreateSpec {
   const joined = `container:${config.sandboxId}`;
@@ -64,6 +70,7 @@ export function containerSpec(
     ...(config.security.user === undefined ? {} : { User: config.security.user }),
     ...(config.stopSignal === undefined ? {} : { StopSignal: config.stopSignal }),
     Env: config.env.map(({ name, value }) => `${name}=${value}`),
+    Healthcheck: noHealthcheck,
     Tty: config.tty,
     OpenStdin: config.stdin,
     StdinOnce: config.stdinOnce,
@@ -74,6 +81,7 @@ export function containerSpec(
       ...(config.processesOf === undefined ? {} : { PidMode: `container:${config.processesOf}` }),
       Mounts: bindMounts(config.mounts, apiVersion),
       ...limitsSpec(config.resources),
+      ...(pidsLimit === 0 ? {} : { PidsLimit: pidsLimit }),
       // Fixed at create: a container's log is bounded from its first line on.
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       RestartPolicy: never,

@@ -27,6 +27,8 @@ export interface ContainersOptions {
   readonly nodeName: string;
   readonly findImage: ImageService['find'];
   readonly oom: OomPolicy;
+  /** Processes and threads of each container; 0 for no limit. */
+  readonly pidsLimit: number;
   /** Instead of what the engine's own process lacks. */
   readonly lacking?: readonly string[];
 }
@@ -153,7 +155,10 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
   async function createContainer(config: ContainerConfig): Promise<string> {
     const oomScoreAdj = oom.bounded(config.oomScoreAdj ?? 0);
     await checkPaths(config, options.findImage);
-    const spec = containerSpec({ nodeName, oomScoreAdj, lacking, apiVersion: await engine.apiVersion() }, config);
+    const spec = containerSpec(
+      { nodeName, oomScoreAdj, lacking, pidsLimit: options.pidsLimit, apiVersion: await engine.apiVersion() },
+      config,
+    );
     return create(config.identity, config.image, spec);
   }
 

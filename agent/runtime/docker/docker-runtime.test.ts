@@ -12,6 +12,7 @@ import { engineName, identityOf, labelsOf } from './labels.ts';
 import { parseLines } from './lines.ts';
 import { type Inspection, observeInspection } from './observe.ts';
 import { createOomPolicy, hasSysResource } from './oom-policy.ts';
+import { pidsLimitOf } from './pids-limit.ts';
 import { splitReference } from './reference.ts';
 
 const identity: ContainerIdentity = {
@@ -224,6 +225,18 @@ describe('what the engine is sent', () => {
       },
     });
     expect(spec).not.toHaveProperty('Cmd');
+  });
+
+  it('runs no health check of an image', () => {
+    for (const spec of [containerSpec(facts, container), sandboxSpec(facts, sandbox)])
+      expect(spec).toMatchObject({ Healthcheck: { Test: ['NONE'] } });
+  });
+
+  it('bounds the processes of a container by what was asked for and the machine allows, and those of a sandbox not', () => {
+    expect([pidsLimitOf(undefined, 32_768), pidsLimitOf(undefined, 1_000), pidsLimitOf(0, 1_000)]).toEqual([4_096, 1_000, 0]);
+    expect(containerSpec({ ...facts, pidsLimit: 4_096 }, container)).toMatchObject({ HostConfig: { PidsLimit: 4_096 } });
+    expect(containerSpec({ ...facts, pidsLimit: 0 }, container)).not.toHaveProperty('HostConfig.PidsLimit');
+    expect(sandboxSpec({ ...facts, pidsLimit: 4_096 }, sandbox)).not.toHaveProperty('HostConfig.PidsLimit');
   });
 });
 

@@ -13,6 +13,7 @@ import { createLeanEngine, isLean, type LeanEngine, type UnreadConnection } from
 import { createLeftoverSweeper } from './leftovers.ts';
 import { createOomKills, type OomKills } from './oom-kills.ts';
 import { createOomPolicy } from './oom-policy.ts';
+import { pidsLimitOf } from './pids-limit.ts';
 import { createWarmNetworks, type WarmNetworks } from './warm-networks.ts';
 import { withWarmNetworks } from './warm-runtime.ts';
 
@@ -25,6 +26,8 @@ export interface DockerRuntimeOptions {
   readonly warn?: (message: string) => void;
   /** How many sandboxes wait for pods, and the image that they are of; by default none. */
   readonly warm?: { readonly size: number; readonly image: string };
+  /** How many processes and threads each container may have, 0 for no limit. Containers that are there keep what they were made with. */
+  readonly maxContainerPids?: number | undefined;
   /** Instead of a connection of its own. */
   readonly engine?: Engine;
   /** Instead of this machine's kernel log. */
@@ -51,7 +54,14 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const digests = createImageDigests(images.find);
   const inventory = createInventory(engine, nodeName, { oomKills, imageDigest: digests.of });
   const oom = createOomPolicy(warn);
-  const calls = createContainers({ engine, inventory, nodeName, findImage: images.find, oom });
+  const calls = createContainers({
+    engine,
+    inventory,
+    nodeName,
+    findImage: images.find,
+    oom,
+    pidsLimit: pidsLimitOf(options.maxContainerPids),
+  });
   const { size, image } = options.warm ?? { size: 0, image: '' };
   const { remove } = calls;
   const warm = createWarmNetworks({ engine, inventory, nodeName, remove, oomScore: oom.bounded, warn, size, image });

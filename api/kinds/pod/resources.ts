@@ -87,6 +87,11 @@ export function podLimits(pod: Pod): Amounts {
   return limits;
 }
 
+/** The bytes of ephemeral-storage that the pod's containers may use together; undefined when none of them has a limit. */
+export function storageLimit({ spec }: Pod): number | undefined {
+  return containerAmounts(spec, ({ resources }) => resourceAmounts(resources?.limits))['ephemeral-storage'];
+}
+
 function withOverhead(pod: Pod, amounts: Amounts): PodRequests {
   const total: PodRequests = { cpu: 0, memory: 0 };
   add(total, amounts);
