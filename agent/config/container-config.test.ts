@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Container } from '../../api/generated/types.ts';
+import type { Container, Pod } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import { type ContainerInput, computeContainerConfig, computeLimits, computeSandboxConfig } from './container-config.ts';
 import { expand } from './expand.ts';
@@ -49,6 +49,15 @@ describe('sidecars', () => {
     const [proxy, setup] = both.spec?.initContainers ?? [];
     expect(scoreOf(both.spec!.containers![0]!)).toBe(500);
     expect([scoreOf(proxy!), scoreOf(setup!)]).toEqual([500, 875]);
+  });
+
+  it('of a pod whose limits only stand for it as a whole are not protected as guaranteed', () => {
+    const guaranteed: Pod = { ...both, status: { qosClass: 'Guaranteed' } };
+    const [main] = both.spec!.containers!;
+    expect(config({}, { pod: guaranteed, container: main! }).oomScoreAdj).toBe(-997);
+    const resources = { limits: { cpu: { string: '1' }, memory: { string: '1Gi' } } };
+    const whole = { ...guaranteed, spec: { ...guaranteed.spec, resources } };
+    expect(config({}, { pod: whole, container: main! }).oomScoreAdj).toBe(500);
   });
 
   it('have their ports opened on the machine, other init containers do not', () => {

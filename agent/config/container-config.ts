@@ -112,13 +112,16 @@ export function computeLimits(container: Container): ContainerConfig['resources'
 
 /** Kubernetes' order of victims: guaranteed last, best effort first, between them the more it uses over its request. */
 function oomScore(pod: Pod, container: Container, capacity: number): number | undefined {
-  if (pod.status?.qosClass === 'Guaranteed') return -997;
+  // Limits of the pod as a whole, which older pods may have, are not enforced, and so earn no protection.
+  if (pod.status?.qosClass === 'Guaranteed' && !hasLimits(pod.spec?.resources)) return -997;
   if (pod.status?.qosClass === 'BestEffort' || capacity <= 0) return 1000;
   const requested = quantityValue(container.resources?.requests?.memory);
   // A sidecar goes no sooner than the containers that need it.
   const asked = isSidecar(container) ? Math.max(requested, leastRequest(pod)) : requested;
   return Math.min(999, Math.max(3, 1000 - Math.floor((1000 * asked) / capacity)));
 }
+
+const hasLimits = (resources: Container['resources']): boolean => Object.keys(resources?.limits ?? {}).length > 0;
 
 function leastRequest(pod: Pod): number {
   return Math.min(...(pod.spec?.containers ?? []).map(({ resources }) => quantityValue(resources?.requests?.memory)));

@@ -245,6 +245,7 @@ describe('a pod', () => {
   });
 
   it('has a bound of processes for each of its containers', async () => {
+    await house.running('propagates');
     const read = 'cat /sys/fs/cgroup/pids/pids.max 2>/dev/null || cat /sys/fs/cgroup/pids.max';
     expect((await house.sh('propagates', read, 'main')).trim()).toBe('4096');
   });

@@ -2,6 +2,8 @@ import { type FieldSupport, type FieldSupportTable, refused, warned, works } fro
 import { metadataFields } from '../metadata-fields.ts';
 
 const noSELinux = 'containers are not labelled for SELinux; on nodes that have it the engine chooses the label';
+/** Refused in new pods only: those that are stored with it go on. */
+export const podLevelLimits = 'spec.resources.limits';
 const onlyLinux = refused('every node runs Linux');
 const noDriver = refused('no node has a driver for this kind of volume');
 const mountItYourself = refused('Berth has no driver for this storage; mount it on the nodes and use hostPath');
@@ -25,7 +27,8 @@ const scheduling = {
   'spec.schedulingGroup': refused('pods are scheduled one by one; the group would not start together'),
   'spec.resourceClaims[]': refused('devices cannot be claimed; no node offers any'),
   'spec.overhead': works,
-  'spec.resources': warned("only the containers' own requests and limits count"),
+  'spec.resources': warned('the pod is scheduled by it, but what its containers get follows from their own requests'),
+  [podLevelLimits]: refused('no node enforces the limits of a pod as a whole; set them in spec.containers[].resources.limits'),
 } satisfies FieldSupportTable;
 
 const lifecycle = {

@@ -8,7 +8,7 @@ import { podLifecycle } from './lifecycle.ts';
 import { checkMergedLabelKeys } from './match-label-keys.ts';
 import { podResize } from './resize.ts';
 import { checkMirror } from './static-pods.ts';
-import { podWarnings, validatePod } from './validate.ts';
+import { checkNoPodLimits, podWarnings, validatePod } from './validate.ts';
 import { validatePodStatusUpdate, validatePodUpdate } from './validate-update.ts';
 
 export const pod = defineKind<Pod>()({
@@ -27,7 +27,12 @@ export const pod = defineKind<Pod>()({
   nameRule: 'subdomain',
   defaults: defaultPod,
   validate: validatePod,
-  validateCreate: (object) => [...checkNoEphemeral(object), ...checkMergedLabelKeys(object), ...checkMirror(object)],
+  validateCreate: (object) => [
+    ...checkNoEphemeral(object),
+    ...checkMergedLabelKeys(object),
+    ...checkMirror(object),
+    ...checkNoPodLimits(object),
+  ],
   validateUpdate: validatePodUpdate,
   validateStatusUpdate: validatePodStatusUpdate,
   fields: podFields,

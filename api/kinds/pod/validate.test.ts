@@ -433,6 +433,25 @@ describe('affinity', () => {
   });
 });
 
+describe('limits of a pod as a whole', () => {
+  const resources = { requests: { cpu: '1' }, limits: { cpu: '1', memory: '1Gi' } };
+
+  it('are refused in a new pod, with what to do instead', () => {
+    expect(kind.validateCreate?.(podOf({ resources }))).toMatchObject([
+      { field: 'spec.resources.limits', description: expect.stringContaining('set them in spec.containers[].resources.limits') },
+    ]);
+    for (const none of [{ limits: {} }, { requests: { cpu: '1' } }])
+      expect(kind.validateCreate?.(podOf({ resources: none }))).toEqual([]);
+  });
+
+  it('of a stored pod stay as they are through updates', () => {
+    const stored = podOf({ resources });
+    const next = structuredClone(stored);
+    next.metadata!.labels = { a: 'b' };
+    expect([...kind.validate(next), ...kind.validateUpdate(next, stored)]).toEqual([]);
+  });
+});
+
 describe('an update', () => {
   const before = podOf({ activeDeadlineSeconds: 100, tolerations: [{ key: 'a', operator: 'Exists' }] });
   const fields = (change: (pod: Pod) => void): string[] => {

@@ -5,7 +5,7 @@ import { qualifiedNameError, subdomainNameError } from '../../meta/names.ts';
 import { longestSeconds } from '../../meta/time.ts';
 import { checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
-import { podFields } from './fields.ts';
+import { podFields, podLevelLimits } from './fields.ts';
 import { checkContainers } from './validate-containers.ts';
 import { checkDns, checkHostNames } from './validate-dns.ts';
 import { checkAmounts, checkResources } from './validate-resources.ts';
@@ -32,9 +32,17 @@ export function validatePod(pod: Pod): FieldViolation[] {
   checkResources(out, 'spec.resources', spec.resources, spec);
   checkAmounts(out, 'spec.overhead', spec.overhead);
   checkHost(out, spec);
-  const refused = checkFieldSupport(support(), pod).violations;
+  const refused = refusedFields(pod).filter(({ field }) => field !== podLevelLimits);
   return refused.length === 0 ? out : out.concat(refused);
 }
+
+/** What is refused in new pods only. Limits that ask for nothing are passed over. */
+export function checkNoPodLimits(pod: Pod): FieldViolation[] {
+  if (Object.keys(pod.spec?.resources?.limits ?? {}).length === 0) return [];
+  return refusedFields(pod).filter(({ field }) => field === podLevelLimits);
+}
+
+const refusedFields = (pod: Pod): FieldViolation[] => checkFieldSupport(support(), pod).violations;
 
 /** One sentence for each field of an accepted pod that Berth does not act on. */
 export function podWarnings(pod: Pod): string[] {
