@@ -23,6 +23,15 @@ export interface BindDeps {
  */
 export async function bindPod(deps: BindDeps, binding: Binding, context: WriteContext): Promise<StoreResult> {
   const { at, nodeName } = checkBinding(deps, binding);
+  return deps.sums.turns.take(deps.pods.key(at), () => bindInTurn(deps, { at, nodeName }, binding, context));
+}
+
+async function bindInTurn(
+  deps: BindDeps,
+  { at, nodeName }: { readonly at: ObjectName; readonly nodeName: string },
+  binding: Binding,
+  context: WriteContext,
+): Promise<StoreResult> {
   const { pods, sums } = deps;
   const key = pods.key(at);
   let reservation: Reservation | undefined;

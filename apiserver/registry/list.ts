@@ -77,12 +77,19 @@ async function chooseSource(store: KindStore, selection: Selection, question: st
     const { revision, after } = decodeContinue(options.continue, question);
     return nextPage(store, selection, revision, after);
   }
-  const { version, exact } = parseMatch('list', options);
+  const { version, exact } = versionOf(store, options);
   await awaitVersion(store, version);
   if (!exact) return fromMemory(store.cache.range(selection.prefix), store.cache.revision);
   if (isPresent(store, version)) return fromMemory(store.cache.range(selection.prefix), version);
   requireHistory(store.kind);
   return fromLog(store, selection, version, '');
+}
+
+/** As in Kubernetes a page of a version is exactly that one, unless the request says otherwise; relaxed kinds cannot show one. */
+function versionOf({ kind }: KindStore, options: ListOptions): { version: number; exact: boolean } {
+  const { version, exact } = parseMatch('list', options);
+  const isPage = (options.limit ?? 0) > 0 && version > 0 && !options.resourceVersionMatch;
+  return { version, exact: exact || (isPage && kind.durability === 'synced') };
 }
 
 /** One object as it was at a version; undefined when it did not exist then. */

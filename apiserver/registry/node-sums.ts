@@ -5,6 +5,7 @@ import type { Entry } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { WireReader } from '../watch/wire.ts';
+import { KeyedTurns } from './keyed-turns.ts';
 
 /** What one pod takes from its node. */
 interface Share {
@@ -28,9 +29,11 @@ export interface Reservation {
 
 /**
  * What the pods of each node ask for together, kept incrementally from the watch cache; a pod that is just being bound counts from the
- * moment it is reserved; one that several bind at once counts for each of them. Counts pods as the resource "pods".
+ * moment it is reserved. Counts pods as the resource "pods".
  */
 export class NodeSums {
+  /** Bindings of one pod take turns, so that it is reserved on one node at a time. */
+  readonly turns = new KeyedTurns();
   private readonly cache: KindCache;
   private readonly shares = new Map<string, Share>();
   private readonly sums = new Map<string, Amounts>();

@@ -46,8 +46,9 @@ describe('an object with owners', () => {
 
 describe('an object that is being deleted', () => {
   const dependent = (blockOwnerDeletion?: boolean) =>
-    object({ ownerReferences: [reference('o', blockOwnerDeletion === undefined ? {} : { blockOwnerDeletion })] });
-  const ownedBy = (uid: string) => object({ ownerReferences: [reference(uid, { blockOwnerDeletion: true }), reference('o')] });
+    object({ uid: 'd', ownerReferences: [reference('o', blockOwnerDeletion === undefined ? {} : { blockOwnerDeletion })] });
+  const ownedBy = (uid: string) =>
+    object({ uid: 'd', ownerReferences: [reference(uid, { blockOwnerDeletion: true }), reference('o')] });
 
   it.each<[string, string[], ApiObject[], object]>([
     ['waits for others when it has another finalizer', ['example.com/a'], [], { type: 'wait' }],
@@ -59,6 +60,12 @@ describe('an object that is being deleted', () => {
       { type: 'finish', finalizers: ['a'] },
     ],
     ['waits for none that block another', ['foregroundDeletion'], [ownedBy('x')], { type: 'finish', finalizers: [] }],
+    [
+      'does not wait for itself',
+      ['foregroundDeletion'],
+      [object({ ownerReferences: [reference('o', { blockOwnerDeletion: true })] })],
+      { type: 'finish', finalizers: [] },
+    ],
     ['goes when none is left', ['foregroundDeletion'], [], { type: 'finish', finalizers: [] }],
   ])('%s', (_, finalizers, dependents, expected) => {
     expect(decideOwner(object({ ...deleting, finalizers }), dependents)).toEqual(expected);

@@ -55,7 +55,9 @@ export function decideOwner({ metadata }: ApiObject, dependents: readonly ApiObj
   const without = (name: string) => (metadata?.finalizers ?? []).filter((each) => each !== name);
   if (hasFinalizer(metadata, finalizers.orphan)) return { type: 'orphan', finalizers: without(finalizers.orphan) };
   if (!hasFinalizer(metadata, finalizers.foregroundDeletion)) return { type: 'wait' };
-  const blocking = dependents.some((dependent) => isBlocking(dependent, metadata?.uid));
+  // An object that names itself as its owner would wait for itself.
+  const others = dependents.filter((dependent) => dependent.metadata?.uid !== metadata?.uid);
+  const blocking = others.some((dependent) => isBlocking(dependent, metadata?.uid));
   return blocking ? { type: 'wait' } : { type: 'finish', finalizers: without(finalizers.foregroundDeletion) };
 }
 

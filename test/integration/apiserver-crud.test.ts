@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Pod } from '../../api/generated/types.ts';
+import type { ListOptions, Pod } from '../../api/generated/types.ts';
 import { connect, listAll } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
@@ -255,6 +255,57 @@ test('a condition has a type, of which there is one, and a status', async () => 
   ).rejects.toMatchObject({
     violations: [{ field: 'status.conditions[1].type', reason: 'FieldValueDuplicate' }],
   });
+});
+
+test('a page of a version shows exactly that one, a whole list at least that one', async () => {
+  const { configMaps, events } = server.client;
+  await server.client.namespaces.create({ metadata: { name: 'versions' } });
+  const first = await configMaps.create(text('a', 'versions'));
+  await configMaps.create(text('b', 'versions'));
+  const { resourceVersion } = first.metadata!;
+  const scope = { namespace: 'versions', resourceVersion };
+  const listed = async (options: ListOptions) => {
+    const { items, metadata } = await configMaps.list({ ...scope, ...options });
+    return [items.map(({ metadata: { name } = {} }) => name).join(), metadata.resourceVersion === resourceVersion];
+  };
+  expect(await listed({ limit: 5 })).toEqual(['a', true]);
+  expect(await listed({})).toEqual(['a,b', false]);
+  expect(await listed({ limit: 5, resourceVersionMatch: 'NotOlderThan' })).toEqual(['a,b', false]);
+  expect(await listed({ limit: 5, resourceVersion: '0' })).toEqual(['a,b', false]);
+  // Of a kind without history there is no such page.
+  await expect(events.list({ ...scope, limit: 5 })).resolves.toMatchObject({ items: [] });
+});
+
+test('pods and events are selected by the fields that Kubernetes documents', async () => {
+  const { pods, events } = server.client;
+  const made = await pods.create({ ...web('selected'), spec: { ...web('selected').spec, hostNetwork: true } });
+  await pods.patch({ ...at('selected'), subresource: 'status' }, { status: { nominatedNodeName: 'n9' } });
+  const found = async (fieldSelector: string) =>
+    (await pods.list({ namespace: 'default', fieldSelector })).items.map(({ metadata }) => metadata?.name);
+  for (const selector of [
+    'spec.hostNetwork=true',
+    'status.nominatedNodeName=n9',
+    'spec.serviceAccountName=default,status.nominatedNodeName!=',
+  ])
+    expect(await found(selector), selector).toEqual(['selected']);
+  expect(await found('spec.hostNetwork=false,metadata.name=selected')).toEqual([]);
+  const involvedObject = {
+    ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'selected', uid: made.metadata!.uid! },
+    ...{ resourceVersion: '7', fieldPath: 'spec.containers{main}' },
+  };
+  // Of the form of events.k8s.io, with an eventTime, a message is bounded; the older form is bounded as an object is.
+  const message = 'x'.repeat(5_000);
+  const event = { metadata: at('told'), involvedObject, reason: 'Told', type: 'Normal', source: { component: 'me' }, message };
+  await events.create(event);
+  for (const selector of [
+    ...Object.entries(involvedObject).map(([field, value]) => `involvedObject.${field}=${value}`),
+    'reason=Told,type=Normal,source=me,reportingComponent=me',
+  ]) {
+    const all = { namespace: 'default', fieldSelector: `${selector},metadata.name=told` };
+    expect((await events.list(all)).items, selector).toHaveLength(1);
+  }
+  const newer = { ...event, metadata: at('newer'), eventTime: { seconds: 1 }, action: 'Telling', reportingInstance: 'me-1' };
+  await expect(events.create(newer)).rejects.toMatchObject({ violations: [{ field: 'message' }] });
 });
 
 test('events expire, and nothing else does', async () => {

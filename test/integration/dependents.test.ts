@@ -150,6 +150,14 @@ describe('a delete in the foreground', () => {
     await untilLeft();
   });
 
+  it('ends also where an object owns itself', async () => {
+    const itself = await make('itself');
+    const ownerReferences = [refer(itself, { blockOwnerDeletion: true })];
+    await server.client.configMaps.patch(at('itself'), { metadata: { ownerReferences } });
+    await remove('itself', { propagationPolicy: 'Foreground' });
+    await untilLeft();
+  });
+
   it('ends also where objects own each other', async () => {
     const a = await make('a');
     const b = await make('b', [refer(a, { blockOwnerDeletion: true })]);
