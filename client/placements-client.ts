@@ -26,7 +26,9 @@ export interface PlacementsClient {
 
 /** One of its fields is set. */
 export type PlacementReply = Pick<PlacementAnswer, 'explanation' | 'simulation' | 'placements'>;
-export type AnswerQuestion = (question: Pick<PlacementQuestion, 'why' | 'simulate' | 'list'>) => Promise<PlacementReply>;
+export type AnswerQuestion = (
+  question: Pick<PlacementQuestion, 'why' | 'simulate' | 'list' | 'audience'>,
+) => Promise<PlacementReply>;
 
 const method = (name: string, request: string, response: string): Method => ({
   path: `/berth.scheduling.v1.Placements/${name}`,

@@ -20,6 +20,7 @@ export {
   whole,
   word,
 } from './config/shape.ts';
+export { type Audience, wordFirstPod, wordPods } from './framework/audience.ts';
 export * from './framework/plugin.ts';
 export {
   definePlugins,

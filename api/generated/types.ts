@@ -255,6 +255,7 @@ export type { PersistentVolumeWriteRequest } from './types/berth/core/v1/Persist
 export type { PhotonPersistentDiskVolumeSource } from './types/berth/core/v1/PhotonPersistentDiskVolumeSource.ts';
 export type { Placement } from './types/berth/scheduling/v1/Placement.ts';
 export type { PlacementAnswer } from './types/berth/scheduling/v1/PlacementAnswer.ts';
+export type { PlacementAudience } from './types/berth/scheduling/v1/PlacementAudience.ts';
 export type { PlacementList } from './types/berth/scheduling/v1/PlacementList.ts';
 export type { PlacementQuestion } from './types/berth/scheduling/v1/PlacementQuestion.ts';
 export type { PluginScore } from './types/berth/scheduling/v1/PluginScore.ts';

@@ -4,6 +4,7 @@ import type {
   ListPlacementsRequest,
   Placement,
   PlacementAnswer,
+  PlacementAudience,
   Pod,
   SimulateRequest,
   SimulateResponse,
@@ -15,6 +16,7 @@ import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
+import { placeOf } from '../watch/entry.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { CallContext, Door, Reply } from './door.ts';
 import { SchedulerLinks } from './scheduler-links.ts';
@@ -26,7 +28,10 @@ export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
 const MOST_PODS = 1_000;
 const messages = 'berth.scheduling.v1';
 
-/** Questions about placements, handed on to the scheduler whose pods they are about. Who may read a pod may ask why it is where it is. */
+/**
+ * Questions about placements, handed on to the scheduler whose pods they are about. A caller that may read a pod may
+ * ask why it is where it is; the answer names other pods and nodes only as far as the caller may list them.
+ */
 export function placementsService(registry: Registry, door: Door) {
   const links = new SchedulerLinks();
   const read = <T extends object>(message: string, request: Buffer): T =>
@@ -61,11 +66,24 @@ async function why({ registry, links }: Deps, request: WhyRequest, call: CallCon
   const entry = await pods.read({ namespace, name });
   if (!entry) throw notFound(pods.subject({ namespace, name }));
   const pod: Pod = pods.cache.decoder.decode(entry);
-  const { explanation } = await links.ask(schedulerOf(pod), { why: request }, call.signal);
+  const { explanation } = await links.ask(schedulerOf(pod), { why: request, audience: audienceOf(registry, call) }, call.signal);
   return { bytes: encodeMessage(`${messages}.Explanation`, explanation ?? {}) };
 }
 
 const schedulerOf = ({ spec }: Pod): string => spec?.schedulerName || defaultSchedulerName;
+
+/** What the caller may list, by the roles of this moment. */
+function audienceOf({ store }: Registry, { identity, authorizer }: CallContext): PlacementAudience {
+  const lists = (kind: string, namespace = '') => authorizer.may(identity, { verb: 'list', kind, namespace, name: '' });
+  const nodes = lists('Node');
+  if (lists('Pod')) return { allPods: true, nodes };
+  const { cache } = store('Namespace');
+  const podNamespaces = cache
+    .range(`${cache.kind.plural}/`)
+    .map(({ key }) => placeOf(key).name)
+    .filter((name) => lists('Pod', name));
+  return { podNamespaces, nodes };
+}
 
 /** Pods of several schedulers are asked of each in turn: they do not see each other's. */
 async function simulate({ registry, links }: Deps, request: SimulateRequest, call: CallContext): Promise<Reply> {
@@ -75,10 +93,11 @@ async function simulate({ registry, links }: Deps, request: SimulateRequest, cal
   const pods: Pod[] = [];
   for (const pod of wanted) pods.push(await completed(registry, pod, call));
   const answers: SimulateResponse['pods'] = new Array(pods.length);
+  const audience = audienceOf(registry, call);
   for (const name of new Set(pods.map(schedulerOf))) {
     const own = [...pods.entries()].filter(([, pod]) => schedulerOf(pod) === name);
     const question = { pods: own.map(([, pod]) => pod), nodeLimit };
-    const { simulation } = await links.ask(name, { simulate: question }, call.signal);
+    const { simulation } = await links.ask(name, { simulate: question, audience }, call.signal);
     for (const [at, [index]] of own.entries()) answers[index] = simulation?.pods?.[at] ?? {};
   }
   return { bytes: encodeMessage(`${messages}.SimulateResponse`, { pods: answers }) };

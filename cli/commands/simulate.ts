@@ -41,7 +41,7 @@ async function simulate(session: Session, flags: SimulateFlags): Promise<void> {
   const { jsonText, simulationTable } = await import('../why/report.ts');
   process.stdout.write(flags.output === 'json' ? jsonText('SimulateResponse', { pods: explained }) : simulationTable(explained));
   const unknown = pods.filter((pod) => awaited(pod, toCome).length > 0).length;
-  const nowhere = explained.filter(({ nodeName }) => !nodeName).length - unknown;
+  const nowhere = explained.filter(({ nodeName, fitting = 0 }) => !nodeName && fitting === 0).length - unknown;
   const failures = [
     ...(nowhere > 0 ? [`${nowhere} of ${explained.length} pods would fit nowhere`] : []),
     ...(unknown > 0 ? [`of ${unknown} of ${explained.length} pods nothing can be said before their claims are there`] : []),

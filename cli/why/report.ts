@@ -37,8 +37,12 @@ function headline(
     : '';
   const there = `${pod} is on ${nodeName}${how}.`;
   if (fitting === 0) return `${there} Now it would fit nowhere: ${message}\n`;
-  const now = bestNodes.includes(nodeName) ? 'it would go there' : `it would go to ${bestNodes[0]}`;
-  return `${there} As things are now, without it, ${fitting} of ${nodeCount} nodes fit, and ${now}.\n`;
+  const now = bestNodes.includes(nodeName)
+    ? ', and it would go there'
+    : bestNodes[0]
+      ? `, and it would go to ${bestNodes[0]}`
+      : '';
+  return `${there} As things are now, without it, ${fitting} of ${nodeCount} nodes fit${now}.\n`;
 }
 
 function wordAge({ time }: Placement, nowMs: number): string {
@@ -98,8 +102,8 @@ export function simulationTable(pods: readonly Explanation[]): string {
   const rows = pods.map(({ namespace = '', name = '', nodeName, fitting = 0, nodeCount = 0, message = '' }) => [
     namespace,
     name,
-    nodeName || '<none>',
-    nodeName ? [`${fitting} of ${nodeCount} nodes fit`, ...(message ? [message] : [])].join('; ') : message,
+    nodeName || (fitting > 0 ? '<not shown>' : '<none>'),
+    nodeName || fitting > 0 ? [`${fitting} of ${nodeCount} nodes fit`, ...(message ? [message] : [])].join('; ') : message,
   ]);
   return plainTable(['NAMESPACE', 'POD', 'NODE', 'WHY'], rows) + pods.map(simulationAdvice).join('');
 }

@@ -68,7 +68,7 @@ export function checkedPlugin(plugin: AnyPlugin): AnyPlugin {
         throw new Error(`filterRows answered ${describe(left)}, and the rows in front are not some of those that it was given`);
       return left;
     },
-    explain: (state, nodes, row) => readText(plugin.explain!(state, nodes, row)),
+    explain: (state, nodes, row, audience) => readText(plugin.explain!(state, nodes, row, audience)),
     withPod: (state, change) => plugin.withPod!(state, change),
     helps: (pod, event) => plugin.helps!(pod, event),
     postFilter: (attempt, verdicts, trial) => readRoom(plugin.postFilter!(attempt, verdicts, trial), attempt),

@@ -1,5 +1,5 @@
-import type { NodeTable } from '../cache/node-table.ts';
 import type { Profile } from '../profile.ts';
+import { type Audience, everyone, wordFirstPod } from './audience.ts';
 import { rejectionBeside } from './beside-nominated.ts';
 import { diagnoseNodes, diagnoseNoNodes, type Verdict } from './diagnosis.ts';
 import { type Participant, scoreOne } from './judge.ts';
@@ -43,7 +43,7 @@ export interface Judgement {
 }
 
 /** Asks every plugin about every node. Throws PluginFault. */
-export function judgeAll(profile: Profile, attempt: Attempt): Judgement {
+export function judgeAll(profile: Profile, attempt: Attempt, audience: Audience = everyone): Judgement {
   const { nodes } = attempt;
   const prepared = prepareAll(profile, attempt);
   if (!Array.isArray(prepared)) {
@@ -51,7 +51,7 @@ export function judgeAll(profile: Profile, attempt: Attempt): Judgement {
     const opinions = nodes.names.map((nodeName) => ({ nodeName, obstacles, scores: [], total: 0 }));
     return { opinions, best: [], fitting: 0, message: prepared.message, ofPod: obstacles[0]!.detail };
   }
-  const obstacles = nodes.names.map((_, row) => obstaclesOf(prepared, attempt, row));
+  const obstacles = nodes.names.map((_, row) => obstaclesOf(prepared, { attempt, row, audience }));
   const rows = Int32Array.from(obstacles.flatMap((found, row) => (found.length === 0 ? [row] : [])));
   const scores = scoresOf(prepared, attempt, rows);
   const opinions = nodes.names.map((nodeName, row) => {
@@ -72,28 +72,37 @@ function wordRejections(opinions: readonly NodeOpinion[]): string {
   return diagnoseNodes(rejections, plugins).message;
 }
 
-function obstaclesOf(participants: readonly Participant[], { nodes }: Attempt, row: number): NodeObstacle[] {
+interface Asked {
+  readonly attempt: Attempt;
+  readonly row: number;
+  readonly audience: Audience;
+}
+
+function obstaclesOf(participants: readonly Participant[], asked: Asked): NodeObstacle[] {
+  const { row, audience } = asked;
+  const { nodes } = asked.attempt;
   return participants.flatMap((participant) => {
     const { plugin, state, filters } = participant;
     if (!filters) return [];
     const rejection = guard(plugin, 'filter', () => plugin.filter!(state, nodes, row));
-    if (rejection === undefined) return obstacleBeside(participant, nodes, row);
-    const detail = guard(plugin, 'explain', () => plugin.explain?.(state, nodes, row)) ?? rejection.reason;
+    if (rejection === undefined) return obstacleBeside(participant, asked);
+    const explain = () => (audience.seesNodes ? plugin.explain?.(state, nodes, row, audience) : undefined);
+    const detail = guard(plugin, 'explain', explain) ?? rejection.reason;
     return [{ plugin: plugin.name, rejection, detail }];
   });
 }
 
 /** What only stands in the way because of pods for which room is being made on the node. */
-function obstacleBeside(participant: Participant, nodes: NodeTable, row: number): NodeObstacle[] {
+function obstacleBeside(participant: Participant, { attempt: { nodes }, row, audience }: Asked): NodeObstacle[] {
   const { plugin } = participant;
   const rejection = guard(plugin, 'filter', () => rejectionBeside(participant, nodes, row));
   if (rejection === undefined) return [];
-  const names = (nodes.nominated.get(nodes.names[row]!) ?? []).map(({ key }) => key);
+  const keys = (nodes.nominated.get(nodes.names[row]!) ?? []).map(({ key }) => key);
   return [
     {
       plugin: plugin.name,
       rejection,
-      detail: `${rejection.reason}, once ${wordNames(names)} is there, for which room is being made`,
+      detail: `${rejection.reason}, once ${wordFirstPod(keys.sort(), audience)} is there, for which room is being made`,
     },
   ];
 }
@@ -116,7 +125,7 @@ const mostRemedies = 3;
 const mostNames = 3;
 
 /** What would have to change for the pod to fit, with the nodes first where the least stands in the way. */
-export function remedies({ opinions, ofPod }: Judgement): string[] {
+export function remedies({ opinions, ofPod }: Judgement, { seesNodes }: Audience = everyone): string[] {
   if (ofPod !== undefined) return [ofPod];
   const byObstacles = new Map<string, { names: string[]; count: number }>();
   for (const { nodeName, obstacles } of opinions) {
@@ -129,8 +138,10 @@ export function remedies({ opinions, ofPod }: Judgement): string[] {
   return [...byObstacles]
     .sort(([, a], [, b]) => a.count - b.count || b.names.length - a.names.length)
     .slice(0, mostRemedies)
-    .map(([text, { names }]) => `on ${wordNames(names)}: ${text}`);
+    .map(([text, { names }]) => `on ${seesNodes ? wordNames(names) : wordNodeCount(names.length)}: ${text}`);
 }
+
+const wordNodeCount = (count: number): string => (count === 1 ? '1 node' : `${count} nodes`);
 
 function wordNames(unsorted: readonly string[]): string {
   const names = [...unsorted].sort();

@@ -1,5 +1,6 @@
 import type { Node } from '../../api/generated/types.ts';
 import type { NodeTable } from '../cache/node-table.ts';
+import type { Audience } from './audience.ts';
 import type { PodInfo } from './pod-info.ts';
 
 /**
@@ -115,9 +116,10 @@ export interface Filtering<S> {
    */
   filterRows?(state: S, nodes: NodeTable, rows: Int32Array): number;
   /**
-   * The same judgement in figures for a person, e.g. "needs 2 CPU, 1.4 free". Only called for a node that `filter` rejected, when somebody asks.
+   * The same judgement in figures for a person, e.g. "needs 2 CPU, 1.4 free". Only called for a node that `filter` rejected, when a user asks. Names no pods that
+   * the audience does not see (`wordPods`, `wordFirstPod`); an audience that sees no nodes is told the reason instead.
    */
-  explain?(state: S, nodes: NodeTable, row: number): string;
+  explain?(state: S, nodes: NodeTable, row: number, audience: Audience): string;
   /**
    * A pod is taken off the node (-1) or put back (1), for the length of a trial (see Trial), in which only that node is judged; or one that is nominated
    * to the node (`NodeTable.nominated`) is put there for one question to `filter`. What `prepare` derived from the pods of nodes follows. Needed only by

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod, PodDisruptionBudget } from '../../api/generated/types.ts';
 import { node, type PodBuilder, pod } from '../../test/builders/index.ts';
 import { createCache } from '../cache/cache.ts';
+import { audienceOf, everyone } from '../framework/audience.ts';
 import { podInfo } from '../framework/pod-info.ts';
 import { defaultProfile } from '../profile.ts';
 import { createExplainer } from './explainer.ts';
@@ -29,7 +30,14 @@ function setUp(bound: readonly PodBuilder[], asked: Pod = high.build()) {
     waitingSince: () => undefined,
     now: () => 0,
   });
-  return { cache, why: () => explainer.why({ namespace: 'default', name: asked.metadata?.name }) };
+  return {
+    cache,
+    why: (audience = everyone) => explainer.why({ namespace: 'default', name: asked.metadata?.name }, audience),
+    simulate: async (pods: Pod[], audience = everyone) => {
+      const { signal } = new AbortController();
+      return (await explainer.simulate({ pods, nodeLimit: 5 }, { audience, signal })).pods ?? [];
+    },
+  };
 }
 
 describe('why', () => {
@@ -57,5 +65,48 @@ describe('why', () => {
     expect(why().message).not.toContain('Room is being made');
     cache.nominate(podInfo(high.build()), 'gone');
     expect(why().message).not.toContain('Room is being made');
+  });
+});
+
+describe('a reader that may list neither nodes nor pods of other namespaces', () => {
+  const reader = audienceOf({ podNamespaces: ['default'] });
+  const other = (each: PodBuilder) => {
+    const { metadata, ...rest } = each.build();
+    return { build: () => ({ metadata: { ...metadata, namespace: 'other' }, ...rest }) } as PodBuilder;
+  };
+
+  it('hears how many pods have to go, and names of its own only; no node is named', () => {
+    const { why } = setUp([low('mine'), other(low('theirs'))]);
+    const explained = why(reader);
+    expect(explained.remedies).toEqual([
+      'on 1 node: less important pods have to go, which the scheduler sees to: default/mine, a pod that is not shown',
+      'on 1 node: insufficient cpu (NodeResourcesFit)',
+    ]);
+    expect(explained).toMatchObject({ nodes: [], bestNodes: [], nodeCount: 1, fitting: 0 });
+    expect(JSON.stringify(explained)).not.toMatch(/n1|theirs/);
+    expect(why(audienceOf(undefined)).remedies?.[0]).toContain('2 pods that are not shown');
+  });
+
+  it('hears of room that is being made, and who has to end for it only as a number', () => {
+    const { cache, why } = setUp([other(low('theirs').deleting(0))]);
+    cache.nominate(podInfo(high.build()), 'n1');
+    expect(why(reader).message).toMatch(/made for it on a node: it is tried there when a pod that is not shown has ended\.$/);
+  });
+
+  it('hears how many nodes fit a simulated pod, and not which', async () => {
+    const { simulate } = setUp([]);
+    expect(await simulate([high.build()], reader)).toMatchObject([{ nodeName: '', fitting: 1, nodeCount: 1, bestNodes: [] }]);
+    expect(await simulate([high.build()])).toMatchObject([{ nodeName: 'n1', bestNodes: ['n1'] }]);
+  });
+
+  it('hears nothing of pods that its own must not stand beside, when it may list nodes', () => {
+    const apart = pod('apart').labels({ app: 'a' }).requests({ cpu: '100m' });
+    const asked = apart.build();
+    const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'db' } }, namespaceSelector: {} };
+    asked.spec!.affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    const { why } = setUp([other(pod('theirs').labels({ app: 'db' }).on('n1'))], asked);
+    const detail = (audience = everyone) => why(audience).nodes?.[0]?.obstacles?.[0]?.detail;
+    expect(detail()).toContain('keeps it away from other/theirs, in kubernetes.io/hostname=n1');
+    expect(detail(audienceOf({ nodes: true, podNamespaces: ['default'] }))).toContain('away from a pod that is not shown, in');
   });
 });

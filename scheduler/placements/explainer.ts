@@ -14,6 +14,7 @@ import type {
 import { timestamp } from '../../api/meta/time.ts';
 import type { Cache } from '../cache/cache.ts';
 import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
+import { type Audience, wordPods } from '../framework/audience.ts';
 import { type Judgement, judgeAll, type NodeOpinion, remedies, wakers } from '../framework/judgement.ts';
 import type { Attempt, MakeRoom } from '../framework/plugin.ts';
 import { type PodInfo, podInfo } from '../framework/pod-info.ts';
@@ -36,8 +37,11 @@ export interface ExplainerOptions {
 
 /** Answers people's questions on copies of what the scheduler knows: nothing that it does changes by them. Throws ApiError and PluginFault. */
 export interface Explainer {
-  why(request: WhyRequest): Explanation;
-  simulate(request: SimulateRequest, signal: AbortSignal): Promise<SimulateResponse>;
+  why(request: WhyRequest, audience: Audience): Explanation;
+  simulate(
+    request: SimulateRequest,
+    how: { readonly audience: Audience; readonly signal: AbortSignal },
+  ): Promise<SimulateResponse>;
   list(request: ListPlacementsRequest): PlacementList;
 }
 
@@ -56,30 +60,40 @@ export function createExplainer({ profile, cache, placements, find, waitingSince
     return { pod, nodes, now: now(), waitingSince: waitingSince(uid), nominatedNodeName: cache.nominatedNode(uid) };
   }
 
-  function explain(attempt: Attempt, runner: Runner, nodeLimit: number): Explanation {
-    const judgement = judgeAll(profile, attempt);
+  function explain(attempt: Attempt, { runner, nodeLimit, audience }: Asked): Explanation {
+    const judgement = judgeAll(profile, attempt, audience);
     const decision = judgement.fitting === 0 ? runner.decide(attempt) : undefined;
     const failed = decision?.kind === 'unschedulable' ? decision : undefined;
-    return { ...identityOf(attempt.pod), ...wordJudgement(judgement, failed), nodes: listNodes(judgement, nodeLimit) };
+    return {
+      ...identityOf(attempt.pod),
+      ...wordJudgement(judgement, failed, audience),
+      nodes: listNodes(judgement, audience.seesNodes ? nodeLimit : 0),
+    };
   }
 
-  function place(pod: Pod, { fork, table, runner, nodeLimit }: Simulation): Explanation {
+  function place(pod: Pod, asked: Simulation): Explanation {
+    const { fork, table, runner, nodeLimit, audience } = asked;
     const info = podInfo(pod);
     fork.sync(table, info);
     const attempt = attemptOf(info, table);
     const decision = runner.decide(attempt);
     const explained: Explanation =
       decision.kind === 'placed' && nodeLimit === 0
-        ? { ...identityOf(info), nodeCount: table.count, fitting: decision.feasible, bestNodes: [decision.nodeName] }
-        : explain(attempt, runner, nodeLimit);
+        ? {
+            ...identityOf(info),
+            nodeCount: table.count,
+            fitting: decision.feasible,
+            bestNodes: audience.seesNodes ? [decision.nodeName] : [],
+          }
+        : explain(attempt, asked);
     const message = [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; ');
     if (decision.kind !== 'placed') return { ...explained, message };
     fork.assume(info, decision.nodeName);
-    return { ...explained, message, nodeName: decision.nodeName };
+    return { ...explained, message, nodeName: audience.seesNodes ? decision.nodeName : '' };
   }
 
   return {
-    why({ namespace = '', name = '', nodeLimit = 0 }) {
+    why({ namespace = '', name = '', nodeLimit: wanted = 0 }, audience) {
       const pod = find(`${namespace}/${name}`);
       // The server has found it.
       if (!pod) throw unavailable(`the scheduler has not heard of pod "${name}" yet: try again`);
@@ -91,20 +105,21 @@ export function createExplainer({ profile, cache, placements, find, waitingSince
       const table = createNodeTable();
       fork.sync(table, info);
       const record = placements.of(info.uid);
-      const explained = explain(attemptOf(info, table), newRunner(), Math.min(nodeLimit || defaultNodes, mostNodes));
+      const nodeLimit = Math.min(wanted || defaultNodes, mostNodes);
+      const explained = explain(attemptOf(info, table), { runner: newRunner(), nodeLimit, audience });
       return {
         ...explained,
         message: [
           [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; '),
-          ...wordNomination(info, cache.nominatedNode(info.uid), table),
+          ...wordNomination(info, { nodeName: cache.nominatedNode(info.uid), nodes: table, audience }),
         ].join(' '),
         nodeName: pod.spec?.nodeName ?? '',
         ...(record && { placement: placementOf(record, profile.schedulerName) }),
       };
     },
-    async simulate({ pods = [], nodeLimit: wanted = 0 }, signal) {
+    async simulate({ pods = [], nodeLimit: wanted = 0 }, { audience, signal }) {
       const nodeLimit = Math.min(wanted, Math.floor(mostNodes / Math.max(1, pods.length)));
-      const simulation = { fork: cache.fork(), table: createNodeTable(), runner: newRunner(), nodeLimit };
+      const simulation = { fork: cache.fork(), table: createNodeTable(), runner: newRunner(), nodeLimit, audience };
       const answers: Explanation[] = [];
       let turnEndsAt = performance.now() + turnMs;
       for (const pod of pods) {
@@ -122,11 +137,15 @@ export function createExplainer({ profile, cache, placements, find, waitingSince
   };
 }
 
-interface Simulation {
-  readonly fork: Cache;
-  readonly table: ReturnType<typeof createNodeTable>;
+interface Asked {
   readonly runner: Runner;
   readonly nodeLimit: number;
+  readonly audience: Audience;
+}
+
+interface Simulation extends Asked {
+  readonly fork: Cache;
+  readonly table: ReturnType<typeof createNodeTable>;
 }
 
 function identityOf({ pod }: PodInfo): Explanation {
@@ -140,34 +159,45 @@ function wordGates({ spec }: Pod): string[] {
   return names.length === 0 ? [] : [`it is not tried before its scheduling gates are removed: ${names.join(', ')}`];
 }
 
-function wordJudgement(judgement: Judgement, decision: Unschedulable | undefined): Explanation {
+function wordJudgement(judgement: Judgement, decision: Unschedulable | undefined, audience: Audience): Explanation {
   const { opinions, best, fitting, message } = judgement;
-  const counts = { nodeCount: opinions.length, fitting, bestNodes: [...best], message };
+  const counts = { nodeCount: opinions.length, fitting, bestNodes: audience.seesNodes ? [...best] : [], message };
   if (fitting > 0) return counts;
-  const remedy = [...wordRoom(decision?.room), ...remedies(judgement)];
+  const remedy = [...wordRoom(decision?.room, audience), ...remedies(judgement, audience)];
   return { ...counts, remedies: remedy, triedAgainWhen: wakers(judgement, decision?.diagnosis.verdicts) };
 }
 
 type Unschedulable = Extract<Decision, { kind: 'unschedulable' }>;
 
-function wordRoom(room: MakeRoom | undefined): string[] {
+function wordRoom(room: MakeRoom | undefined, audience: Audience): string[] {
   if (!room || room.victims.length === 0) return [];
   const { nominatedNodeName, victims, againstBudget = [] } = room;
-  const names = victims.map((each) => `${each.key}${againstBudget.includes(each) ? ' (against its disruption budget)' : ''}`);
-  return [`on ${nominatedNodeName}: less important pods have to go, which the scheduler sees to: ${names.join(', ')}`];
+  const bound = new Set(againstBudget.map(({ key }) => key));
+  const keys = victims.map(({ key }) => key);
+  const names = wordPods(keys, audience, (key) => `${key}${bound.has(key) ? ' (against its disruption budget)' : ''}`);
+  const where = audience.seesNodes ? nominatedNodeName : '1 node';
+  return [`on ${where}: less important pods have to go, which the scheduler sees to: ${names}`];
+}
+
+interface Nomination {
+  readonly nodeName: string | undefined;
+  readonly nodes: NodeTable;
+  readonly audience: Audience;
 }
 
 /** Of a pod for which room is being made: where, and who has to end before it is tried there. */
-function wordNomination({ priority }: PodInfo, nodeName: string | undefined, nodes: NodeTable): string[] {
+function wordNomination({ priority, pod }: PodInfo, { nodeName, nodes, audience }: Nomination): string[] {
   const row = nodeName === undefined ? undefined : nodes.rowOf(nodeName);
   if (row === undefined) return [];
   const ending = [...nodes.pods[row]!.values()].filter(
     (other) => other.priority < priority && other.pod.metadata?.deletionTimestamp !== undefined,
   );
-  const names = ending.map(({ key }) => key).sort();
-  const whom = names.length > 0 ? names.join(', ') : 'those whose place it takes';
+  const keys = ending.map(({ key }) => key).sort();
+  const whom = keys.length > 0 ? wordPods(keys, audience) : 'those whose place it takes';
+  // The reader sees the pod itself, and what its status says.
+  const isSeen = audience.seesNodes || pod.status?.nominatedNodeName === nodeName;
   return [
-    `Room is being made for it on node ${nodeName}: it is tried there when ${whom} ${names.length === 1 ? 'has' : 'have'} ended.`,
+    `Room is being made for it on ${isSeen ? `node ${nodeName}` : 'a node'}: it is tried there when ${whom} ${keys.length === 1 ? 'has' : 'have'} ended.`,
   ];
 }
 

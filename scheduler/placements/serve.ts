@@ -1,5 +1,6 @@
 import { asApiError, internal } from '../../api/errors/index.ts';
 import { type Client, type Clock, createBackoff, type Logger, pause } from '../../client/index.ts';
+import { audienceOf } from '../framework/audience.ts';
 import { PluginFault } from '../framework/plugin-fault.ts';
 import type { Explainer } from './explainer.ts';
 
@@ -33,12 +34,12 @@ type Answer = Awaited<ReturnType<Parameters<Client['placements']['serve']>[1]>>;
 /** A plugin that fails is told to whoever asked. */
 async function answer(
   { explainer, schedulerName, logger }: ServeOptions,
-  { why, simulate, list }: Question,
+  { why, simulate, list, audience }: Question,
   signal: AbortSignal,
 ): Promise<Answer> {
   try {
-    if (why) return { explanation: explainer.why(why) };
-    if (simulate) return { simulation: await explainer.simulate(simulate, signal) };
+    if (why) return { explanation: explainer.why(why, audienceOf(audience)) };
+    if (simulate) return { simulation: await explainer.simulate(simulate, { audience: audienceOf(audience), signal }) };
     return { placements: explainer.list(list ?? {}) };
   } catch (error) {
     if (error instanceof PluginFault) {

@@ -3,6 +3,7 @@ import type { NodeTable } from '../cache/node-table.ts';
 import { type Domains, topologyValue } from '../cache/topology/domains.ts';
 import type { Carried, Tally, Topology } from '../cache/topology/topology.ts';
 import { flag, record, type ValueOf, whole } from '../config/shape.ts';
+import { type Audience, wordFirstPod } from '../framework/audience.ts';
 import {
   type ClusterEvent,
   type ClusterEventKind,
@@ -255,7 +256,7 @@ function move({ ids, numbers }: Part, row: number, sign: 1 | -1): boolean {
   return domain >= 0;
 }
 
-function explain(state: State, nodes: NodeTable, row: number): string {
+function explain(state: State, nodes: NodeTable, row: number, audience: Audience): string {
   const { terms, face } = state.pod;
   const { topology } = nodes;
   const place = (key: string) => `${key}=${topologyValue(nodes.nodes[row]!, key)}`;
@@ -266,26 +267,28 @@ function explain(state: State, nodes: NodeTable, row: number): string {
   }
   for (const { selection, topologyKey } of terms.anti) {
     const found = podsNear(nodes, row, topologyKey, (other) => topology.selects(selection, other.face));
-    if (found) return `the pod's anti-affinity keeps it away from ${found}, in ${place(topologyKey)}`;
+    if (found.length > 0)
+      return `the pod's anti-affinity keeps it away from ${wordFirstPod(found, audience)}, in ${place(topologyKey)}`;
   }
   for (const { domains } of state.others) {
     const isKeptAway = ({ terms: { anti } }: PodInfo) =>
       anti.some(({ selection, topologyKey }) => topologyKey === domains.key && topology.selects(selection, face));
     const found = podsNear(nodes, row, domains.key, isKeptAway);
-    if (found) return `the anti-affinity of ${found}, in ${place(domains.key)}, keeps the pod away`;
+    if (found.length > 0)
+      return `the anti-affinity of ${wordFirstPod(found, audience)}, in ${place(domains.key)}, keeps the pod away`;
   }
   return '';
 }
 
-/** The first of the pods that are meant and in the same domain, and how many more there are. */
-function podsNear(nodes: NodeTable, row: number, key: string, isMeant: (pod: PodInfo) => boolean): string | undefined {
+/** The keys of the pods that are meant and in the same domain. */
+function podsNear(nodes: NodeTable, row: number, key: string, isMeant: (pod: PodInfo) => boolean): string[] {
   const value = topologyValue(nodes.nodes[row]!, key);
   const found: string[] = [];
   for (let other = 0; value !== undefined && other < nodes.count; other++) {
     if (topologyValue(nodes.nodes[other]!, key) !== value) continue;
     for (const pod of nodes.pods[other]!.values()) if (isMeant(pod)) found.push(pod.key);
   }
-  return found.length > 1 ? `${found[0]} and ${found.length - 1} more` : found[0];
+  return found;
 }
 
 function helps({ terms, face }: PodInfo, event: ClusterEvent): boolean {

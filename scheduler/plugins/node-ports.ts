@@ -1,5 +1,6 @@
 import { type HostPort, hostPortKey, isSameHostPort } from '../../api/kinds/pod/host-ports.ts';
 import type { NodeTable } from '../cache/node-table.ts';
+import { wordPods } from '../framework/audience.ts';
 import { definePlugin, proceed, type Rejection, skip, unschedulable } from '../framework/plugin.ts';
 
 /** A host port that the pod asks for, and what is said of nodes where it is taken. */
@@ -24,9 +25,11 @@ export const nodePorts = definePlugin<readonly WantedPort[]>({
     for (let i = 0; i < ports.length; i++) if (isTaken(ports[i]!, nodes, row)) return ports[i]!.taken;
     return undefined;
   },
-  explain(ports, nodes, row) {
+  explain(ports, nodes, row, audience) {
     const taken = ports.filter((each) => isTaken(each, nodes, row));
-    return taken.map(({ key, port }) => `host port ${key} is taken by ${ownersOf(port, nodes, row).join(', ')}`).join('; ');
+    return taken
+      .map(({ key, port }) => `host port ${key} is taken by ${wordPods(ownersOf(port, nodes, row), audience)}`)
+      .join('; ');
   },
   helps(pod, event) {
     if (event.kind === 'node/added') return true;

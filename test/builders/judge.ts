@@ -1,4 +1,5 @@
 import type { Node, Pod } from '../../api/generated/types.ts';
+import { everyone } from '../../scheduler/framework/audience.ts';
 import type { AnyPlugin, ClusterEventKind } from '../../scheduler/framework/plugin.ts';
 import { podInfo } from '../../scheduler/framework/pod-info.ts';
 import { type Namespaces, nodeTable } from './node-table.ts';
@@ -58,7 +59,7 @@ export function judge(plugin: AnyPlugin, scene: Scene): Judged {
     filter: byName(rejections.map((rejection) => rejection?.reason ?? 'passes')),
     codes: byName(rejections.map((rejection) => rejection?.code ?? '')),
     wakeOn: byName(rejections.map((rejection) => rejection?.wakeOn ?? [])),
-    why: byName(rejections.map((rejection, row) => (rejection ? (plugin.explain?.(state, table, row) ?? '') : ''))),
+    why: byName(rejections.map((rejection, row) => (rejection ? (plugin.explain?.(state, table, row, everyone) ?? '') : ''))),
     scores: byName(scores),
   };
 }

@@ -113,6 +113,36 @@ describe('a scheduler that is asked', () => {
     expect(items.map(({ metadata }) => metadata?.name).sort()).toEqual(['waits', 'web']);
   });
 
+  it('names to a user of one namespace neither nodes nor pods of others, and tells how many there are', async () => {
+    const { client } = cluster;
+    await client.namespaces.create({ metadata: { name: 'team' } });
+    await client.serviceAccounts.create({ metadata: { namespace: 'team', name: 'default' } }).catch(() => {});
+    const subjects = [{ kind: 'User', name: 'tenant' }];
+    const roleRef = { kind: 'ClusterRole', name: 'edit' };
+    await client.roleBindings.create({ metadata: { namespace: 'team', name: 'tenant' }, roleRef, subjects });
+    const tenant = connect({ ...cluster.admin, impersonate: { user: 'tenant' } });
+    const apart = wanting('apart', '100m');
+    const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: {}, namespaceSelector: {} };
+    const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    const mine = (name: string, cpu: string) => ({ ...wanting(name, cpu), metadata: { namespace: 'team', name } });
+    await tenant.pods.create({
+      ...mine('big', '9'),
+      spec: { ...apart.spec, affinity, containers: wanting('big', '9').spec.containers },
+    });
+    const question = { namespace: 'team', name: 'big' };
+    await expect
+      .poll(async () => (await client.placements.why(question)).remedies?.join(), { timeout: 30_000 })
+      .toContain('default/web');
+    const told = JSON.stringify([
+      await tenant.placements.why(question),
+      await tenant.placements.simulate({ pods: [mine('fits', '1')] }),
+    ]);
+    expect(told).not.toMatch(/small|large|"tainted"|default\/|web|waits/);
+    expect(told).toMatch(/"on [12] nodes?: /);
+    tenant.close();
+    await client.pods.delete({ namespace: 'team', name: 'big' });
+  });
+
   it('refuses to simulate what could not be created', async () => {
     const broken = { metadata: { namespace: 'default', name: 'x' }, spec: { containers: [] } };
     await expect(cluster.client.placements.simulate({ pods: [broken] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });

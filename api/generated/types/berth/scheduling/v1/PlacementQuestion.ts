@@ -4,6 +4,7 @@
 import type { WhyRequest__Input as _berth_scheduling_v1_WhyRequest__Input, WhyRequest as _berth_scheduling_v1_WhyRequest } from '../../../berth/scheduling/v1/WhyRequest.ts';
 import type { SimulateRequest__Input as _berth_scheduling_v1_SimulateRequest__Input, SimulateRequest as _berth_scheduling_v1_SimulateRequest } from '../../../berth/scheduling/v1/SimulateRequest.ts';
 import type { ListPlacementsRequest__Input as _berth_scheduling_v1_ListPlacementsRequest__Input, ListPlacementsRequest as _berth_scheduling_v1_ListPlacementsRequest } from '../../../berth/scheduling/v1/ListPlacementsRequest.ts';
+import type { PlacementAudience__Input as _berth_scheduling_v1_PlacementAudience__Input, PlacementAudience as _berth_scheduling_v1_PlacementAudience } from '../../../berth/scheduling/v1/PlacementAudience.ts';
 
 /**
  * What the server asks a scheduler.
@@ -25,6 +26,10 @@ export interface PlacementQuestion__Input {
    * About what it did.
    */
   'list'?: (_berth_scheduling_v1_ListPlacementsRequest__Input | null);
+  /**
+   * Whose names the answer may tell; absent: nobody's. The server writes it.
+   */
+  'audience'?: (_berth_scheduling_v1_PlacementAudience__Input | null);
   /**
    * One of these.
    */
@@ -51,4 +56,8 @@ export interface PlacementQuestion {
    * About what it did.
    */
   'list'?: (_berth_scheduling_v1_ListPlacementsRequest);
+  /**
+   * Whose names the answer may tell; absent: nobody's. The server writes it.
+   */
+  'audience'?: (_berth_scheduling_v1_PlacementAudience);
 }
