@@ -37,13 +37,14 @@ export const apiserverMetrics = {
   rejected: {
     name: 'apiserver_flowcontrol_rejected_requests_total',
     type: 'counter',
-    help: 'Calls that were refused with RESOURCE_EXHAUSTED because of the limits per client, by the limit: inflight, streams, rate, answers (that were not taken) or anonymous (calls without credentials).',
-    labels: ['reason'],
+    help: 'Calls that were refused with RESOURCE_EXHAUSTED because of the limits per client, by the priority level (control, system, tenants) and the limit: inflight, streams, rate, answers (that were not taken) or anonymous (calls without credentials).',
+    labels: ['priority_level', 'reason'],
   },
   clients: {
     name: 'berth_apiserver_clients',
     type: 'gauge',
-    help: 'Users with calls or streams under way.',
+    help: 'Clients with calls or streams under way, by priority level; the service accounts of a namespace are one.',
+    labels: ['priority_level'],
   },
   connections: {
     name: 'berth_apiserver_connections',
@@ -109,21 +110,25 @@ export const apiserverMetrics = {
     name: 'berth_apiserver_answer_bytes',
     type: 'gauge',
     help: 'Answers of unary calls of 16 KiB and more that are on their way to their clients.',
+    labels: ['priority_level'],
   },
   listBytes: {
     name: 'berth_apiserver_list_bytes',
     type: 'gauge',
     help: 'What the answers of lists hold in memory that are being made or on their way.',
+    labels: ['priority_level'],
   },
   listsWaiting: {
     name: 'berth_apiserver_lists_waiting',
     type: 'gauge',
     help: 'Lists that wait until there is room for their answers.',
+    labels: ['priority_level'],
   },
   listsRefused: {
     name: 'berth_apiserver_lists_refused_total',
     type: 'counter',
     help: 'Lists that were refused because too many waited, or for too long.',
+    labels: ['priority_level'],
   },
   commits: {
     name: 'berth_storage_commit_duration_seconds',

@@ -1,6 +1,7 @@
 import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import type { Registry } from '../registry/registry.ts';
 import { type Access, type Attributes, attributesOf, extraResources, groupOf, type ResourceName } from './attributes.ts';
 import { type Identity, isMaster, isNode, nodeNameOf } from './identity.ts';
@@ -20,8 +21,10 @@ export class Authorizer {
   readonly graph: NodeGraph;
   private readonly resources: ReadonlyMap<string, ResourceName>;
   private readonly clusterWide: ReadonlySet<string>;
+  private readonly stores: Registry['stores'];
 
   constructor({ stores, store }: Pick<Registry, 'stores' | 'store'>) {
+    this.stores = stores;
     const cacheOf = (kind: string) => stores.get(kind)?.cache;
     this.index = new RoleIndex({
       roles: cacheOf('Role'),
@@ -39,6 +42,15 @@ export class Authorizer {
       ...Object.keys(extraResources),
       ...kinds.filter(({ namespaced }) => !namespaced).map(({ kind }) => kind),
     ]);
+  }
+
+  /** Whether there is such a service account. Only "default" may be missing where its namespace is there: a controller makes it a moment later. */
+  hasAccount({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
+    const [accounts, namespaces] = [this.stores.get('ServiceAccount'), this.stores.get('Namespace')];
+    if (!accounts || accounts.cache.get(accounts.key({ namespace, name }))) return true;
+    return (
+      name === defaultServiceAccount && namespaces?.cache.get(namespaces.key({ namespace: '', name: namespace })) !== undefined
+    );
   }
 
   /** Begins to follow the caches; the returned function ends it. */

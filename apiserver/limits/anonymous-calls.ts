@@ -34,7 +34,7 @@ export class AnonymousCalls {
 
   constructor(limits: AnonymousLimits, metrics: MetricsRegistry) {
     this.limits = limits;
-    this.#rejected = metrics.counter(apiserverMetrics.rejected).with('anonymous');
+    this.#rejected = metrics.counter(apiserverMetrics.rejected).with('anonymous', 'anonymous');
     metrics.read(apiserverMetrics.anonymousCalls, () => this.#total);
   }
 

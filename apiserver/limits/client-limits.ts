@@ -1,13 +1,13 @@
 import { exhausted } from '../../api/errors/index.ts';
 import type { Counter, MetricsRegistry } from '../../api/metrics/index.ts';
-import { isControlPlane } from '../auth/identity.ts';
 import { apiserverMetrics } from '../metrics.ts';
 import { FairShare } from './fair-share.ts';
+import { type Flow, type Level, levels, perLevel } from './levels.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
-/** How much clients may ask for at once. A client is a user: everything that has the same certificate or token. */
+/** How much clients may ask for at once: everything that has the same certificate or token, and the service accounts of a namespace together (`Flow`). */
 export interface ClientLimits {
-  /** Unary calls at once from which on clients get no more than an equal share. */
+  /** Unary calls at once from which on the clients of a level get no more than an equal share. */
   readonly maxInflight: number;
   /** The same for open streams. */
   readonly maxStreams: number;
@@ -24,64 +24,70 @@ export interface ClientLimits {
  */
 export const defaultClientLimits: ClientLimits = { maxInflight: 600, maxStreams: 50_000, clientRate: 0, clientBurst: 0 };
 
-/** Nobody is refused with less: an agent does several things at once. */
+/** No client is refused that has less: an agent does several things at once. */
 const LEAST_SHARE = 10;
 const RETRY_AFTER_MS = 500;
 
 export type CallShape = 'unary' | 'stream';
 
-/**
- * Keeps one client from taking the server from the others. The scheduler and the controllers work for everybody and bound themselves:
- * they are counted, not refused.
- */
+type Reason = 'inflight' | 'streams' | 'rate';
+
+/** Keeps one client from taking the server from the others of its priority level, and each level from taking it from the other levels. */
 export class LimitKeeper {
-  readonly #calls: FairShare;
-  readonly #streams: FairShare;
+  readonly #calls: Readonly<Record<Level, FairShare>>;
+  readonly #streams: Readonly<Record<Level, FairShare>>;
   readonly #buckets: TokenBuckets | undefined;
-  readonly #rejected: Readonly<Record<'inflight' | 'streams' | 'rate', Counter>>;
+  readonly #rejected: Readonly<Record<Level, Readonly<Record<Reason, Counter>>>>;
 
   constructor(limits: ClientLimits, { metrics, now }: { readonly metrics: MetricsRegistry; readonly now: () => number }) {
     const { maxInflight, maxStreams, clientRate: rate, clientBurst } = limits;
-    this.#calls = new FairShare({ busyAt: maxInflight, least: LEAST_SHARE });
-    this.#streams = new FairShare({ busyAt: maxStreams, least: LEAST_SHARE });
+    const pools = (places: number) =>
+      perLevel(({ calls }) => new FairShare({ busyAt: Math.max(1, Math.floor(places * calls)), least: LEAST_SHARE }));
+    this.#calls = pools(maxInflight);
+    this.#streams = pools(maxStreams);
     this.#buckets = rate > 0 ? new TokenBuckets({ rate, burst: clientBurst || Math.max(1, rate * 2) }, now) : undefined;
-    const rejected = metrics.counter(apiserverMetrics.rejected);
-    this.#rejected = { inflight: rejected.with('inflight'), streams: rejected.with('streams'), rate: rejected.with('rate') };
-    metrics.read(apiserverMetrics.clients, () => new Set([...this.#calls.clients, ...this.#streams.clients]).size);
+    const counter = metrics.counter(apiserverMetrics.rejected);
+    this.#rejected = perLevel((_, level) => ({
+      inflight: counter.with(level, 'inflight'),
+      streams: counter.with(level, 'streams'),
+      rate: counter.with(level, 'rate'),
+    }));
+    metrics.read(apiserverMetrics.clients, () =>
+      levels.map((level) => ({
+        labels: [level],
+        value: new Set([...this.#calls[level].clients, ...this.#streams[level].clients]).size,
+      })),
+    );
   }
 
   /** Counts one item of a stream against the rate; 0, or in how many milliseconds there is room for it. */
-  take(user: string): number {
-    return this.#buckets === undefined || isControlPlane(user) ? 0 : this.#buckets.take(user);
+  take({ key, isExempt }: Flow): number {
+    return this.#buckets === undefined || isExempt ? 0 : this.#buckets.take(key);
   }
 
   /** Counts one call against the rate. Throws RESOURCE_EXHAUSTED with the time to wait. */
-  #charge(user: string): void {
-    const waitMs = this.take(user);
+  #charge(flow: Flow): void {
+    const waitMs = this.take(flow);
     if (waitMs <= 0) return;
-    this.#rejected.rate.inc();
-    throw exhausted(`user "${user}" makes more calls than the server allows in a second: try again in ${waitMs} ms`, waitMs);
+    this.#rejected[flow.level].rate.inc();
+    throw exhausted(`${flow.name} makes more calls than the server allows in a second: try again in ${waitMs} ms`, waitMs);
   }
 
   /** Lets a call in, until `leave`. Throws RESOURCE_EXHAUSTED with the time to wait. */
-  enter(user: string, shape: CallShape): void {
-    this.#charge(user);
-    const isExempt = isControlPlane(user);
-    const pool = shape === 'unary' ? this.#calls : this.#streams;
-    if (pool.enter(user, isExempt)) return;
-    this.#rejected[shape === 'unary' ? 'inflight' : 'streams'].inc();
-    throw shape === 'unary'
-      ? exhausted(
-          `the server is busy, and user "${user}" has its share of ${pool.share} calls at once: wait for some, then try again`,
-          RETRY_AFTER_MS,
-        )
-      : exhausted(
-          `the server is busy, and user "${user}" has its share of ${pool.share} open streams: close some, then try again`,
-          RETRY_AFTER_MS,
-        );
+  enter(flow: Flow, shape: CallShape): void {
+    this.#charge(flow);
+    const { level, key, name, isExempt } = flow;
+    const pool = (shape === 'unary' ? this.#calls : this.#streams)[level];
+    if (pool.enter(key, isExempt)) return;
+    this.#rejected[level][shape === 'unary' ? 'inflight' : 'streams'].inc();
+    const [what, remedy] = shape === 'unary' ? ['calls at once', 'wait for some'] : ['open streams', 'close some'];
+    throw exhausted(
+      `the server is busy, and ${name} has its share of ${pool.share} ${what} (priority level "${level}"): ${remedy}, then try again`,
+      RETRY_AFTER_MS,
+    );
   }
 
-  leave(user: string, shape: CallShape): void {
-    (shape === 'unary' ? this.#calls : this.#streams).leave(user);
+  leave({ level, key }: Flow, shape: CallShape): void {
+    (shape === 'unary' ? this.#calls : this.#streams)[level].leave(key);
   }
 }

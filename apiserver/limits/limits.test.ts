@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { groups, nodeUser } from '../auth/identity.ts';
+import { LimitKeeper } from './client-limits.ts';
 import { FairShare } from './fair-share.ts';
+import { flowOf } from './levels.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
 const enter = (pool: FairShare, client: string, times: number): number =>
@@ -50,6 +54,27 @@ describe('FairShare', () => {
     pool.leave('nobody');
     expect([...pool.clients]).toEqual(['b']);
     expect(pool.total).toBe(1);
+  });
+});
+
+describe('LimitKeeper', () => {
+  const limits = { maxInflight: 20, maxStreams: 20, clientRate: 0, clientBurst: 0 };
+  const keeper = () => new LimitKeeper(limits, { metrics: new MetricsRegistry(), now: () => 0 });
+  const [tenant, admin, node] = [
+    flowOf({ user: 'anna', groups: [] }),
+    flowOf({ user: 'admin', groups: [groups.masters] }),
+    flowOf({ user: nodeUser('n1'), groups: [groups.nodes] }),
+  ];
+
+  it.each(['unary', 'stream'] as const)('lets no level take the %s calls of another, and says which one is busy', (shape) => {
+    const made = keeper();
+    for (const flow of [tenant, admin, node]) {
+      for (let i = 0; i < 20; i++) made.enter(flow, shape);
+      expect(() => made.enter(flow, shape)).toThrow(`${flow.name} has its share of 20`);
+      expect(() => made.enter(flow, shape)).toThrow(`(priority level "${flow.level}")`);
+    }
+    made.leave(tenant, shape);
+    made.enter(tenant, shape);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Authorizer } from '../auth/authorizer.ts';
 import type { ClientCertificates } from '../auth/client-certificates.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import { type Flow, flowOf } from '../limits/levels.ts';
 import { type AnyCall, identify, isEarlierComponent, managerOf, whenTaken } from './caller.ts';
 import { impersonated } from './impersonation.ts';
 import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
@@ -13,6 +14,8 @@ import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
 /** What every handler knows of its call. */
 export interface CallContext {
   readonly identity: Identity;
+  /** What the call counts against: the real caller, also when it impersonates another. */
+  readonly flow: Flow;
   /** Every handler says what its call wants, before it does anything. Throws PERMISSION_DENIED. */
   authorize(access: Access): void;
   /** The same for what is no resource: "/apis". */
@@ -58,6 +61,7 @@ export class OpenCall implements CallContext {
   readonly #call: AnyCall;
   readonly #options: ContextOptions;
   #identity: Identity | undefined;
+  #flow: Flow | undefined;
   #requestId: string | undefined;
   #controller: AbortController | undefined;
   readonly #abort = (): void => this.#controller?.abort();
@@ -73,6 +77,7 @@ export class OpenCall implements CallContext {
     const { tokens, authorizer, clients } = this.#options;
     const caller = identify(this.#call, tokens, clients);
     this.caller = caller.user;
+    this.#flow = flowOf(caller);
     this.#identity = impersonated(this.#call.metadata, caller, authorizer);
     return this.#identity;
   }
@@ -83,6 +88,10 @@ export class OpenCall implements CallContext {
 
   get identity(): Identity {
     return this.#identity!;
+  }
+
+  get flow(): Flow {
+    return this.#flow!;
   }
 
   get authorizer(): Authorizer {
@@ -187,6 +196,10 @@ class ItemCall implements CallContext {
 
   get identity(): Identity {
     return this.#call.identity;
+  }
+
+  get flow(): Flow {
+    return this.#call.flow;
   }
 
   get authorizer(): Authorizer {

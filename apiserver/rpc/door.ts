@@ -12,12 +12,12 @@ import { type ApiError, asApiError, exhausted, internal } from '../../api/errors
 import type { Audit } from '../audit/audit.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import type { ClientCertificates } from '../auth/client-certificates.ts';
-import { isControlPlane } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { AnswerRoom } from '../limits/answer-room.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import type { FairShare } from '../limits/fair-share.ts';
+import type { Level } from '../limits/levels.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
 import { type AnyCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';
@@ -68,7 +68,7 @@ export interface GuardOptions {
   /** What the caller must be allowed to `get`. */
   readonly path?: string;
   /** Bounds the open streams of these methods beside the limits for all. */
-  readonly shares?: FairShare;
+  readonly shares?: Readonly<Record<Level, FairShare>>;
 }
 
 const BUSY_RETRY_MS = 1_000;
@@ -102,12 +102,12 @@ export class Door {
       const run = async (): Promise<void> => {
         try {
           this.enter(context, 'unary');
-          this.options.answers.assert(context.identity.user, 0);
+          this.options.answers.assert(context.flow, 0);
           const { bytes, warnings } = await handler(call.request, context);
           // A method that forgot to ask answers nobody.
           if (!context.authorized) throw internal('the method asks for no permission');
           if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
-          if (bytes instanceof Uint8Array) this.holdAnswer(context, bytes.length, meter.isReadOnly);
+          if (bytes instanceof Uint8Array) this.holdAnswer(call, context, bytes.length, meter.isReadOnly);
           if (bytes instanceof Uint8Array) callback(null, bytes, context.answer);
           else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(context.answer) });
           else callback(null, joinPieces(bytes), context.answer);
@@ -168,12 +168,13 @@ export class Door {
         return this.options.anonymous.enter(peerOfCall(call), shape);
       throw error;
     }
-    const { user } = context.identity;
+    const { level, key, name, isExempt } = context.flow;
+    const pool = shares?.[level];
     try {
       if (path !== undefined) context.authorizePath(path);
-      if (shares && !shares.enter(user, isControlPlane(user)))
+      if (pool && !pool.enter(key, isExempt))
         throw exhausted(
-          `user "${user}" has its share of ${shares.share} streams of ${call.getPath()} open: close some`,
+          `${name} has its share of ${pool.share} streams of ${call.getPath()} open (priority level "${level}"): close some`,
           BUSY_RETRY_MS,
         );
     } catch (error) {
@@ -181,7 +182,7 @@ export class Door {
       throw error;
     }
     return () => {
-      shares?.leave(user);
+      pool?.leave(key);
       this.leave(context, shape);
     };
   }
@@ -252,22 +253,24 @@ export class Door {
   }
 
   private enter(context: OpenCall, shape: CallShape): void {
-    const { user } = context.identify();
-    this.options.limits.enter(user, shape);
+    context.identify();
+    this.options.limits.enter(context.flow, shape);
     context.entered = true;
   }
 
-  /** Counts a large answer until its client has it. Throws RESOURCE_EXHAUSTED for what is only read and has no room. */
-  private holdAnswer(context: OpenCall, bytes: number, mayRefuse: boolean): void {
+  /** Counts an answer until its client has it. Throws RESOURCE_EXHAUSTED for a large one that is only read and has no room. */
+  private holdAnswer(call: AnyCall, { flow }: OpenCall, bytes: number, mayRefuse: boolean): void {
     const { answers } = this.options;
-    if (!answers.isCounted(bytes)) return;
-    const { user } = context.identity;
-    if (mayRefuse) answers.assert(user, bytes);
-    context.whenTaken(answers.limits.takeMs, answers.hold(user, bytes));
+    if (!answers.isCounted(bytes)) {
+      whenClosed(call, answers.holdSmall(flow));
+      return;
+    }
+    if (mayRefuse) answers.assert(flow, bytes);
+    whenTaken(call, answers.limits.takeMs, answers.hold(flow, bytes));
   }
 
   private leave(context: OpenCall, shape: CallShape): void {
-    if (context.entered) this.options.limits.leave(context.identity.user, shape);
+    if (context.entered) this.options.limits.leave(context.flow, shape);
     context.release();
   }
 }

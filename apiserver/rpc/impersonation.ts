@@ -1,5 +1,5 @@
 import type { Metadata } from '@grpc/grpc-js';
-import { badRequest } from '../../api/errors/index.ts';
+import { badRequest, permissionDenied } from '../../api/errors/index.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
 import { groups, type Identity, known, serviceAccountOf } from '../auth/identity.ts';
 
@@ -10,8 +10,8 @@ const impersonation: readonly string[] = [IMPERSONATE_USER, IMPERSONATE_GROUP];
 const MAX_GROUPS = 64;
 
 /**
- * Who the call is made as, when it says so: another user, in other groups, for which the caller must be allowed the verb "impersonate" on each of them. Whoever
- * calls gives up who he is. Throws PERMISSION_DENIED.
+ * The identity that a call acts as: the caller, or another user in other groups, when the caller is allowed the verb "impersonate" on each of them. A service account must exist.
+ * The rights of the caller do not count then, but the call counts against its limits (`OpenCall.flow`). Throws PERMISSION_DENIED.
  */
 export function impersonated(metadata: Metadata, caller: Identity, authorizer: Authorizer): Identity {
   const [user, another] = read(metadata, IMPERSONATE_USER);
@@ -30,8 +30,13 @@ export function impersonated(metadata: Metadata, caller: Identity, authorizer: A
   const account = serviceAccountOf(user);
   if (account) ask('ServiceAccount', account.name, account.namespace);
   else ask('User', user);
-  // What everybody is in is given to everybody.
+  // Every caller is in this group.
   for (const group of wanted) if (group !== groups.authenticated) ask('Group', group);
+  if (account && !authorizer.hasAccount(account))
+    throw permissionDenied(
+      `cannot impersonate user "${user}": there is no service account ${account.namespace}/${account.name}; ` +
+        `make it with "berth create serviceaccount ${account.name} -n ${account.namespace}"`,
+    );
   const own = account ? [groups.serviceAccounts, `${groups.serviceAccounts}:${account.namespace}`] : [];
   return known({ user, groups: [...new Set([...wanted, ...own])] });
 }

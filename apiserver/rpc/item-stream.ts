@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { status as codes, type handleBidiStreamingCall } from '@grpc/grpc-js';
 import { exhausted, unavailable } from '../../api/errors/index.ts';
-import { isControlPlane } from '../auth/identity.ts';
 import type { LimitKeeper } from '../limits/client-limits.ts';
 import { FairShare } from '../limits/fair-share.ts';
+import { type Level, perLevel } from '../limits/levels.ts';
 import type { CallMeters } from './call-meter.ts';
 import { resetUnread } from './caller.ts';
 import type { CallContext, Door } from './door.ts';
@@ -23,7 +23,7 @@ export interface ItemStreamLimits {
   readonly messageBytes: number;
   /** A client that takes no result for so long is cut off. */
   readonly stallMs: number;
-  /** So many streams may be open at once, each of which may hold the bytes above twice; then no client gets more than its share. */
+  /** So many streams of a priority level may be open at once, each of which may hold the bytes above twice; then no client gets more than its share. */
   readonly streams: number;
 }
 
@@ -67,11 +67,11 @@ export interface ItemStreamsOptions {
 /** Streams of items: many requests over one call, each with a result of its own (see berth.meta.v1.Objects.Bulk). */
 export class ItemStreams {
   private readonly options: ItemStreamsOptions;
-  private readonly shares: FairShare;
+  private readonly shares: Readonly<Record<Level, FairShare>>;
 
   constructor(options: ItemStreamsOptions) {
     this.options = options;
-    this.shares = new FairShare({ busyAt: options.limits.streams, least: LEAST_STREAMS });
+    this.shares = perLevel(() => new FairShare({ busyAt: options.limits.streams, least: LEAST_STREAMS }));
   }
 
   /** A method whose calls are streams of items. Its status says what is wrong with the stream, behind the results of what was read before. */
@@ -79,10 +79,11 @@ export class ItemStreams {
     const { door, meters, ...options } = this.options;
     const count = meters.itemsOf(path);
     return door.duplex(async (call, context) => {
-      const { user } = context.identity;
-      if (!this.shares.enter(user, isControlPlane(user)))
+      const { level, key, name, isExempt } = context.flow;
+      const shares = this.shares[level];
+      if (!shares.enter(key, isExempt))
         throw exhausted(
-          `user "${user}" has its share of ${this.shares.share} streams of writes open: close some, or make single calls`,
+          `${name} has its share of ${shares.share} streams of writes open (priority level "${level}"): close some, or make single calls`,
           RETRY_AFTER_MS,
         );
       const stream = new ItemStream({ call, context, door, read, count, ...options });
@@ -90,7 +91,7 @@ export class ItemStreams {
         await stream.serve();
       } finally {
         // Also of a client that went away: one that opens, sends and goes again and again would have any number of them.
-        void stream.idle().then(() => this.shares.leave(user));
+        void stream.idle().then(() => shares.leave(key));
       }
     });
   }
@@ -172,7 +173,7 @@ class ItemStream {
 
   private async readAll(): Promise<void> {
     const { call, limits, clients, context } = this.parts;
-    const take = (): number => clients.take(context.identity.user);
+    const take = (): number => clients.take(context.flow);
     const frames = framesOf(call);
     const hasRoom = (): boolean => this.items < limits.itemsUnderWay && this.bytes < limits.bytesUnderWay;
     for (;;) {

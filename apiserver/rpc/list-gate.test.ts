@@ -1,16 +1,30 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { groups } from '../auth/identity.ts';
+import { flowOf } from '../limits/levels.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
 
-const limits: ListLimits = { maxBytes: 100, userBytes: 60, maxWaiting: 3, waitMs: 1_000, takeMs: 5_000 };
+/** 100 bytes for tenants and for the control plane, 67 for nodes. */
+const limits: ListLimits = { maxBytes: 267, userBytes: 60, maxWaiting: 3, waitMs: 1_000, firstWaitMs: 1_000, takeMs: 5_000 };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+const groupsOf: Readonly<Record<string, readonly string[]>> = { admin: [groups.masters], node: [groups.nodes] };
+
 function gate(changes: Partial<ListLimits> = {}) {
   const made = new ListGate({ ...limits, ...changes }, () => 0.5);
   const enter = (user: string, bytes: number, signal = new AbortController().signal): Promise<ListPass> =>
-    made.enter({ user, bytes, signal: () => signal });
-  return { gate: made, enter };
+    made.enter({ flow: flowOf({ user, groups: groupsOf[user] ?? [] }), bytes, signal: () => signal });
+  const sum = (values: { readonly value: number }[]): number => values.reduce((all, { value }) => all + value, 0);
+  const counts = {
+    get usedBytes() {
+      return sum(made.read((level) => level.usedBytes));
+    },
+    get waitingLists() {
+      return sum(made.read((level) => level.waitingLists));
+    },
+  };
+  return { gate: counts, enter };
 }
 
 /** Whether it has been admitted by now. */
@@ -130,8 +144,46 @@ test('one user that waits everywhere does not keep others from the room that it 
 
 test('the control plane is never refused a place to wait', async () => {
   const { enter } = gate({ maxWaiting: 1 });
-  await enter('a', 60);
-  await enter('b', 40);
+  await enter('admin', 60);
+  await enter('system:kube-controller-manager', 40);
   const waiting = Array.from({ length: 3 }, () => enter('system:kube-scheduler', 10));
   for (const each of waiting) expect(await isIn(each)).toBe(false);
+});
+
+test('the lists of administrators, nodes and the control plane enter at once while tenants hold all their room and wait', async () => {
+  const { enter } = gate();
+  await enter('a', 60);
+  await enter('b', 40);
+  for (const user of ['a', 'b', 'c']) void enter(user, 40).catch(() => {});
+  for (const user of ['admin', 'node', 'system:kube-scheduler']) expect(await isIn(enter(user, 30))).toBe(true);
+});
+
+test('the list of a flow that holds nothing is next, before those that came earlier of flows that hold some', async () => {
+  const { enter } = gate();
+  const [first] = [await enter('a', 50), await enter('b', 50)];
+  const more = enter('b', 10);
+  const modest = enter('c', 50);
+  expect(await isIn(modest)).toBe(false);
+  first.leave();
+  expect([await isIn(modest), await isIn(more)]).toEqual([true, false]);
+});
+
+test('a flow that holds nothing waits a moment, not until others have read their lists', async () => {
+  const { enter } = gate({ waitMs: 10_000, firstWaitMs: 500, maxWaiting: 30 });
+  await enter('a', 60);
+  await enter('b', 40);
+  const modest = enter('c', 60);
+  const second = enter('c', 20);
+  await vi.advanceTimersByTimeAsync(500);
+  expect([await isIn(modest), await isIn(second)]).toEqual([true, false]);
+  const large = enter('d', 60);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(await isIn(large)).toBe(false);
+});
+
+test('the service accounts of a namespace have the room of one user together', async () => {
+  const { enter } = gate();
+  await enter('system:serviceaccount:team:a', 60);
+  expect(await isIn(enter('system:serviceaccount:team:b', 30))).toBe(false);
+  expect(await isIn(enter('system:serviceaccount:other:a', 30))).toBe(true);
 });

@@ -3,6 +3,7 @@ import type { Server } from '@grpc/grpc-js';
 import type { ReflectionService } from '@grpc/reflection';
 import { fileDescriptorSet } from '../../api/generated/file-descriptors.ts';
 import { FairShare } from '../limits/fair-share.ts';
+import { perLevel } from '../limits/levels.ts';
 import { WireReader } from '../watch/wire.ts';
 import type { Door } from './door.ts';
 import { addLibraryService } from './library-service.ts';
@@ -11,7 +12,7 @@ type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
 
 const versions = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 
-/** Streams of one user, so that what a stream may hold (a message each way) stays little. */
+/** Streams of a priority level, and what no user is refused, so that what they may hold (a message each way) stays little. */
 const STREAMS = { busyAt: 64, least: 4 };
 
 /**
@@ -19,7 +20,7 @@ const STREAMS = { busyAt: 64, least: 4 };
  * descriptors are read at the first call.
  */
 export function addReflection(server: Server, services: readonly string[], door: Pick<Door, 'guard'>): void {
-  const shares = new FairShare(STREAMS);
+  const shares = perLevel(() => new FairShare(STREAMS));
   for (const name of versions) {
     addLibraryService(server, {
       name,

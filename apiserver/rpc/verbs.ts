@@ -189,7 +189,7 @@ export class Verbs {
   }
 
   private enterList(bytes: number, call: CallContext): Promise<ListPass> {
-    return this.lists.enter({ user: call.identity.user, bytes, signal: () => call.signal });
+    return this.lists.enter({ flow: call.flow, bytes, signal: () => call.signal });
   }
 
   findVersion(request: FindVersionRequest, now: Date): Promise<FindVersionResponse> {

@@ -20,9 +20,9 @@ export class WatchMeters {
       bytes: metrics.counter(apiserverMetrics.watchBytes),
       cutOff: metrics.counter(apiserverMetrics.watchersEnded),
     };
-    metrics.read(apiserverMetrics.listBytes, () => lists.usedBytes);
-    metrics.read(apiserverMetrics.listsWaiting, () => lists.waitingLists);
-    metrics.read(apiserverMetrics.listsRefused, () => lists.refusedLists);
+    metrics.read(apiserverMetrics.listBytes, () => lists.read((gate) => gate.usedBytes));
+    metrics.read(apiserverMetrics.listsWaiting, () => lists.read((gate) => gate.waitingLists));
+    metrics.read(apiserverMetrics.listsRefused, () => lists.read((gate) => gate.refusedLists));
   }
 
   of(plural: string): WatchMeter {

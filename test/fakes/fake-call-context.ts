@@ -1,10 +1,14 @@
 import type { Authorizer } from '../../apiserver/auth/authorizer.ts';
+import { flowOf } from '../../apiserver/limits/levels.ts';
 import type { CallContext } from '../../apiserver/rpc/call-context.ts';
 
-/** A call of somebody who may do everything. */
+const admin = { user: 'admin', groups: ['system:masters'] };
+
+/** A call of an administrator, unless told otherwise. */
 export function fakeCall(parts: Partial<CallContext> = {}): CallContext {
   return {
-    identity: { user: 'admin', groups: ['system:masters'] },
+    identity: admin,
+    flow: flowOf(parts.identity ?? admin),
     authorize: () => {},
     authorizePath: () => {},
     authorizer: {} as Authorizer,

@@ -120,8 +120,12 @@ describe('on the command line', () => {
     );
     const { out } = await shell.berth('auth', 'whoami', '--as', 'ännä, b', '--as-group', 'dev,x', '--as-group=ops', '-o', 'json');
     expect(JSON.parse(out).status.userInfo).toEqual({ username: 'ännä, b', groups: ['dev,x', 'ops', 'system:authenticated'] });
-    const account = await shell.berth('auth', 'whoami', '--as=system:serviceaccount:ci:bot', '-o', 'yaml');
-    expect(account.out).toContain('- system:serviceaccounts:ci');
+    const account = await shell.berth('auth', 'whoami', '--as=system:serviceaccount:default:default', '-o', 'yaml');
+    expect(account.out).toContain('- system:serviceaccounts:default');
+    const missing = await shell.berth('auth', 'whoami', '--as=system:serviceaccount:default:bot-x');
+    expect(missing.err).toContain(
+      'there is no service account default/bot-x; make it with "berth create serviceaccount bot-x -n default"',
+    );
   });
 
   test('auth can-i', async () => {

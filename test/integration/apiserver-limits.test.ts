@@ -56,7 +56,9 @@ describe('a server that is busy', () => {
         retryAfterMs: 500,
         message: expect.stringContaining('user "admin" has its share of 12 calls at once'),
       });
-    expect(value(metrics, 'apiserver_flowcontrol_rejected_requests_total{reason="inflight"}')).toBeGreaterThan(0);
+    expect(
+      value(metrics, 'apiserver_flowcontrol_rejected_requests_total{priority_level="control",reason="inflight"}'),
+    ).toBeGreaterThan(0);
   });
 
   it('serves others meanwhile, and the scheduler whatever it asks for', async () => {
@@ -67,7 +69,7 @@ describe('a server that is busy', () => {
     const inFlight = () => value(metrics, 'apiserver_current_inflight_requests{request_kind="readOnly"}');
     await expect.poll(inFlight).toBeGreaterThan(25);
     expect((await node.storageClasses.get({ name: 'local-path' }, impatient)).metadata?.name).toBe('local-path');
-    expect(value(metrics, 'berth_apiserver_clients')).toBe(2);
+    expect(value(metrics, 'berth_apiserver_clients{priority_level="control"}')).toBe(2);
   });
 
   it('is asked again by the client itself, so that its user only waits', async () => {
@@ -121,7 +123,9 @@ describe('a server with a rate for each client', () => {
       expect(reason.retryAfterMs).toBeGreaterThan(0);
       expect(reason.retryAfterMs).toBeLessThanOrEqual(500);
     }
-    expect(value(metrics, 'apiserver_flowcontrol_rejected_requests_total{reason="rate"}')).toBeGreaterThan(0);
+    expect(
+      value(metrics, 'apiserver_flowcontrol_rejected_requests_total{priority_level="control",reason="rate"}'),
+    ).toBeGreaterThan(0);
     expect((await get(30_000)).metadata?.name).toBe('default');
   });
 });

@@ -109,7 +109,9 @@ test('a watch that waits for its turn begins with what is there when it has it, 
     return seen;
   };
   const begun = begin();
-  await expect.poll(() => formatMetrics(metrics, 'prometheus'), { timeout: 20_000 }).toContain('berth_apiserver_lists_waiting 1');
+  await expect
+    .poll(() => formatMetrics(metrics, 'prometheus'), { timeout: 20_000 })
+    .toContain('berth_apiserver_lists_waiting{priority_level="control"} 1');
   await server.client.configMaps.create(configMap('later'));
   unread.close(constants.NGHTTP2_CANCEL);
   expect(await begun).toEqual(expect.arrayContaining(['ADDED a', 'ADDED later']));

@@ -95,7 +95,7 @@ it('holds ten watches of the health for an address, refuses the others with a re
   collect();
   const before = process.memoryUsage().heapUsed;
   await flood(8, 400, WATCH, true);
-  const refused = () => value('apiserver_flowcontrol_rejected_requests_total{reason="anonymous"}');
+  const refused = () => value('apiserver_flowcontrol_rejected_requests_total{priority_level="anonymous",reason="anonymous"}');
   await expect.poll(refused, { timeout: 20_000 }).toBe(8 * 400);
   expect(anonymous()).toBe(10);
   await expect.poll(held).toBeLessThanOrEqual(10);
