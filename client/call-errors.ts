@@ -51,7 +51,7 @@ function messageOf(error: ServiceError, call: FailedCall): string {
       return `the API server at ${call.address} did not answer ${call.path} within ${call.timeoutMs ?? 0} ms`;
     case grpcStatus.RESOURCE_EXHAUSTED:
       // The server's own refusals come with details; this one is the library's.
-      return `the message of ${call.path} is too large: objects are at most 1 MiB`;
+      return `the message of ${call.path} is too large: objects are at most 1.5 MiB`;
     default:
       return error.details || `call ${call.path}: ${error.message}`;
   }

@@ -33,8 +33,8 @@ export interface Connection {
 }
 
 const defaultTimeoutMs = 30_000;
-/** Pages are at most 2 MiB and objects 1 MiB; a batch of a watch may hold several. */
-const maxMessageBytes = 8 * 1024 * 1024;
+/** As the server sends: pages are at most 2 MiB, but hold one object at least, which may have 1.5 MiB and six times that in JSON. */
+const maxMessageBytes = 12 * 1024 * 1024;
 
 const channelOptions: grpc.ClientOptions = {
   'grpc.keepalive_time_ms': 30_000,

@@ -39,7 +39,7 @@ const maxWaiting = 100_000;
 const maxItemsPerMessage = 500;
 /** So many at once become calls of their own, where the server does not know the stream. */
 const maxAlone = 32;
-/** Objects have at most 1 MiB, messages 4 MiB. */
+/** Objects have at most 1.5 MiB, messages 4 MiB. */
 const maxMessageBytes = 1024 * 1024;
 const defaultTimeoutMs = 30_000;
 

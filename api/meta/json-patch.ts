@@ -4,7 +4,7 @@ import { isJsonObject, type Json, setMember } from './merge-patch.ts';
 
 /** Far more than a person or a controller sends. */
 const maxOperations = 10_000;
-/** What copies may add up to, in characters of JSON: each may double the object. An object has at most 1 MiB. */
+/** What copies may add up to, in characters of JSON: each may double the object. An object has at most 1.5 MiB. */
 const maxCopied = 3 * 1024 * 1024;
 
 /** One operation of RFC 6902. */

@@ -27,7 +27,7 @@ export interface HistoryOptions {
 /** The answer, complete. */
 export type HistoryPage = ObjectHistoryResponse & { readonly revisions: Revision[] };
 
-/** Versions are read so many at a time, each up to 1 MiB; between, other calls get their turn. */
+/** Versions are read so many at a time, each up to 1.5 MiB; between, other calls get their turn. */
 const BATCH = 16;
 /** As large as a page of a list. */
 const PAGE_BYTES = 2 * 1024 * 1024;

@@ -2,9 +2,10 @@ import { Server } from '@grpc/grpc-js';
 import type { Arrivals } from './listener/arrivals.ts';
 import { refuseMalformed } from './malformed-calls.ts';
 
-/** Objects have at most 1 MiB and pages 2 MiB; the rest is room for what stands around them. */
+/** Objects have at most 1.5 MiB; the rest is room for JSON and what stands around them. */
 const MAX_RECEIVE_BYTES = 4 * 1024 * 1024;
-const MAX_SEND_BYTES = 8 * 1024 * 1024;
+/** Pages have at most 2 MiB, but hold one object at least: in JSON one of 1.5 MiB has 9 MiB where every character is written as \\u0001. */
+const MAX_SEND_BYTES = 12 * 1024 * 1024;
 
 /** How soon a connection that went silent is given up: a ping after so long without a word, and so long for its answer. */
 export interface Keepalive {

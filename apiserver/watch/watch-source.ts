@@ -18,7 +18,7 @@ export interface WatchStart {
 }
 
 /**
- * Enough to amortise a message, and small beside any receive limit (an object has at most 1 MiB). It is also what a watcher that reads slowly can
+ * Enough to amortise a message, and small beside any receive limit (an object has at most 1.5 MiB). It is also what a watcher that reads slowly can
  * hold, as often as messages are on their way to it.
  */
 const FRAME_BYTES = 64 * 1024;

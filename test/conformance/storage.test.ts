@@ -84,8 +84,8 @@ describe.each(backends)('the %s storage', (backend) => {
       expect(await listed(storage)).toEqual(['pods/a=3@3']);
     });
 
-    it('keeps an object of 1 MiB and refuses a byte more', async () => {
-      const bytes = Buffer.alloc(1024 * 1024, 1);
+    it('keeps an object of 1.5 MiB and refuses a byte more', async () => {
+      const bytes = Buffer.alloc(1.5 * 1024 * 1024, 1);
       await storage.create('pods/a', { ...write(''), bytes });
       expect(Buffer.compare((await storage.get('pods/a'))!.bytes, bytes)).toBe(0);
       expect(await refusal(storage.create('pods/b', { ...write(''), bytes: Buffer.alloc(bytes.length + 1) }))).toMatchObject({

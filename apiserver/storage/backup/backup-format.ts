@@ -26,7 +26,7 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const digestSize = 32;
 const countSize = 6;
 const maxHeaderBytes = 4096;
-/** An object of 1 MiB with all that stands around it. */
+/** An object of 1.5 MiB with all that stands around it. */
 const maxRecordBytes = 2 * 1024 * 1024;
 
 /** Makes the bytes of a backup, piece by piece. */
