@@ -2,7 +2,7 @@ import { type MachineInventory, readInventory } from './machine/inventory.ts';
 import { createMachineReader, type MachineReader } from './machine/machine-reader.ts';
 import { createPodDialer, type PodDialer } from './machine/pod-dialer.ts';
 import { defaultWarmSandboxes } from './options.ts';
-import { ownSandboxImage } from './pause/sandbox-image.ts';
+import { type HeldImage, holdSandboxImage } from './pause/held-image.ts';
 import { createDockerRuntime } from './runtime/docker/docker-runtime.ts';
 import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService, ObservedContainer } from './runtime/runtime.ts';
 import { createVolumes, type Volumes } from './volumes/volumes.ts';
@@ -13,6 +13,8 @@ export interface AgentPorts {
   readonly images: ImageService;
   readonly access: ContainerAccess;
   readonly commands: CommandRunner;
+  /** What sandboxes are made of. */
+  readonly sandboxImage: HeldImage;
   readonly dialer: PodDialer;
   readonly volumes: Volumes;
   readonly usage: MachineReader;
@@ -50,7 +52,7 @@ export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
     maxContainerPids,
   } = options;
   // Entering a network is what Berth's own sandbox program can do.
-  const warm = { size: sandboxImage === undefined ? warmSandboxes : 0, image: ownSandboxImage };
+  const warm = { size: sandboxImage === undefined ? warmSandboxes : 0, image: () => held.id() };
   const docker = createDockerRuntime({
     nodeName,
     warn,
@@ -58,12 +60,14 @@ export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
     maxContainerPids,
     ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }),
   });
+  const held = holdSandboxImage(docker.images, sandboxImage);
   const dialer = createPodDialer(warn);
   return {
     runtime: docker.runtime,
     images: docker.images,
     access: docker.access,
     commands: docker.commands,
+    sandboxImage: held,
     warm: docker.warm,
     dialer,
     volumes: createVolumes(`${nodeDir}/pods`, { localPathFolder, warn }),

@@ -24,11 +24,13 @@ import type { PullRecords } from './images/pulled-images.ts';
 import { imagesOf, wireImages } from './images/wiring.ts';
 import { createLimit } from './limit.ts';
 import { isAppArmorEnabled } from './machine/app-armor.ts';
+import { createOomGroups } from './machine/cgroups/oom-group.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import { readMemoryUsage } from './machine/memory-usage.ts';
 import type { NodeView } from './node/node-view.ts';
 import type { NodeRegistration } from './options.ts';
-import { ensureSandboxImage, ownSandboxImage } from './pause/sandbox-image.ts';
+import { withSandboxImage } from './pause/held-image.ts';
+import { ownSandboxImage } from './pause/sandbox-image.ts';
 import { createAdmit } from './pod/admit.ts';
 import { backOffUpTo, restartBackOff } from './pod/back-off.ts';
 import { createDeviceBook } from './pod/devices.ts';
@@ -42,8 +44,7 @@ import type { AgentPorts } from './ports.ts';
 import { createCheck } from './probes/check.ts';
 import { createHooks } from './probes/hooks.ts';
 import { createProbes } from './probes/probes.ts';
-import type { ContainerRuntime } from './runtime/runtime.ts';
-import { RuntimeError } from './runtime/runtime-error.ts';
+import type { ContainerRuntime, ObservedContainer } from './runtime/runtime.ts';
 import type { StatusWriter } from './status/status-writer.ts';
 import { createEtcFiles } from './volumes/etc-files.ts';
 import { createPodVolumes, type PodVolumes } from './volumes/pod-volumes.ts';
@@ -122,7 +123,8 @@ export function wireWorkers(
 ): Wired {
   const { client, logger, clock, ports, metrics, sandboxImage = ownSandboxImage } = wiring;
   const { volumes, inventory } = ports;
-  const runtime = withSandboxImage(ports, sandboxImage);
+  const warn = (message: string) => logger.warn({}, message);
+  const runtime = withOomGroups(withSandboxImage(ports.runtime, ports.sandboxImage), createOomGroups({ warn }));
   const events = createPodEvents(recorder);
   const limit = createLimit(engineCalls);
   const amounts = resourceAmounts(inventory.allocatable);
@@ -177,28 +179,24 @@ export function wireWorkers(
   return { workers, collector };
 }
 
-/** The sandbox image may go while the agent runs: somebody cleans up, or purges another Berth on this machine. Then it is made again. */
-function withSandboxImage({ runtime, images }: AgentPorts, sandboxImage: string): ContainerRuntime {
+/** A container that has started is killed as a whole when it runs out of memory, where the kernel can do that. */
+function withOomGroups(runtime: ContainerRuntime, group: (container: ObservedContainer) => boolean): ContainerRuntime {
   return {
     ...runtime,
-    async runSandbox(config, onCreated) {
-      try {
-        return await runtime.runSandbox(config, onCreated);
-      } catch (error) {
-        if (!(error instanceof RuntimeError) || error.code !== 'image-not-found') throw error;
-        await ensureSandboxImage(images, sandboxImage);
-        return runtime.runSandbox(config, onCreated);
-      }
+    async runContainer(config, createdId) {
+      const made = await runtime.runContainer(config, createdId);
+      group(made);
+      return made;
     },
   };
 }
 
 /** Returns when the sandbox image is on the machine, or on abort. */
-export async function untilSandboxImage({ ports, sandboxImage, clock, logger }: Wiring, signal: AbortSignal): Promise<void> {
+export async function untilSandboxImage({ ports, clock, logger }: Wiring, signal: AbortSignal): Promise<void> {
   const backoff = createBackoff({ maxMs: 10_000 });
   while (!signal.aborted) {
     try {
-      await ensureSandboxImage(ports.images, sandboxImage);
+      await ports.sandboxImage.id();
       return;
     } catch (err) {
       logger.warn({ err }, 'cannot get the sandbox image ready, will retry');

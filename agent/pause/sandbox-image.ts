@@ -13,18 +13,16 @@ const pullTimeoutMs = 600_000;
 const path = 'pause';
 
 /**
- * Makes sure that the sandbox image is present, once per start of the agent. Berth's own is made on the spot, without a registry; another
- * is pulled when it is missing. Throws RuntimeError.
+ * Makes sure that the sandbox image is present. Berth's own is made on the spot, without a registry, whatever has its name: the engine is told what is in
+ * it and answers with that very image. Another is pulled when it is missing. Throws RuntimeError.
  */
 export async function ensureSandboxImage(
   images: ImageService,
   reference: string = ownSandboxImage,
   machine: Machine = thisMachine(),
 ): Promise<LocalImage> {
-  const present = await images.find(reference);
-  if (present !== undefined) return present;
-  if (reference !== ownSandboxImage) return images.pull(reference, { signal: AbortSignal.timeout(pullTimeoutMs) });
-  return images.load(reference, await sandboxLayer(machine), [`/${path}`]);
+  if (reference === ownSandboxImage) return images.load(reference, await sandboxLayer(machine), [`/${path}`]);
+  return (await images.find(reference)) ?? images.pull(reference, { signal: AbortSignal.timeout(pullTimeoutMs) });
 }
 
 /** The image's only layer: a tar with one file, the same bytes every time. */

@@ -270,7 +270,10 @@ export interface ImageService {
   /** Whether the registry refuses this user this image, where the words of a failed pull leave that open. */
   isRefused(reference: string, auth: RegistryAuth | undefined): Promise<boolean>;
   list(): Promise<LocalImage[]>;
-  /** Makes an image from a tar of its root file system (the sandbox image, which needs no registry). */
+  /**
+   * Makes an image from a tar of its root file system (the sandbox image, which needs no registry) and gives it the name, whatever had that before. Returns
+   * the image with this very content.
+   */
   load(reference: string, layer: Uint8Array, entrypoint: readonly string[]): Promise<LocalImage>;
   /** Removes a name of an image, and with its last name the image; false when containers still use it. Gone is fine. */
   remove(reference: string): Promise<boolean>;

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { holdSandboxImage, withSandboxImage } from '../../agent/pause/held-image.ts';
+import { ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
 import type { ExecOptions, ExecSession, LogOptions, ObservedContainer } from '../../agent/runtime/runtime.ts';
 import { eventually } from './installation.ts';
-import { createFixture, type RuntimeFixture, readAll } from './runtime-fixture.ts';
+import { busyboxLayer, createFixture, type RuntimeFixture, readAll } from './runtime-fixture.ts';
 
 const plain: LogOptions = { follow: false, tailLines: undefined, sinceTime: undefined, timestamps: false, limitBytes: undefined };
 const limit = () => AbortSignal.timeout(60_000);
@@ -165,6 +167,18 @@ describe('images', () => {
     expect(await f.images.find('berth/pause')).toBeUndefined();
     expect(await f.images.find('no-such/image:1')).toBeUndefined();
     expect((await f.images.list()).map(({ id }) => id)).toContain(image?.id);
+  });
+
+  it('are no sandbox image by having its name: the agent goes on with its own, by id', async () => {
+    const held = holdSandboxImage(f.images);
+    const own = await held.id();
+    await f.images.load(ownSandboxImage, await busyboxLayer(), ['/evil']);
+    expect((await f.images.find(ownSandboxImage))?.id).not.toBe(own);
+    const sandbox = await withSandboxImage(f.runtime, held).runSandbox(f.sandbox());
+    expect([sandbox.state, sandbox.imageId]).toEqual(['running', own]);
+    // An agent that starts then takes the name back.
+    expect(await holdSandboxImage(f.images).id()).toBe(own);
+    expect((await f.images.find(ownSandboxImage))?.id).toBe(own);
   });
 
   it('fail to be pulled with a reason: no such registry, no such name', async () => {

@@ -111,7 +111,7 @@ const applets = [
   'touch',
 ];
 
-async function busyboxLayer(): Promise<Buffer> {
+export async function busyboxLayer(): Promise<Buffer> {
   const archive = pack();
   archive.entry({ name: 'bin/busybox', mode: 0o755 }, readFileSync('/bin/busybox'));
   for (const applet of applets) archive.entry({ name: `bin/${applet}`, type: 'symlink', linkname: 'busybox' });

@@ -129,7 +129,8 @@ function emit(engine: FakeEngine, container: ObservedContainer): void {
 }
 
 function create(engine: FakeEngine, config: SandboxConfig | ContainerConfig): Mutable<FakeContainer> {
-  const image = engine.images.get(canonicalName(config.image));
+  const { image: wanted } = config;
+  const image = engine.images.get(canonicalName(wanted)) ?? [...engine.images.values()].find(({ id }) => id === wanted);
   if (image === undefined)
     throw new RuntimeError('image-not-found', `create ${targetOf(config.identity)}: no such image: ${config.image}`);
   engine.serial++;

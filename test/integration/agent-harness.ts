@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createPodDialer } from '../../agent/machine/pod-dialer.ts';
 import { createUsageHistory } from '../../agent/machine/usage-history.ts';
 import { type AgentOptions, runAgent } from '../../agent/main.ts';
+import { holdSandboxImage } from '../../agent/pause/held-image.ts';
 import { ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
 import type { AgentPorts } from '../../agent/ports.ts';
 import { createVolumes } from '../../agent/volumes/volumes.ts';
@@ -70,6 +71,7 @@ export function startAgent(
   const ports = {
     runtime: fake.runtime,
     images: fake.images,
+    sandboxImage: holdSandboxImage(fake.images),
     access: fake.access,
     commands,
     dialer: createPodDialer(() => {}),

@@ -25,7 +25,7 @@ export interface DockerRuntimeOptions {
   /** Told what an operator should know but nobody has to wait for. */
   readonly warn?: (message: string) => void;
   /** How many sandboxes wait for pods, and the image that they are of; by default none. */
-  readonly warm?: { readonly size: number; readonly image: string };
+  readonly warm?: { readonly size: number; readonly image: () => Promise<string> };
   /** How many processes and threads each container may have, 0 for no limit. Containers that are there keep what they were made with. */
   readonly maxContainerPids?: number | undefined;
   /** Instead of a connection of its own. */
@@ -62,7 +62,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     oom,
     pidsLimit: pidsLimitOf(options.maxContainerPids),
   });
-  const { size, image } = options.warm ?? { size: 0, image: '' };
+  const { size, image } = options.warm ?? { size: 0, image: async () => '' };
   const { remove } = calls;
   const warm = createWarmNetworks({ engine, inventory, nodeName, remove, oomScore: oom.bounded, warn, size, image });
   const containers = withWarmNetworks(calls, warm, inventory);

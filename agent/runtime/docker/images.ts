@@ -2,6 +2,7 @@ import type { ImageService, LocalImage, RegistryAuth } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
 import { codeForStatus } from './errors.ts';
+import { imageArchive } from './image-archive.ts';
 import { parseLines } from './lines.ts';
 import { createPullMeter, type PullStep } from './pull-meter.ts';
 import { splitReference } from './reference.ts';
@@ -112,18 +113,20 @@ export function createImages(engine: Engine, onFound: (image: LocalImage) => voi
       return entries.map(localImage);
     },
     async load(reference, layer, entrypoint) {
-      const { name, tag } = splitReference(reference);
+      const { id, tar } = await imageArchive(reference, layer, entrypoint);
+      const known = await find(id);
+      if (known?.names.includes(reference)) return known;
       const stream = await engine.stream({
         method: 'POST',
-        path: '/images/create',
-        query: { fromSrc: '-', repo: name, tag: tag ?? 'latest', changes: `ENTRYPOINT ${JSON.stringify(entrypoint)}` },
-        bytes: layer,
+        path: '/images/load',
+        query: { quiet: 1 },
+        bytes: tar,
         action: `load image ${reference}`,
         subject: 'image',
         timeoutMs: loadTimeoutMs,
       });
       await finish(parseLines<Progress>(stream), { action: `load image ${reference}` });
-      return present(reference, 'load');
+      return (await find(id)) ?? present(reference, 'load');
     },
     async remove(reference) {
       const path = `/images/${pathOf(reference)}`;

@@ -51,7 +51,7 @@ function setUp(containers: Container[], size = 0) {
     oomScore: () => 0,
     warn: (message) => warnings.push(message),
     size,
-    image: 'pause:2',
+    image: async () => 'pause:2',
     quietMs: 0,
     namespaceOf: async (pid) => (containers[pid - 1]?.state === 'running' ? `net:[${pid}]` : undefined),
   });

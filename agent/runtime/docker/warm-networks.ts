@@ -6,7 +6,7 @@ import { pause } from '../../../client/clock.ts';
 import type { ContainerIdentity, ObservedContainer } from '../runtime.ts';
 import { networkName } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { sandboxOomScoreAdj } from './container-spec.ts';
+import { noHealthcheck, sandboxOomScoreAdj } from './container-spec.ts';
 import { decideWarm, freePrefix } from './decide-warm.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
@@ -36,7 +36,7 @@ export interface WarmNetworksOptions {
   readonly warn: (message: string) => void;
   /** How many wait at most, and what they run. */
   readonly size: number;
-  readonly image: string;
+  readonly image: () => Promise<string>;
   /** How long nothing may have been started or removed before one is made. */
   readonly quietMs?: number;
   /** What the kernel says of a process's network; undefined when there is no such process. */
@@ -128,7 +128,8 @@ export function createWarmNetworks(options: WarmNetworksOptions): WarmNetworks {
       path: '/containers/create',
       query: { name: `${freePrefix}${randomBytes(8).toString('hex')}` },
       body: {
-        Image: image,
+        Image: await image(),
+        Healthcheck: noHealthcheck,
         Labels: { [label.node]: nodeName, [label.pool]: 'network', [label.containerName]: networkName },
         HostConfig: {
           NetworkMode: 'bridge',
@@ -167,7 +168,12 @@ export function createWarmNetworks(options: WarmNetworksOptions): WarmNetworks {
     // Removed by somebody else.
     for (const id of known) part(id);
     const inUse = new Set([...claimed, ...bySandbox.values()]);
-    const verdict = decideWarm(entries, { inUse, waiting: new Set(waiting.map(({ id }) => id)), image, size });
+    const verdict = decideWarm(entries, {
+      inUse,
+      waiting: new Set(waiting.map(({ id }) => id)),
+      image: size === 0 ? '' : await image(),
+      size,
+    });
     for (const id of verdict.remove) {
       forget(id);
       await options.remove(id);

@@ -1,5 +1,5 @@
 import type { SandboxConfig } from '../runtime.ts';
-import type { CreateSpec, SpecFacts } from './container-spec.ts';
+import { type CreateSpec, noHealthcheck, type SpecFacts } from './container-spec.ts';
 import { label, labelsOf } from './labels.ts';
 import type { WarmNetwork } from './warm-networks.ts';
 
@@ -19,6 +19,7 @@ export function warmSandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: Sa
   return {
     Image: config.image,
     Labels: { ...labelsOf(nodeName, config.identity), [label.network]: network.id, [label.ip]: network.ip },
+    Healthcheck: noHealthcheck,
     Hostname: config.hostname,
     NetworkDisabled: true,
     HostConfig: {
