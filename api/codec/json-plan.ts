@@ -1,4 +1,5 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
+import { isTooDeep } from '../meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
 import { INLINE } from './json-fields.ts';
 import type { JsonReader } from './json-reader.ts';
@@ -131,10 +132,11 @@ const rawJson: ValueCodec = {
   },
 };
 
-/** Undefined for a text that is no JSON. */
+/** Undefined for a text that is no JSON, or nested too deeply. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isTooDeep(value) ? undefined : value;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { type Document, LineCounter, parseAllDocuments, type ScalarTag } from 'yaml';
+import { isTooDeep, tooDeepText } from '../meta/json-depth.ts';
 import { DocumentLines, type Place, pathText } from './yaml-lines.ts';
 import { syntaxProblem } from './yaml-syntax.ts';
 
@@ -6,6 +7,8 @@ import { syntaxProblem } from './yaml-syntax.ts';
 export interface ParsedDocument {
   readonly document: Document.Parsed;
   readonly lines: DocumentLines;
+  /** Nothing of it could be read: it stands for the whole text. */
+  readonly isTooDeep?: true;
 }
 
 /** Something that is wrong, where it stands. The path is empty where the document cannot be read at all. */
@@ -39,12 +42,33 @@ export function parseDocuments(text: string): ParsedDocument[] {
   const lineCounter = new LineCounter();
   // The library's own search for duplicate keys takes half a minute for a map of 60,000.
   const options = { lineCounter, merge: true, uniqueKeys: false, customTags: (tags: unknown[]) => [octal, words, ...tags] };
-  const documents = parseAllDocuments(text, options as Parameters<typeof parseAllDocuments>[1]);
-  if ('empty' in documents) return [];
-  return documents.map((document) => ({ document, lines: new DocumentLines(document, lineCounter) }));
+  const read = (each: string): ParsedDocument[] => {
+    const documents = parseAllDocuments(each, options as Parameters<typeof parseAllDocuments>[1]);
+    if ('empty' in documents) return [];
+    return documents.map((document) => ({ document, lines: new DocumentLines(document, lineCounter) }));
+  };
+  try {
+    return read(text);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // The library ran out of stack, so nothing of the text can be told.
+    return read('{}').map((document) => ({ ...document, isTooDeep: true as const }));
+  }
 }
 
-export function readDocument({ document, lines }: ParsedDocument): DocumentValue {
+export function readDocument(parsed: ParsedDocument): DocumentValue {
+  const tooDeep = unreadable([{ place: parsed.lines.placeOf([]), path: '', reason: `it ${tooDeepText}` }]);
+  if (parsed.isTooDeep) return tooDeep;
+  try {
+    const read = readValue(parsed);
+    return read.kind === 'value' && isTooDeep(read.value) ? tooDeep : read;
+  } catch (error) {
+    if (error instanceof RangeError) return tooDeep;
+    throw error;
+  }
+}
+
+function readValue({ document, lines }: ParsedDocument): DocumentValue {
   const syntax = syntaxProblem(document);
   if (syntax) return unreadable([{ place: lines.placeAt(syntax.offset), path: '', reason: syntax.reason }]);
   const bad = lines.badKeys();
@@ -56,6 +80,7 @@ export function readDocument({ document, lines }: ParsedDocument): DocumentValue
     // Resolving aliases may fail: too many of them, or one that refers to nothing.
     return { kind: 'value', value: document.toJS() };
   } catch (error) {
+    if (error instanceof RangeError) throw error;
     return unreadable([{ place: lines.placeOf([]), path: '', reason: (error as Error).message }]);
   }
 }

@@ -126,3 +126,12 @@ it('survives alias bombs and unresolved aliases', () => {
   expect(names(bomb)[0]).toMatch(/^1: .*alias/);
   expect(names('a: *nothing\n')[0]).toMatch(/^1: .*alias/);
 });
+
+it.each([
+  ['levels beyond the bound', `a: ${'['.repeat(200)}${']'.repeat(200)}`],
+  ['JSON beyond the bound', `${'{"a":'.repeat(200)}1${'}'.repeat(200)}`],
+])('says of a file with %s that it is nested too deeply', (_title, text) => {
+  expect(parseManifests(text, 'deep.yaml')).toMatchObject([
+    { problems: [{ reason: expect.stringContaining('nested more than') }] },
+  ]);
+});

@@ -6,7 +6,12 @@ const SHOWN_CHARACTERS = 80;
 function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}...` : text;
+  return shortened(text);
+}
+
+/** As much of a text from outside as a message repeats. */
+export function shortened(text: string, most = SHOWN_CHARACTERS): string {
+  return text.length > most ? `${text.slice(0, most)}...` : text;
 }
 
 /** The field must be given. */
@@ -38,6 +43,11 @@ export function forbidden(field: string, why: string): FieldViolation {
 /** More bytes or characters than allowed. */
 export function tooLong(field: string, maximum: number, unit: 'characters' | 'bytes'): FieldViolation {
   return { field, description: `too long: must have at most ${maximum} ${unit}`, reason: 'FieldValueTooLong' };
+}
+
+/** The field has too many parts. */
+export function invalidSize(field: string, maximum: number, parts: string): FieldViolation {
+  return { field, description: `too many: must have at most ${maximum} ${parts}`, reason: 'FieldValueTooMany' };
 }
 
 /** The field names something that is not there. */

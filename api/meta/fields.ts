@@ -1,5 +1,6 @@
 import { badRequest } from '../errors/constructors.ts';
-import { invalidValue } from '../errors/violations.ts';
+import { invalidValue, shortened } from '../errors/violations.ts';
+import { checkSelectorLength, checkSelectorTerms } from './selector-bounds.ts';
 
 /** One condition on a field. */
 export interface FieldRequirement {
@@ -20,7 +21,10 @@ export interface FieldMatcher {
  * fields exist is the kind's to say: see its selectableFields.
  */
 export function parseFieldSelector(text: string): FieldMatcher {
-  const requirements = splitTerms(text).map((term) => parseTerm(term, text));
+  checkSelectorLength('fieldSelector', text);
+  const terms = splitTerms(text);
+  checkSelectorTerms('fieldSelector', terms.length);
+  const requirements = terms.map((term) => parseTerm(term, text));
   return {
     requirements,
     matches(read) {
@@ -49,8 +53,8 @@ function parseTerm(term: string, text: string): FieldRequirement {
   const parts = /^([^=!\\\s]+)\s*(!=|==|=)\s*(.*)$/s.exec(term);
   const value = parts ? unescapeValue(parts[3]!) : undefined;
   if (!parts || value === undefined) {
-    const why = `"${term}" is not a field, =, == or !=, and a value ("\\" before "," "=" and "\\" in the value)`;
-    throw badRequest(`cannot read field selector "${text}": ${why}`, [invalidValue('fieldSelector', text, why)]);
+    const why = `"${shortened(term)}" is not a field, =, == or !=, and a value ("\\" before "," "=" and "\\" in the value)`;
+    throw badRequest(`cannot read field selector "${shortened(text)}": ${why}`, [invalidValue('fieldSelector', text, why)]);
   }
   return { field: parts[1]!, operator: parts[2] === '!=' ? '!=' : '=', value };
 }

@@ -83,3 +83,36 @@ describe('a JSON patch (RFC 6902)', () => {
     expect(() => parseJsonPatch([1])).toThrow('operation 0: is no object');
   });
 });
+
+describe('a JSON patch that costs too much', () => {
+  const list = Array.from({ length: 100_000 }, (_, at) => at);
+  const object = Object.fromEntries(list.map((at) => [`k${at}`, 0]));
+  const many = (operation: object): object[] => Array.from({ length: 10_000 }, () => operation);
+  const deep = (levels: number): Json => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as Json;
+
+  it.each<[string, Json, object[], string]>([
+    ['tests a large object again and again', object, many({ op: 'test', path: '', value: object }), 'takes too much work'],
+    ['moves a long list by one, again and again', list, many({ op: 'add', path: '/0', value: 0 }), 'takes too much work'],
+    [
+      'copies a large value again and again',
+      { a: 'x'.repeat(1000) },
+      many({ op: 'copy', from: '/a', path: '/b' }),
+      'the copies are too large',
+    ],
+    ['nests a value level by level', { a: {} }, many({ op: 'copy', from: '/a', path: '/a/a' }), 'the value is nested more than'],
+    [
+      'nests by moving',
+      Object.fromEntries(list.slice(0, 300).map((at) => [at, {}])),
+      list.slice(1, 300).map((at) => ({ op: 'move', from: `/${at - 1}`, path: `/${at}/${at - 1}` })),
+      'the result is nested more than 128 levels deep',
+    ],
+    ['adds a deep value', {}, [{ op: 'add', path: '/a', value: deep(20_000) }], 'nested more than 128 levels deep'],
+  ])('%s: it is refused', (_title, target, operations, why) => {
+    expect(() => apply(target, ...operations)).toThrow(why);
+  });
+
+  it('has room for 10,000 operations of the usual size', () => {
+    const small = Object.fromEntries(list.slice(0, 9).map((at) => [`k${at}`, `v${at}`]));
+    expect(apply(small, ...many({ op: 'test', path: '', value: small }))).toEqual(small);
+  });
+});

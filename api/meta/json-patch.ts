@@ -1,11 +1,15 @@
 import { badRequest } from '../errors/constructors.ts';
-import { equalValues } from './equal.ts';
+import { shortened } from '../errors/violations.ts';
+import { isTooDeep, tooDeepText } from './json-depth.ts';
+import { cloneJson, equalJson, JsonWork } from './json-work.ts';
 import { isJsonObject, type Json, setMember } from './merge-patch.ts';
 
-/** Far more than a person or a controller sends. */
+/** Far more than a person or a controller sends; Kubernetes' bound. */
 const maxOperations = 10_000;
-/** What copies may add up to, in characters of JSON: each may double the object. An object has at most 1.5 MiB. */
-const maxCopied = 3 * 1024 * 1024;
+/** Of a path that a message repeats. */
+const shownPath = 200;
+/** Items of a list that move when one is added or removed cost so much less than a value that is read. */
+const movedItemsPerVisit = 32;
 
 /** One operation of RFC 6902. */
 export type JsonPatchOperation =
@@ -35,47 +39,48 @@ export function parseJsonPatch(patch: Json): JsonPatchOperation[] {
         if (typeof from !== 'string' || !/^(\/|$)/.test(from)) throw wrong(`${op} needs from, which begins with "/"`);
         return { op, path, from };
       default:
-        throw wrong(`op must be add, remove, replace, move, copy or test, not ${JSON.stringify(op)}`);
+        throw wrong(`op must be add, remove, replace, move, copy or test, not ${shortened(JSON.stringify(op) ?? 'nothing')}`);
     }
   });
 }
 
-/** Does all operations in order on a copy. Throws INVALID_ARGUMENT for a path that is not there and a test that fails. */
+/** Does all operations in order on a copy. Throws INVALID_ARGUMENT for a path that is not there, a test that fails, and for too much work or depth. */
 export function applyJsonPatch(target: Json, operations: readonly JsonPatchOperation[]): Json {
-  let result = structuredClone(target);
-  let copied = 0;
+  const work = new JsonWork();
+  let result = cloneJson(target, new JsonWork());
   operations.forEach((operation, at) => {
     try {
-      if (operation.op === 'copy') copied += JSON.stringify(read(result, operation.from)).length;
-      if (copied > maxCopied) throw new Error('the copies are too large');
-      result = applyOne(result, operation);
+      result = applyOne(result, operation, work);
     } catch (error) {
-      throw badRequest(`cannot patch: operation ${at} (${operation.op} ${operation.path}): ${(error as Error).message}`);
+      const where = `operation ${at} (${operation.op} ${shortened(operation.path, shownPath)})`;
+      throw badRequest(`cannot patch: ${where}: ${(error as Error).message}`);
     }
   });
+  if (isTooDeep(result)) throw badRequest(`cannot patch: the result ${tooDeepText}`);
   return result;
 }
 
-function applyOne(root: Json, operation: JsonPatchOperation): Json {
+function applyOne(root: Json, operation: JsonPatchOperation, work: JsonWork): Json {
+  work.visit(1 + operation.path.length / 8);
   switch (operation.op) {
     case 'add':
-      return put(root, operation.path, structuredClone(operation.value), 'add');
+      return put(root, operation, cloneJson(operation.value, work), work);
     case 'replace':
       read(root, operation.path);
-      return put(root, operation.path, structuredClone(operation.value), 'replace');
+      return put(root, operation, cloneJson(operation.value, work), work);
     case 'test':
-      if (!equalValues(read(root, operation.path), operation.value)) throw new Error('the value is another');
+      if (!equalJson(read(root, operation.path), operation.value, work)) throw new Error('the value is another');
       return root;
     case 'remove':
-      remove(root, operation.path);
+      remove(root, operation.path, work);
       return root;
     case 'copy':
-      return put(root, operation.path, structuredClone(read(root, operation.from)), 'add');
+      return put(root, operation, cloneJson(read(root, operation.from), work, true), work);
     case 'move': {
       const value = read(root, operation.from);
       if (operation.path.startsWith(`${operation.from}/`)) throw new Error('cannot move a value into itself');
-      remove(root, operation.from);
-      return put(root, operation.path, value, 'add');
+      remove(root, operation.from, work);
+      return put(root, operation, value, work);
     }
   }
 }
@@ -90,7 +95,7 @@ function stepsOf(pointer: string): string[] {
 function child(value: Json, step: string): Json {
   if (Array.isArray(value)) return value[indexOf(step, value.length - 1)] as Json;
   if (isJsonObject(value) && Object.hasOwn(value, step)) return value[step] as Json;
-  throw new Error(`there is no "${step}"`);
+  throw new Error(`there is no "${shortened(step)}"`);
 }
 
 function read(root: Json, pointer: string): Json {
@@ -100,30 +105,37 @@ function read(root: Json, pointer: string): Json {
 /** A place of a list; `last` is the greatest that may be named. */
 function indexOf(step: string, last: number): number {
   const index = /^(0|[1-9]\d*)$/.test(step) ? Number(step) : Number.NaN;
-  if (!(index <= last)) throw new Error(`there is no item ${step}`);
+  if (!(index <= last)) throw new Error(`there is no item ${shortened(step)}`);
   return index;
 }
 
-function put(root: Json, pointer: string, value: Json, how: 'add' | 'replace'): Json {
-  const steps = stepsOf(pointer);
+function put(root: Json, { op, path }: JsonPatchOperation, value: Json, work: JsonWork): Json {
+  const steps = stepsOf(path);
   const last = steps.pop();
   if (last === undefined) return value;
   const parent = steps.reduce(child, root);
   if (Array.isArray(parent)) {
-    if (how === 'replace') parent[indexOf(last, parent.length - 1)] = value;
-    else parent.splice(last === '-' ? parent.length : indexOf(last, parent.length), 0, value);
+    if (op === 'replace') parent[indexOf(last, parent.length - 1)] = value;
+    else insert(parent, last === '-' ? parent.length : indexOf(last, parent.length), value, work);
   } else if (isJsonObject(parent)) {
     setMember(parent, last, value);
   } else throw new Error('the parent is neither an object nor a list');
   return root;
 }
 
-function remove(root: Json, pointer: string): void {
+function insert(list: Json[], index: number, value: Json, work: JsonWork): void {
+  work.visit((list.length - index) / movedItemsPerVisit);
+  list.splice(index, 0, value);
+}
+
+function remove(root: Json, pointer: string, work: JsonWork): void {
   const steps = stepsOf(pointer);
   const last = steps.pop();
   if (last === undefined) throw new Error('the whole object cannot be removed');
   const parent = steps.reduce(child, root);
   child(parent, last);
-  if (Array.isArray(parent)) parent.splice(Number(last), 1);
-  else if (isJsonObject(parent)) delete parent[last];
+  if (Array.isArray(parent)) {
+    work.visit((parent.length - Number(last)) / movedItemsPerVisit);
+    parent.splice(Number(last), 1);
+  } else if (isJsonObject(parent)) delete parent[last];
 }

@@ -1,7 +1,8 @@
 import { badRequest } from '../errors/constructors.ts';
-import { invalidValue } from '../errors/violations.ts';
+import { invalidValue, shortened } from '../errors/violations.ts';
 import type { LabelSelector } from '../generated/types.ts';
 import { labelValueError, qualifiedNameError } from './names.ts';
+import { checkSelectorLength, checkSelectorTerms } from './selector-bounds.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -58,9 +59,10 @@ export function labelMatcher(requirements: readonly LabelRequirement[]): LabelMa
 
 /**
  * Reads the text form of a selector: "app=web,tier in (a, b),!old,version!=3". Throws ApiError (invalid argument) that says what is
- * wrong and where.
+ * wrong and where, also for one that is too long or has too many terms.
  */
 export function parseLabelSelector(text: string): LabelMatcher {
+  checkSelectorLength('labelSelector', text);
   const parser = new SelectorParser(text);
   return labelMatcher(parser.parse());
 }
@@ -72,6 +74,7 @@ class SelectorParser {
   private readonly text: string;
   private readonly tokens: string[] = [];
   private at = 0;
+  private terms = 0;
 
   constructor(text: string) {
     this.text = text;
@@ -97,7 +100,12 @@ class SelectorParser {
     TOKEN.lastIndex = 0;
   }
 
+  private countTerm(): void {
+    checkSelectorTerms('labelSelector', ++this.terms);
+  }
+
   private requirement(): LabelRequirement {
+    this.countTerm();
     if (this.tokens[this.at] === '!') {
       this.at++;
       return { key: this.key(), operator: '!exists', values: [] };
@@ -119,7 +127,7 @@ class SelectorParser {
       case 'notin':
         return { key, operator, values: this.values(key) };
       default:
-        throw this.error(`expected =, ==, !=, in, notin, < or > after "${key}", found "${operator}"`);
+        throw this.error(`expected =, ==, !=, in, notin, < or > after "${key}", found "${shortened(operator)}"`);
     }
   }
 
@@ -127,7 +135,7 @@ class SelectorParser {
     const token = this.tokens[this.at++];
     if (token === undefined || PUNCTUATION.has(token)) throw this.error(`expected a label key, found ${describe(token)}`);
     const rule = qualifiedNameError(token);
-    if (rule) throw this.error(`"${token}" is not a label key: ${rule}`);
+    if (rule) throw this.error(`"${shortened(token)}" is not a label key: ${rule}`);
     return token;
   }
 
@@ -137,13 +145,13 @@ class SelectorParser {
     this.at++;
     if (PUNCTUATION.has(token)) throw this.error(`expected a value for "${key}", found "${token}"`);
     const rule = labelValueError(token);
-    if (rule) throw this.error(`"${token}" is not a label value: ${rule}`);
+    if (rule) throw this.error(`"${shortened(token)}" is not a label value: ${rule}`);
     return token;
   }
 
   private integer(key: string): string {
     const value = this.value(key);
-    if (!isInteger(value)) throw this.error(`"${key}" is compared with "${value}", which is not an integer`);
+    if (!isInteger(value)) throw this.error(`"${key}" is compared with "${shortened(value)}", which is not an integer`);
     return value;
   }
 
@@ -152,6 +160,7 @@ class SelectorParser {
     const values = [this.value(key)];
     while (this.tokens[this.at] === ',') {
       this.at++;
+      this.countTerm();
       values.push(this.value(key));
     }
     this.expect(')');
@@ -164,13 +173,13 @@ class SelectorParser {
   }
 
   private error(why: string) {
-    const message = `cannot read label selector "${this.text}": ${why}`;
+    const message = `cannot read label selector "${shortened(this.text)}": ${why}`;
     return badRequest(message, [invalidValue('labelSelector', this.text, why)]);
   }
 }
 
 function describe(token: string | undefined): string {
-  return token === undefined ? 'the end' : `"${token}"`;
+  return token === undefined ? 'the end' : `"${shortened(token)}"`;
 }
 
 const OPERATORS: Readonly<Record<string, LabelOperator>> = {

@@ -82,3 +82,31 @@ it('reads field selectors with =, == and !=, and escapes', () => {
 it.each(['spec.nodeName', 'a in (b)', 'x=a=b', '=a', 'x=a\\b'])('refuses the field selector "%s"', (text) => {
   expect(() => parseFieldSelector(text)).toThrow('cannot read field selector');
 });
+
+const joined = (count: number, term: (at: number) => string): string =>
+  Array.from({ length: count }, (_, at) => term(at)).join(',');
+
+it.each([
+  [
+    'a label selector of 1,001 keys',
+    () => parseLabelSelector(joined(1_001, (at) => `k${at}`)),
+    'too many: must have at most 1000',
+  ],
+  ['a set of 1,000 values', () => parseLabelSelector(`k in (${joined(1_001, (at) => `v${at}`)})`), 'too many'],
+  ['a label selector above 64 KiB', () => parseLabelSelector(' '.repeat(65_537)), 'too long: must have at most 65536'],
+  ['a field selector of 1,001 terms', () => parseFieldSelector(joined(1_001, (at) => `f${at}=x`)), 'too many'],
+  ['a field selector above 64 KiB', () => parseFieldSelector(`a=${'x'.repeat(65_536)}`), 'too long'],
+])('refuses %s', (_title, read, why) => {
+  expect(read).toThrow(why);
+});
+
+it('reads selectors of 1,000 terms', () => {
+  expect(parseLabelSelector(joined(1_000, (at) => `k${at}`)).requirements).toHaveLength(1_000);
+  expect(parseFieldSelector(joined(1_000, (at) => `f${at}=x`)).requirements).toHaveLength(1_000);
+});
+
+it('repeats no more than the beginning of a selector in its refusal', () => {
+  const long = 'x'.repeat(60_000);
+  for (const read of [() => parseLabelSelector(`${long}=?`), () => parseFieldSelector(long)])
+    expect(read).toThrow(expect.objectContaining({ message: expect.stringMatching(/^.{1,600}$/s) }));
+});

@@ -5,6 +5,7 @@ import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
 import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
 
 interface KnownField {
@@ -99,11 +100,14 @@ export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' |
   return object;
 }
 
-/** Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words. */
+/** Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words, and for JSON that is nested too deeply. */
 export function parseJson(bytes: Uint8Array, what: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
   } catch (error) {
     throw badRequest(`cannot read the ${what} as JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
+  if (isTooDeep(value)) throw badRequest(`cannot read the ${what}: it ${tooDeepText}`);
+  return value;
 }

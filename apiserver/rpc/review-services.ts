@@ -17,6 +17,7 @@ import type {
   UserInfo,
 } from '../../api/generated/types.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
+import { checkSelectorLength, checkSelectorTerms } from '../../api/meta/selector-bounds.ts';
 import { type AccountTokens, TOKEN_ISSUER } from '../auth/accounts/account-tokens.ts';
 import type { Attributes } from '../auth/attributes.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
@@ -160,8 +161,20 @@ function judge(authorizer: Authorizer, identity: Identity, spec: SelfSubjectAcce
 }
 
 function attributesIn(wanted: ResourceAttributes): Attributes {
-  const { verb = '', group = '', resource = '', subresource = '', namespace = '', name = '', fieldSelector } = wanted;
+  const {
+    verb = '',
+    group = '',
+    resource = '',
+    subresource = '',
+    namespace = '',
+    name = '',
+    fieldSelector,
+    labelSelector,
+  } = wanted;
   const selected: Record<string, string> = {};
+  const requirements = [...(fieldSelector?.requirements ?? []), ...(labelSelector?.requirements ?? [])];
+  checkSelectorTerms('fieldSelector', requirements.length + requirements.flatMap(({ values = [] }) => values).length);
+  checkSelectorLength('labelSelector', labelSelector?.rawSelector ?? '');
   for (const { field, operator, value } of parseFieldSelector(fieldSelector?.rawSelector ?? '').requirements)
     if (operator === '=') selected[field] = value;
   for (const { key = '', operator, values = [] } of fieldSelector?.requirements ?? [])

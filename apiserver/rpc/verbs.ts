@@ -1,7 +1,7 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { badRequest, unimplemented } from '../../api/errors/index.ts';
+import { badRequest, isInvalid, unimplemented } from '../../api/errors/index.ts';
 import type {
   DeleteCollectionRequest,
   DeleteOptions,
@@ -347,7 +347,10 @@ function admit(
   };
 }
 
-/** What reads several: who asks for those with one name, or of one node, asks for no more than that. Throws INVALID_ARGUMENT. */
+/**
+ * What a request for several objects wants: with one name, or of one node, no more than those. A selector that cannot be read, or is too long to be
+ * read, narrows nothing here; it is refused once the caller is let in.
+ */
 function readAccess(
   verb: 'list' | 'watch' | 'delete-collection',
   { kind }: KindStore,
@@ -356,10 +359,19 @@ function readAccess(
 ): Access {
   const access = { verb, kind: kind.kind, namespace, name: '' };
   if (!fieldSelector) return access;
+  return { ...access, selected: selectedFields(fieldSelector) };
+}
+
+function selectedFields(fieldSelector: string): Readonly<Record<string, string>> {
   const selected: Record<string, string> = {};
-  for (const { field, operator, value } of parseFieldSelector(fieldSelector).requirements)
-    if (operator === '=') selected[field] = value;
-  return { ...access, selected };
+  try {
+    for (const { field, operator, value } of parseFieldSelector(fieldSelector).requirements)
+      if (operator === '=') selected[field] = value;
+  } catch (error) {
+    if (isInvalid(error)) return {};
+    throw error;
+  }
+  return selected;
 }
 
 function dryRunOf(options: DeleteOptions | undefined): WriteOptions {
