@@ -61,9 +61,10 @@ export function createRunner({ profile, random }: RunnerOptions): Runner {
       const standing = standings.of(local, nodes);
       const isAll = wide.length === 0;
       const { rows, totals } = scratch.fit(nodes.count);
-      const count = isAll ? nodes.count : judgeWidely(wide, standing, nodes);
-      const { index, feasible } = chooseBest(isAll ? standing : totals, count, random);
-      if (feasible === 0) return decidedAgainst(profile, attempt, prepared);
+      const count = isAll ? nodes.count : judgeWidely(wide, standing.totals, nodes);
+      const index = chooseBest(isAll ? standing.totals : totals, count, random);
+      if (index === undefined) return decidedAgainst(profile, attempt, prepared);
+      const feasible = isAll ? standing.feasible : count;
       return { kind: 'placed', nodeName: nodes.names[isAll ? index : rows[index]!]!, participants: prepared, feasible };
     },
   };
@@ -134,23 +135,23 @@ function explainAll(participants: readonly Participant[], nodes: NodeTable): Dia
   return diagnoseNodes(rejections, plugins, others);
 }
 
-/** The index of a highest total, each of them equally likely, and how many are not rejected. */
-function chooseBest(totals: Float64Array, count: number, random: () => number): { index: number; feasible: number } {
-  let best = rejected;
-  let [index, ties, feasible] = [0, 0, 0];
+/** The index of a highest total, each of them equally likely; undefined when all are rejected. */
+function chooseBest(totals: Float64Array, count: number, random: () => number): number | undefined {
+  // Above `rejected` and below every sum of scores. One comparison for nearly every node: this is the one loop over all of them.
+  let best = -1;
+  let [index, ties] = [-1, 0];
   for (let i = 0; i < count; i++) {
     const total = totals[i]!;
-    if (total === rejected) continue;
-    feasible += 1;
+    if (total < best) continue;
     if (total > best) {
       best = total;
       index = i;
       ties = 1;
-    } else if (total === best) ties += 1;
+    } else ties += 1;
   }
   let skip = ties > 1 ? Math.floor(random() * ties) : 0;
   while (skip > 0) if (totals[++index] === best) skip -= 1;
-  return { index, feasible };
+  return index < 0 ? undefined : index;
 }
 
 /** The node where room was made for the pod, if it fits there now: that it had to wait for others outweighs every score. */

@@ -9,7 +9,12 @@ export const rejected = Number.NEGATIVE_INFINITY;
 const mostShapes = 64;
 
 interface Standing {
+  /** The weighted sums of scores by row, `rejected` where a filter says no. */
   totals: Float64Array;
+  /** How many are not rejected. */
+  feasible: number;
+  /** Of so many rows it speaks. */
+  count: number;
   /** Of the table: rows written later are out of date here. */
   version: number;
 }
@@ -19,8 +24,8 @@ interface Standing {
  * change. So an attempt asks about those rows only. What is remembered is exactly what asking again would give.
  */
 export interface Standings {
-  /** The weighted sums of scores by row, `rejected` where a filter says no; good until the next call. All participants have a shape. */
-  of(participants: readonly Participant[], nodes: NodeTable): Float64Array;
+  /** Good until the next call. All participants have a shape. */
+  of(participants: readonly Participant[], nodes: NodeTable): Pick<Standing, 'totals' | 'feasible'>;
 }
 
 export function createStandings(): Standings {
@@ -31,13 +36,16 @@ export function createStandings(): Standings {
   function recall(key: string, nodes: NodeTable): Standing {
     if (table !== nodes) known = createLru(mostShapes);
     table = nodes;
-    const standing = known.get(key) ?? { totals: new Float64Array(0), version: Number.NEGATIVE_INFINITY };
+    const standing = known.get(key) ?? newStanding();
     known.set(key, standing);
     if (standing.totals.length < nodes.count) {
-      const grown = new Float64Array(nodes.count * 2);
+      const grown = new Float64Array(nodes.count * 2).fill(rejected);
       grown.set(standing.totals);
       standing.totals = grown;
     }
+    // Nodes have gone.
+    for (let row = nodes.count; row < standing.count; row++) reject(standing, row);
+    standing.count = nodes.count;
     return standing;
   }
 
@@ -57,16 +65,31 @@ export function createStandings(): Standings {
       const { rows, totals, scores } = scratch.fit(nodes.count);
       const standing = recall(keyOf(participants), nodes);
       const count = outdated(standing, nodes, rows);
-      for (let i = 0; i < count; i++) standing.totals[rows[i]!] = rejected;
+      for (let i = 0; i < count; i++) reject(standing, rows[i]!);
       const left = filterAll(participants, nodes, rows.subarray(0, count));
       totals.fill(0, 0, left);
       addScores(participants, nodes, { rows: rows.subarray(0, left), totals, scores });
-      for (let i = 0; i < left; i++) standing.totals[rows[i]!] = totals[i]!;
+      for (let i = 0; i < left; i++) {
+        const row = rows[i]!;
+        // A row may be there twice.
+        if (standing.totals[row] === rejected) standing.feasible += 1;
+        standing.totals[row] = totals[i]!;
+      }
       // Not before: what a plugin's fault leaves half done is asked anew.
       standing.version = nodes.version;
-      return standing.totals;
+      return standing;
     },
   };
+}
+
+function newStanding(): Standing {
+  return { totals: new Float64Array(0), feasible: 0, count: 0, version: Number.NEGATIVE_INFINITY };
+}
+
+function reject(standing: Standing, row: number): void {
+  if (standing.totals[row] === rejected) return;
+  standing.totals[row] = rejected;
+  standing.feasible -= 1;
 }
 
 function keyOf(participants: readonly Participant[]): string {
