@@ -14,6 +14,8 @@ export interface BenchServer {
   readonly admin: ConnectOptions;
   /** The administrator's bearer token, for clients without certificates. */
   readonly token: string;
+  /** The folder of its certificates and keys. */
+  readonly pki: string;
   /** The process that runs now. */
   readonly server: ChildProcess;
   /** Asks the server to stop, as a supervisor does, and starts it again on the same data and address; resolves when it answers. */
@@ -104,6 +106,7 @@ async function serve(processes: Processes, flags: readonly string[]): Promise<Be
     client,
     admin,
     token: read('admin.token').trim(),
+    pki: join(processes.dataDir, 'pki'),
     get server() {
       return server;
     },

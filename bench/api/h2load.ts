@@ -11,6 +11,17 @@ export interface LoadResult {
   readonly cpu: number;
 }
 
+/** A server that is measured. */
+export interface LoadTarget {
+  readonly address: string;
+  readonly token: string;
+  readonly pid: number;
+}
+
+export function loadTarget({ admin, token, server }: BenchServer): LoadTarget {
+  return { address: admin.address, token, pid: server.pid! };
+}
+
 export interface Load {
   /** "/package.Service/Method". */
   readonly path: string;
@@ -25,14 +36,14 @@ export interface Load {
  * Calls with one request each, from Debian's h2load with prepared requests (package nghttp2-client): a client in Node.js would
  * measure itself. It does not look into answers: whoever calls checks what they did.
  */
-export async function runLoad(server: BenchServer, load: Load): Promise<LoadResult> {
+export async function runLoad(target: LoadTarget, load: Load): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-bench-api-'));
   try {
     const file = join(folder, 'request');
     writeFileSync(file, frame(load.request));
-    const before = cpuSeconds([server.server.pid!]);
-    const rate = await h2load(server, load, file);
-    return { rate, cpu: (cpuSeconds([server.server.pid!]) - before) / load.count };
+    const before = cpuSeconds([target.pid]);
+    const rate = await h2load(target, load, file);
+    return { rate, cpu: (cpuSeconds([target.pid]) - before) / load.count };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -46,7 +57,7 @@ function frame(message: Buffer): Buffer {
 }
 
 /** Gives calls in a second. */
-async function h2load({ admin, token }: BenchServer, { path, count, atOnce }: Load, body: string): Promise<number> {
+async function h2load({ address, token }: LoadTarget, { path, count, atOnce }: Load, body: string): Promise<number> {
   const { connections, streams } = atOnce ?? { connections: 4, streams: 16 };
   const headers = ['content-type: application/grpc', 'te: trailers', `authorization: Bearer ${token}`];
   const args = [
@@ -60,7 +71,7 @@ async function h2load({ admin, token }: BenchServer, { path, count, atOnce }: Lo
     body,
     ...headers.flatMap((header) => ['-H', header]),
   ];
-  const child = spawn('h2load', [...args, `https://${admin.address}${path}`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('h2load', [...args, `https://${address}${path}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString('utf8');

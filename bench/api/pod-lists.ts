@@ -16,16 +16,19 @@ export interface ListTimes {
   readonly firstMs: number;
   readonly allMs: number;
   readonly resourceVersion: string;
+  readonly answers: readonly Buffer[];
 }
 
 /** Lists the pods of the namespace "default", page by page as the server cuts them. */
 export async function listPods(connection: LeanConnection): Promise<ListTimes> {
   const begin = performance.now();
   let [items, pages, firstMs, token, resourceVersion] = [0, 0, 0, '', ''];
+  const answers: Buffer[] = [];
   do {
     const options = token ? { continue: token } : {};
     const page = await connection.unary(LIST, encodeMessage('berth.meta.v1.ListRequest', { namespace: 'default', options }));
     if (pages++ === 0) firstMs = performance.now() - begin;
+    answers.push(page);
     token = '';
     for (const { number, content } of fieldsOf(page)) {
       if (number === ITEMS) items++;
@@ -34,7 +37,7 @@ export async function listPods(connection: LeanConnection): Promise<ListTimes> {
       resourceVersion = textOf(content, VERSION);
     }
   } while (token);
-  return { items, pages, firstMs, allMs: performance.now() - begin, resourceVersion };
+  return { items, pages, firstMs, allMs: performance.now() - begin, resourceVersion, answers };
 }
 
 /** The version that a watch begins with. */

@@ -18,6 +18,8 @@ export function numberOf(name: string): number {
 export class PodWriter {
   /** By number: when the answer was there, on this process's clock. */
   readonly acknowledgedAt: Float64Array;
+  /** By number: when it was sent. */
+  readonly sentAt: Float64Array;
   private readonly connection: LeanConnection;
   private readonly template: Buffer;
   private readonly nameAt: number;
@@ -29,6 +31,7 @@ export class PodWriter {
     this.connection = connection;
     this.next = first;
     this.acknowledgedAt = new Float64Array(first + most);
+    this.sentAt = new Float64Array(first + most);
     const name = `${PREFIX}${'0'.repeat(DIGITS)}`;
     const pod = typicalPod();
     const object = { ...pod, metadata: { ...pod.metadata, generateName: undefined, name } };
@@ -78,6 +81,7 @@ export class PodWriter {
     this.running++;
     const request = Buffer.from(this.template);
     request.write(String(number).padStart(DIGITS, '0'), this.nameAt, 'latin1');
+    this.sentAt[number] = performance.now();
     try {
       await this.connection.unary(CREATE, request);
       this.acknowledgedAt[number] = performance.now();

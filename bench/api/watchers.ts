@@ -20,19 +20,21 @@ export class CountingWatchers {
   bytes = 0;
   messages = 0;
   ended = 0;
+  /** What the first of them got; kept only while it is set. */
+  heard: Buffer[] | undefined;
   private readonly connections: LeanConnection[] = [];
 
-  async open(target: LeanTarget, count: number, resourceVersion: string): Promise<void> {
-    const request = watchRequest(resourceVersion);
-    await inParallel(count, 10, async () => {
+  async open(target: LeanTarget, count: number, path: string, request: Buffer): Promise<void> {
+    await inParallel(count, 10, async (index) => {
       const connection = await LeanConnection.open(target);
       this.connections.push(connection);
       const message = (bytes: Buffer): void => {
         this.messages++;
         this.bytes += bytes.length;
         this.events += countEvents(bytes);
+        if (index === 0) this.heard?.push(Buffer.from(bytes));
       };
-      connection.call(WATCH, request, { message, end: () => this.ended++ });
+      connection.call(path, request, { message, end: () => this.ended++ });
     });
   }
 

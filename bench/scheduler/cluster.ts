@@ -53,6 +53,28 @@ export async function createPods({ server }: Cluster, count: number, podOf: (ind
   });
 }
 
+/**
+ * Creates the pods and binds each as soon as it is there, to one node after the other, as the fastest scheduler would: one that decides nothing.
+ * Shows what the server does of a workload.
+ */
+export async function createAndBind(
+  { server }: Cluster,
+  nodes: number,
+  count: number,
+  podOf: (index: number) => Pod,
+): Promise<void> {
+  const bindings = server.client.pods.bindStream();
+  await withWriter(server, (writer) => {
+    const resource = writer.resource('Pod');
+    return inParallel(count, atOnce, async (index) => {
+      const { metadata } = await resource.create(podOf(index));
+      const { namespace = '', name = '', uid = '' } = metadata ?? {};
+      await bindings.bind({ namespace, name, uid }, nodeName(index % nodes));
+    });
+  });
+  await bindings.close();
+}
+
 async function withWriter(server: BenchServer, task: (writer: BulkWriter) => Promise<void>): Promise<void> {
   const writer = server.client.bulkWriter({ answers: 'metadata' });
   await task(writer);

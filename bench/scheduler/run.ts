@@ -1,12 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import { atLeast, atMost, type Figure, median, note } from '../figure.ts';
 import { cpuSeconds } from '../process-costs.ts';
-import { type Cluster, createNodes, createPods, withCluster } from './cluster.ts';
+import { type Cluster, createAndBind, createNodes, createPods, withCluster } from './cluster.ts';
 import { podOf, type Shape, shapes } from './shapes.ts';
 import type { Pods, Workload } from './workloads.ts';
 
 type Say = (text: string) => void;
 
+/** Pods of each round of the floor: created and bound without a scheduler, after what is measured, so that they disturb nothing. */
+const floorPods = 2_000;
+const floorRounds = 3;
 const measuredName = (index: number): string => `measured-${index}`;
 
 /** Runs one workload on a cluster of its own. Throws when a pod does not find its place. */
@@ -23,9 +26,18 @@ export function benchWorkload(workload: Workload, say: Say): Promise<Figure[]> {
     await created;
     const took = (pods.lastBoundAt - begin) / 1000;
     const after = processorTimes(cluster);
+    const bare = await floor(cluster, workload);
+    say(`${(count / took).toFixed(0)}/s; created and bound without a scheduler ${bare.toFixed(0)}/s`);
     const each = (name: keyof typeof after): number => ((after[name] - before[name]) / count) * 1e6;
     return [
-      atLeast(`pods of ${count} on ${workload.nodes} nodes`, count / took, '1/s', workload.atLeast),
+      atLeast(
+        'pods, against those that are created and bound without a scheduler',
+        count / took / bare,
+        'x',
+        workload.leastShare,
+      ),
+      note(`pods of ${count} on ${workload.nodes} nodes`, count / took, '1/s'),
+      note('pods created and bound without a scheduler', bare, '1/s'),
       ...rules(cluster, workload),
       note('from its first event to its binding, p50', median(pods.waits), 'ms'),
       note("server's processor for a pod", each('server'), 'us'),
@@ -33,6 +45,24 @@ export function benchWorkload(workload: Workload, say: Say): Promise<Figure[]> {
       note('processor of those who create and watch, for a pod', each('clients'), 'us'),
     ];
   });
+}
+
+/** Pods in a second that the server creates and binds by itself: the median of some rounds. */
+async function floor(cluster: Cluster, { nodes }: Workload): Promise<number> {
+  const { pods } = cluster;
+  const rates: number[] = [];
+  for (let round = 0; round < floorRounds; round++) {
+    const already = pods.nodeOf.size;
+    const begin = performance.now();
+    const created = createAndBind(cluster, nodes, floorPods, (index) => podOf(`floor-${round}-${index}`, shapes.unscheduled));
+    await pods.until(
+      () => pods.nodeOf.size >= already + floorPods,
+      () => {},
+    );
+    await created;
+    rates.push(floorPods / ((pods.lastBoundAt - begin) / 1000));
+  }
+  return median(rates);
 }
 
 async function prepare(cluster: Cluster, workload: Workload, say: Say): Promise<void> {

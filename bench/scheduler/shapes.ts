@@ -50,6 +50,8 @@ export const shapes = {
   /** The fullest zone has at most `mostSkew` more of them than the emptiest. */
   spread: { labels: { colour: 'red' }, spec: { topologySpreadConstraints: [spreadOver(labels.zone)] } },
   tooLarge: { cpu: '9' },
+  /** No scheduler of the benchmark places it; it fits everywhere. */
+  unscheduled: { cpu: '1m', spec: { schedulerName: 'none' } },
   low: { cpu: '900m', spec: { terminationGracePeriodSeconds: 0 } },
   high: { cpu: '3', spec: { priorityClassName: 'high' } },
 } as const satisfies Record<string, Shape>;
