@@ -1,10 +1,11 @@
-import { Command, CommanderError } from 'commander';
-import { expandBooleanFlags } from './boolean-flags.ts';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { labelNameError } from '../api/meta/names.ts';
 import { commandWord, completeCommand } from './command-word.ts';
 import { diffFailed, diffUsageExit } from './commands/diff.ts';
 import { type CommandEntry, commands, type Register } from './commands/index.ts';
 import { packageVersion } from './commands/version.ts';
 import { describeFailure, ExitWith } from './failure.ts';
+import { expandFlags } from './flag-words.ts';
 import { collect } from './generators/pairs.ts';
 
 /**
@@ -15,7 +16,7 @@ export async function createProgram(words: readonly string[] = []): Promise<Comm
   const program = new Command('berth')
     .description('Runs containers on a set of Linux machines')
     .version(packageVersion(), '--version', 'show the version')
-    .option('-n, --namespace <name>', 'the namespace to work in')
+    .option('-n, --namespace <name>', 'the namespace to work in', parseNamespace)
     .option('--context <name>', 'the context of the configuration to use')
     .option(
       '--as <user>',
@@ -47,6 +48,13 @@ function registerOutline({ name, description, hidden = false }: CommandEntry): R
   return (program) => void program.command(name, { hidden }).description(description);
 }
 
+/** As kubectl, an empty name is that of the context. */
+function parseNamespace(text: string): string | undefined {
+  const rule = text === '' ? undefined : labelNameError(text);
+  if (rule !== undefined) throw new InvalidArgumentError(`A namespace's name ${rule}.`);
+  return text || undefined;
+}
+
 /** Every command reports a mistake by throwing, as the program does. */
 function throwErrors(parent: Command): void {
   for (const command of parent.commands) throwErrors(command.exitOverride());
@@ -71,7 +79,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     process.exit(program.args[0] === 'diff' ? diffFailed : 1);
   });
   try {
-    await program.parseAsync(expandBooleanFlags(program, argv));
+    await program.parseAsync(expandFlags(program, argv.slice(2)), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 1;
