@@ -31,8 +31,12 @@ const maxPodBytes = 12 * 1024;
 /** A log that takes longer to read is given up. */
 const logTimeoutMs = 10_000;
 
+/** Where a container's last words are, below its pod's folder. The container may write to it as much as it likes. */
+export const messageFile = (podDir: string, name: string, attempt: number): string =>
+  join(podDir, 'containers', name, String(attempt));
+
 export function createTerminationMessages({ podDir, access, logger }: TerminationMessagesOptions): TerminationMessages {
-  const fileOf = (podUid: string, name: string, attempt: number) => join(podDir(podUid), 'containers', name, String(attempt));
+  const fileOf = (podUid: string, name: string, attempt: number) => messageFile(podDir(podUid), name, attempt);
 
   async function read(pod: Pod, spec: Pick<Container, MessageFields>, ended: ObservedContainer): Promise<string> {
     const text = spec.terminationMessagePath ? await readEnd(fileOf(ended.podUid, ended.containerName, ended.attempt)) : '';

@@ -65,6 +65,10 @@ export interface ContainerFilesOnDisk {
   readonly writableLayer: string | undefined;
   /** Its log; pieces that were rotated stand beside it and begin with its name. */
   readonly log: string | undefined;
+  /** Folders for what its image calls volumes, which the engine makes and removes with it. */
+  readonly imageVolumes?: readonly string[];
+  /** Single files that it may write to: its names and name servers. */
+  readonly singleFiles?: readonly string[];
 }
 
 export interface Mount {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { Dir, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Container, Volume } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
@@ -219,6 +219,24 @@ describe('the limits of ephemeral-storage', () => {
     await look();
     expect(evicted).toEqual([]);
     write('side-0/diff/f', 100 * 1024);
+    await look();
+    expect(evicted).toHaveLength(1);
+  });
+
+  it.each([
+    ['what the image calls a volume', 'volume/f'],
+    ['its last words', 'u1/containers/app/0'],
+    ['its /etc/hosts', 'u1/etc-hosts'],
+    ['its host name', 'sandbox/hostname'],
+  ])('count all that a container can write to: %s', async (_, file) => {
+    const { evicted, run, look } = house([{ name: 'app', ...storage('100Ki') }]);
+    const app = observed('app');
+    const files = { ...app.files!, imageVolumes: [join(folder, 'volume')], singleFiles: [join(folder, 'sandbox/hostname')] };
+    run({ ...app, files });
+    await look();
+    expect(evicted).toEqual([]);
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    write(file, 120 * 1024);
     await look();
     expect(evicted).toHaveLength(1);
   });

@@ -1,6 +1,6 @@
 import { type Clock, pause } from '../../client/clock.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
-import { logBytes, type StorageLimit, storageLimits, usedWords } from './storage-limits.ts';
+import { fileBytes, type StorageLimit, storageLimits, usedWords } from './storage-limits.ts';
 import { TreeMeter } from './tree-meter.ts';
 
 /** Why the agent ends a pod; Kubernetes' words. */
@@ -87,8 +87,8 @@ export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook 
   }
 
   function evictBeyond(all: readonly StorageLimit[]): void {
-    for (const { podUid, limitBytes, folders: parts, logs, message } of all) {
-      const used = sum(parts.map(bytesOf)) + sum(logs.map(logBytes));
+    for (const { podUid, limitBytes, folders: parts, files, message } of all) {
+      const used = sum(parts.map(bytesOf)) + sum(files.map(fileBytes));
       if (used > limitBytes)
         evict(podUid, { reason: 'Evicted', message: message(usedWords(used)), gracePeriodSeconds: graceSeconds });
     }

@@ -24,6 +24,12 @@ export interface EtcFilesOptions {
   readonly systemdResolvConf?: string;
 }
 
+/** The files of a pod's containers in /etc, below the pod's folder. */
+export const etcFiles = (podDir: string) => ({
+  hosts: join(podDir, 'etc-hosts'),
+  'resolv.conf': join(podDir, 'etc-resolv.conf'),
+});
+
 export function createEtcFiles({
   podDir,
   etc = '/etc',
@@ -48,7 +54,7 @@ export function createEtcFiles({
       ['resolv.conf', resolver?.text],
     ] as const) {
       if (text === undefined) continue;
-      const hostPath = join(folder, `etc-${name}`);
+      const hostPath = etcFiles(folder)[name];
       await ensureFile(folder, hostPath, text);
       mounts.push({ hostPath, containerPath: `/etc/${name}`, readOnly: false, propagation: 'rprivate' });
     }

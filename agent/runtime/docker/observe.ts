@@ -1,4 +1,4 @@
-import type { ContainerLimits, ContainerState, ObservedContainer } from '../runtime.ts';
+import type { ContainerFilesOnDisk, ContainerLimits, ContainerState, ObservedContainer } from '../runtime.ts';
 import { identityOf, type Labels, label } from './labels.ts';
 
 /** What `GET /containers/json` says of a container, as far as it is read here. */
@@ -39,7 +39,9 @@ export interface Inspection {
   };
   /** The files on the machine that its containers have as /etc/hosts and /etc/resolv.conf. */
   readonly HostsPath?: string;
+  readonly HostnamePath?: string;
   readonly ResolvConfPath?: string;
+  readonly Mounts?: readonly { readonly Type?: string; readonly Source?: string }[] | null;
   /** Of the drivers that work with folders (overlay2): the one of this container. */
   readonly GraphDriver?: { readonly Data?: { readonly UpperDir?: string } | null } | null;
   /** Empty for drivers that write no file. */
@@ -80,9 +82,19 @@ export function observeInspection(inspection: Inspection): ObservedContainer {
     ip: addressOf(inspection.NetworkSettings?.Networks) ?? inspection.Config.Labels?.[label.ip],
     pid: State.Pid > 0 ? State.Pid : undefined,
     ...(inspection.Config.StopSignal ? { stopSignal: inspection.Config.StopSignal } : {}),
-    files: { writableLayer: inspection.GraphDriver?.Data?.UpperDir || undefined, log: inspection.LogPath || undefined },
+    files: filesOf(inspection),
     limits: limitsOf(inspection),
     network: inspection.Config.Labels?.[label.network],
+  };
+}
+
+function filesOf({ GraphDriver, LogPath, Mounts, HostsPath, HostnamePath, ResolvConfPath }: Inspection): ContainerFilesOnDisk {
+  const volumes = (Mounts ?? []).flatMap(({ Type, Source = '' }) => (Type === 'volume' && Source !== '' ? [Source] : []));
+  return {
+    writableLayer: GraphDriver?.Data?.UpperDir || undefined,
+    log: LogPath || undefined,
+    imageVolumes: volumes,
+    singleFiles: [HostsPath, HostnamePath, ResolvConfPath].flatMap((path) => path || []),
   };
 }
 
