@@ -11,6 +11,8 @@ import { createNodeReporter } from './node-reporter.ts';
 
 const amounts = { cpu: { string: '4' }, memory: { string: '8Gi' } };
 
+const addresses = ['10.0.0.1', 'fd00::1'].map((address) => ({ type: 'InternalIP', address }));
+
 function setup() {
   const clock = createFakeClock();
   const nodes = createFakeResourceClient<Node>({ kind: 'Node' });
@@ -23,7 +25,7 @@ function setup() {
     usage: { sample: async () => ({ usage: {}, metrics: { metadata: { name: 'n1' } } }) },
     containers: () => [],
     nodeName: 'n1',
-    inventory: { capacity: amounts, allocatable: amounts, addresses: [], nodeInfo: {} } as never,
+    inventory: { capacity: amounts, allocatable: amounts, addresses, nodeInfo: {} } as never,
     agentVersion: '0',
     localPathFolder: '/data/local-path',
     registration: { labels: { rack: 'a', 'kubernetes.io/os': 'mine' }, taints: [{ key: 'gpu', effect: 'NoSchedule' }] },
@@ -85,6 +87,21 @@ describe('the reporter of the node', () => {
     stop.abort();
     await running;
   }
+
+  it("keeps conditions of other components, and says the machine's addresses, of which two have one type", async () => {
+    await whileRunning(async () => {
+      const stored = world.nodes.stored('n1')!;
+      const conditions = [...stored.status!.conditions!, { type: 'Theirs', status: 'True' }];
+      world.nodes.put({
+        ...stored,
+        status: { ...stored.status, conditions, addresses: [{ type: 'InternalIP', address: '10.9.9.9' }] },
+      });
+      await world.clock.advance(301_000);
+    });
+    const { status } = world.nodes.stored('n1')!;
+    expect(status?.conditions?.map(({ type }) => type)).toEqual(expect.arrayContaining(['Ready', 'Theirs']));
+    expect(status?.addresses).toEqual(addresses);
+  });
 
   it('writes a status without news once in five minutes', async () => {
     await whileRunning(async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod } from '../../api/generated/types.ts';
+import { messageToJson } from '../../api/codec/json.ts';
+import { strategicMerge } from '../../api/codec/strategic-merge.ts';
+import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import { restartBackOff } from '../pod/back-off.ts';
 import { runningIsHealthy } from '../pod/health.ts';
@@ -191,6 +193,13 @@ describe('computePatch', () => {
   it('is nothing when the API says the same already', () => {
     const s = status(web.build(), [one('POD'), one('app')]);
     expect(computePatch({ ...s, qosClass: 'BestEffort' }, structuredClone(s))).toBeUndefined();
+  });
+
+  it('replaces the addresses of the pod, which a strategic merge would add to those before', () => {
+    const before: PodStatus = { podIP: '10.0.0.7', podIPs: [{ ip: '10.0.0.7' }], hostIPs: [{ ip: '10.1.0.1' }] };
+    const patch = computePatch(before, { podIP: '10.0.0.8', podIPs: [{ ip: '10.0.0.8' }] })!;
+    const after = strategicMerge('berth.core.v1.PodStatus', messageToJson('berth.core.v1.PodStatus', before), patch);
+    expect(after).toEqual({ podIP: '10.0.0.8', podIPs: [{ ip: '10.0.0.8' }] });
   });
 
   it('sends only what changed, and takes back what is no longer said', () => {

@@ -111,10 +111,12 @@ export async function updateObject(store: KindStore, sent: AnyObject, context: W
   return { bytes: await store.change(at, { context, verb: 'update', resourceVersion, compute }), warnings };
 }
 
-/** Replaces the status of an object, and its metadata as far as nextStatus says. With a resourceVersion only if that is current, without one in any case. */
+/** Replaces the status of an object, and its metadata as far as nextStatus says. With a resourceVersion only if that is current, without one in any case, unless the kind needs one. */
 export async function updateStatus(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const resourceVersion = sent.metadata?.resourceVersion;
+  if (store.kind.statusNeedsVersion && !resourceVersion)
+    throw invalid(store.subject(at), [required('metadata.resourceVersion', 'must be specified for an update')]);
   const compute = (previous: AnyObject): AnyObject => nextVersion(store, 'status', sent, previous);
   return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings: [] };
 }
