@@ -3,6 +3,7 @@ import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { anyOf, BootstrapTokens } from './auth/bootstrap-tokens.ts';
 import { ensurePki, type ServerPki } from './auth/pki.ts';
+import { tightenFiles } from './auth/private-files.ts';
 import { openDoors } from './doors.ts';
 import { runLoops } from './loops.ts';
 import { measureCaches } from './metrics.ts';
@@ -36,6 +37,7 @@ const DRAIN_MS = 5_000;
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   const pki = await ensurePki(options.dataDir, options.advertise ? [host, options.advertise] : [host], () => new Date());
+  await tightenFiles(options.dataDir);
   const store = await openStore(options);
   try {
     await serve(options, store, pki, signal);

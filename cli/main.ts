@@ -7,6 +7,7 @@ import { packageVersion } from './commands/version.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
 import { collect } from './generators/pairs.ts';
+import { guardTerminal } from './printers/terminal-guard.ts';
 
 /**
  * The command line: all of it, or only what these words (those behind "berth") call. Words that name no command load everything, for the
@@ -71,6 +72,7 @@ function plainError(text: string): string {
 
 /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
 export async function main(argv: readonly string[]): Promise<void> {
+  for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
   const program = await createProgram(argv.slice(2));
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that goes away (`berth get pods | head`) is no failure.

@@ -1,3 +1,6 @@
+import { withControls } from './printers/terminal-guard.ts';
+import { visible } from './printers/visible.ts';
+
 /** One line at the bottom of a terminal that says what is waited for; nothing at all where standard error is no terminal. */
 export interface Progress {
   /** Shows this text instead of the last. */
@@ -13,14 +16,16 @@ const clearLine = '\r\u001b[K';
 export function createProgress(terminal: Terminal = process.stderr): Progress {
   if (!terminal.isTTY) return { show: () => undefined, clear: () => undefined };
   let shown = false;
+  const draw = (text: string): unknown => withControls(() => terminal.write(text));
   return {
-    show(text) {
+    show(shownText) {
+      const text = visible(shownText);
       const width = Math.max(20, (terminal.columns || 80) - 1);
-      terminal.write(`${clearLine}${text.length > width ? `${text.slice(0, width - 3)}...` : text}`);
+      draw(`${clearLine}${text.length > width ? `${text.slice(0, width - 3)}...` : text}`);
       shown = true;
     },
     clear() {
-      if (shown) terminal.write(clearLine);
+      if (shown) draw(clearLine);
       shown = false;
     },
   };

@@ -1,3 +1,6 @@
+import { withControls } from './printers/terminal-guard.ts';
+import { visibleLines } from './printers/visible.ts';
+
 /** The ticked list that a long command shows: marks and colours on a terminal, plain lines elsewhere. */
 export interface Steps {
   ok(text: string): void;
@@ -26,15 +29,17 @@ export function createSteps(output: StepsOutput, errors: StepsOutput): Steps {
   const isTerminal = output.isTTY === true;
   let waiting: string | undefined;
 
+  const draw = (text: string): unknown => withControls(() => output.write(text));
   const clear = (): void => {
-    if (isTerminal && waiting !== undefined) output.write(clearLine);
+    if (isTerminal && waiting !== undefined) draw(clearLine);
     waiting = undefined;
   };
   const line = (kind: keyof typeof marks, text: string, advice?: string): void => {
     clear();
     const { mark, word } = marks[kind];
     const to = kind === 'fail' && !isTerminal ? errors : output;
-    to.write(isTerminal ? `${mark} ${text}\n` : `${word}: ${text}\n`);
+    if (isTerminal) draw(`${mark} ${visibleLines(text)}\n`);
+    else to.write(`${word}: ${text}\n`);
     if (advice !== undefined) to.write(`${isTerminal ? '  ' : '    '}to mend it: ${advice}\n`);
   };
   return {
@@ -43,7 +48,8 @@ export function createSteps(output: StepsOutput, errors: StepsOutput): Steps {
     fail: (text, advice) => line('fail', text, advice),
     wait(text) {
       if (text === waiting) return;
-      output.write(isTerminal ? `${clearLine}… ${text}` : `${text}\n`);
+      if (isTerminal) draw(`${clearLine}… ${visibleLines(text)}`);
+      else output.write(`${text}\n`);
       waiting = text;
     },
     say(text) {

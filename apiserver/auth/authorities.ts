@@ -22,6 +22,8 @@ export interface Authorities {
 
 const NAME = 'berth-ca';
 const [CERTIFICATES, KEY, NEXT_KEY, CROSS] = ['ca.crt', 'ca.key', 'ca-next.key', 'ca-cross.crt'] as const;
+/** What the first authority signs first. */
+const SERVER = 'server.crt';
 
 /** An authority is taking over already: one at a time. */
 export class AuthorityBusy extends Error {
@@ -56,12 +58,17 @@ export function shownChain({ signer, previous = '', cross = '' }: Authorities): 
 /** Reads the authorities of a folder, makes the first, and carries through a change that was cut off. Throws for files that do not belong together. */
 export async function openAuthorities(dir: string, now: Date): Promise<Authorities> {
   const [text, key] = await Promise.all([readIfThere(join(dir, CERTIFICATES)), readIfThere(join(dir, KEY))]);
-  if (!text || !key) return writeFirst(dir, now);
-  const certificates = splitCertificates(text);
   const next = await readIfThere(join(dir, NEXT_KEY));
+  if (!text) {
+    // After a first start that was cut off between the two writes there is nothing else yet.
+    if (key && (await readIfThere(join(dir, SERVER)))) throw incomplete(dir, CERTIFICATES, KEY);
+    return writeFirst(dir, now);
+  }
+  const certificates = splitCertificates(text);
   const isBegun = next !== undefined && certificates.some((certificate) => fitsTogether({ certificate, key: next }));
   if (isBegun) await rename(join(dir, NEXT_KEY), join(dir, KEY));
   const signs = isBegun ? next : key;
+  if (!signs) throw incomplete(dir, KEY, CERTIFICATES);
   const signer = certificates.find((certificate) => fitsTogether({ certificate, key: signs }));
   if (signer === undefined)
     throw new Error(
@@ -70,6 +77,14 @@ export async function openAuthorities(dir: string, now: Date): Promise<Authoriti
   const previous = certificates.find((each) => each !== signer);
   const cross = previous && (await readIfThere(join(dir, CROSS)));
   return { signer: { certificate: signer, key: signs }, previous, cross };
+}
+
+/** Another authority in its place would be trusted by no node, user or program that has the old one's certificate. */
+function incomplete(dir: string, missing: string, there: string): Error {
+  return new Error(
+    `read ${join(dir, missing)}: it is missing or empty, and ${there} is there: put it back from where it was kept; only to begin with another ` +
+      `authority, which no node and no user trusts yet, move ${join(dir, there)} away as well`,
+  );
 }
 
 /** The key first: a key without its certificate is made again. */

@@ -1,10 +1,10 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { issueNodeCredentials } from '../main.ts';
 import { ensurePki, pkiDir } from './pki.ts';
-import { refuseExposed } from './private-files.ts';
+import { refuseExposed, tightenFiles } from './private-files.ts';
 
 let dataDir: string;
 beforeEach(async () => {
@@ -55,4 +55,35 @@ it('refuses keys that belong to somebody else', async () => {
   const refused = refuseExposed(dataDir, pkiDir(dataDir), other);
   if (process.getuid?.() === 0) await refused;
   else await expect(refused).rejects.toThrow(`belongs to user ${process.getuid?.()}`);
+});
+
+it('takes from others what earlier versions let them read, in its own folders only', async () => {
+  const files = ['store/data.mdb', 'store.before-restore-1/data.mdb', 'pki/ca.crt', 'logs/audit.log.1', 'installation.json'];
+  const outside = ['node/volume', 'other/file'];
+  for (const each of [...files, ...outside]) {
+    await mkdir(join(dataDir, each, '..'), { recursive: true });
+    await writeFile(join(dataDir, each), '');
+    await chmod(join(dataDir, each), 0o664);
+  }
+  await symlink(join(dataDir, 'other', 'file'), join(dataDir, 'store', 'link'));
+  await tightenFiles(dataDir);
+  const modeOf = async (each: string) => (await stat(join(dataDir, each))).mode & 0o777;
+  for (const each of files) expect([each, await modeOf(each)]).toEqual([each, 0o600]);
+  for (const each of outside) expect([each, await modeOf(each)]).toEqual([each, 0o664]);
+});
+
+it.each([
+  ['ca.key', 'ca.crt'],
+  ['ca.crt', 'ca.key'],
+])('refuses to start without %s while %s is there, and makes no other authority', async (missing, there) => {
+  await open();
+  const [path, kept] = [join(pkiDir(dataDir), missing), join(pkiDir(dataDir), there)];
+  const before = await readFile(kept, 'utf8');
+  const lost = await readFile(path, 'utf8');
+  await rm(path);
+  await expect(open()).rejects.toThrow(`${path}: it is missing or empty, and ${there} is there: put it back`);
+  await expect(issueNodeCredentials(dataDir, 'n1')).rejects.toThrow(path);
+  expect(await readFile(kept, 'utf8')).toBe(before);
+  await writeFile(path, lost, { mode: 0o600 });
+  await open();
 });

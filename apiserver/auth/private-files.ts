@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { privateFileProblem, privateFolderProblem } from '../../api/meta/private-file.ts';
 
@@ -27,5 +27,32 @@ async function secretsIn(folder: string): Promise<string[]> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
+  }
+}
+
+/** Of the data directory: the server's own folders. What pods have of it lies elsewhere ("node"), and keys of Secrets are refused when they are exposed. */
+const ownFolder = /^(store|store\..*|pki|logs|run)$/;
+
+/**
+ * Takes from others what they may do with the server's files, which earlier versions made as the umask said. After `refuseExposed`: keys that were
+ * exposed are told of and not mended in silence.
+ */
+export async function tightenFiles(dataDir: string, self: number | undefined = process.getuid?.()): Promise<void> {
+  const entries = await readdir(dataDir, { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory() && ownFolder.test(entry.name));
+  const below = await Promise.all(
+    folders.map(({ name }) => readdir(join(dataDir, name), { withFileTypes: true, recursive: true })),
+  );
+  const files = [...entries, ...below.flat()].filter((entry) => entry.isFile());
+  for (const { parentPath, name } of files) await tighten(join(parentPath, name), self);
+}
+
+async function tighten(file: string, self: number | undefined): Promise<void> {
+  try {
+    const { mode, uid } = await lstat(file);
+    if ((mode & 0o077) !== 0 && (self === undefined || uid === self)) await chmod(file, mode & 0o700);
+  } catch (error) {
+    // A log was rotated, or a file of the process table has gone.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }

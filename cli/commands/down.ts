@@ -7,6 +7,7 @@ import { listBerthProcesses } from '../berth-processes.ts';
 import { ExitWith } from '../failure.ts';
 import { readRecord } from '../installation-record.ts';
 import { defaultDataDir, installation } from '../paths.ts';
+import { drawingOn } from '../printers/terminal-guard.ts';
 import { stopAll } from '../processes.ts';
 import { readService } from '../service/service-record.ts';
 
@@ -73,7 +74,7 @@ function tellNothing(dataDir: string): string {
 export async function confirmPurge(dataDir: string): Promise<void> {
   if (!process.stdin.isTTY) return;
   const output = process.stdout.isTTY && !process.stderr.isTTY ? process.stdout : process.stderr;
-  const terminal = createInterface({ input: process.stdin, output });
+  const terminal = createInterface({ input: process.stdin, output: drawingOn(output) });
   // Ctrl-C and the end of the input are no answer.
   const unanswered = once(terminal, 'close').then(() => '');
   try {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Namespace } from '../../api/generated/types.ts';
@@ -18,6 +18,8 @@ const full = {
 let server: RunningServer;
 let metrics: MetricsRegistry;
 let editor: Client;
+/** Of the files of a store after its first start. */
+const modes = new Map<string, number>();
 
 const as = (credentials: Partial<ConnectOptions>): Client => {
   const { address, ca } = server.info;
@@ -48,6 +50,8 @@ async function start(dataDir?: string): Promise<void> {
 beforeAll(async () => {
   const first = await startServer({ backend: 'lmdb' });
   await first.stop();
+  const folder = join(first.dataDir, 'store');
+  for (const name of await readdir(folder)) modes.set(name, (await stat(join(folder, name))).mode & 0o777);
   const file = join(first.dataDir, 'pki', 'tokens');
   await writeFile(file, (await readFile(file, 'utf8')) + formatToken('token-of-editor', { user: 'editor', groups: [] }));
   await start(first.dataDir);
@@ -114,4 +118,9 @@ describe('a full namespace', () => {
     await editor.configMaps.delete({ namespace: 'team', name: 'small-0' });
     await editor.configMaps.create(configMap('small-0', 1));
   });
+});
+
+it('the files of the store are for their owner alone from the first start on', () => {
+  expect([...modes.keys()]).toContain('data.mdb');
+  for (const [name, mode] of modes) expect([name, mode]).toEqual([name, 0o600]);
 });

@@ -26,6 +26,9 @@ export interface AppendOnlyLog extends Omit<Database<Buffer, number>, 'put'> {
   put(revision: number, record: Buffer, options?: { readonly append: true }): Promise<boolean>;
 }
 
+/** Of new files; lmdb's own types leave it out. */
+const privateFiles = { permissionsMode: 0o600 } as object;
+
 /**
  * `overlappingSync` is off: then a commit is fdatasync of the data and a write of the meta page through a descriptor opened with
  * O_DSYNC, both before the promise of the put resolves, and a crash of the machine leaves exactly the last such commit.
@@ -35,6 +38,7 @@ export interface AppendOnlyLog extends Omit<Database<Buffer, number>, 'put'> {
 export function openTables(directory: string, options: { readonly readOnly: boolean }): Tables {
   const root = open<Buffer, string>({
     path: directory,
+    ...privateFiles,
     noSubdir: false,
     overlappingSync: false,
     eventTurnBatching: false,
