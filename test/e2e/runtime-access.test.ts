@@ -172,13 +172,14 @@ describe('images', () => {
   it('are no sandbox image by having its name: the agent goes on with its own, by id', async () => {
     const held = holdSandboxImage(f.images);
     const own = await held.id();
-    await f.images.load(ownSandboxImage, await busyboxLayer(), ['/evil']);
-    expect((await f.images.find(ownSandboxImage))?.id).not.toBe(own);
+    const other = await f.images.load(ownSandboxImage, await busyboxLayer(), ['/evil']);
+    expect((await f.images.find(ownSandboxImage))?.id).toBe(other.id);
     const sandbox = await withSandboxImage(f.runtime, held).runSandbox(f.sandbox());
     expect([sandbox.state, sandbox.imageId]).toEqual(['running', own]);
     // An agent that starts then takes the name back.
     expect(await holdSandboxImage(f.images).id()).toBe(own);
     expect((await f.images.find(ownSandboxImage))?.id).toBe(own);
+    await f.images.remove(other.id);
   });
 
   it('fail to be pulled with a reason: no such registry, no such name', async () => {
