@@ -21,6 +21,7 @@ import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
 import { placeOf } from '../watch/entry.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
+import { clientOf } from './caller.ts';
 import { CERTIFICATES_SERVICE, certificatesService } from './certificates-service.ts';
 import { Door } from './door.ts';
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
@@ -91,6 +92,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     limits: { ...defaultArrivalLimits, ...options.arrivalLimits },
     now: () => performance.now(),
     refusals,
+    clientOf,
   });
   const server = createGrpcServer(arrivals, options.keepalive);
   const accounts = accountTokens(options);

@@ -7,6 +7,7 @@ import { authenticate, type Credentials } from '../auth/authenticate.ts';
 import type { ClientCertificates } from '../auth/client-certificates.ts';
 import { type Identity, isBootstrapper, serviceAccountOf } from '../auth/identity.ts';
 import type { TokenTable } from '../auth/tokens.ts';
+import { flowOf } from '../limits/levels.ts';
 import { peerOf } from './listener/connection-table.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
@@ -36,6 +37,12 @@ export function isIdentified(session: ServerHttp2Session): boolean {
   if (identities.has(session) || shown.has(session) || judgedByCall.has(session)) return true;
   const socket = session.socket as Partial<TLSSocket> | undefined;
   return socket?.authorized === true && socket.getPeerCertificate?.().subject !== undefined;
+}
+
+/** What a connection's requests count for before they are read: the flow of the caller that authenticated on it, or its address. */
+export function clientOf(session: ServerHttp2Session): string {
+  const identity = identities.get(session) ?? shown.get(session)?.identity;
+  return identity ? `user ${flowOf(identity).key}` : `address ${peerOf(session.socket?.remoteAddress)}`;
 }
 
 /** After this, a cut-off stream that cannot even take its status is reset. */

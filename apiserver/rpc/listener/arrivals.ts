@@ -43,11 +43,13 @@ export interface ArrivalsOptions {
   readonly limits: ArrivalLimits;
   readonly now: () => number;
   readonly refusals: Pick<Refusals, 'note'>;
+  /** Whose connection it is: a user, or the address of a connection that has not authenticated. */
+  readonly clientOf: (session: ServerHttp2Session) => string;
 }
 
 /**
  * The requests that are under way to this server. Nothing else bounds them: who calls is looked at when the message is there. One that takes too long ends; when all
- * together are too large, the connection that has most of it does.
+ * together are too large, the heaviest connection of the client that has most of it does.
  */
 export class Arrivals {
   readonly #options: ArrivalsOptions;
@@ -136,17 +138,27 @@ export class Arrivals {
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  /** Closes the connection whose requests weigh most. */
+  /** Closes the heaviest connection of the client whose requests weigh most: many small ones of an attacker do not drive out a large one of another. */
   #makeRoom(reason: 'request-limit' | 'request-memory', weigh: (arrival: Arrival) => number): void {
     const bySession = new Map<ServerHttp2Session, number>();
     for (const arrival of this.#arrivals.values()) {
       const session = arrival.stream.session as ServerHttp2Session | undefined;
       if (session) bySession.set(session, (bySession.get(session) ?? 0) + weigh(arrival));
     }
-    if (bySession.size === 0) return;
-    const [largest] = [...bySession].reduce((most, each) => (each[1] > most[1] ? each : most));
+    const byClient = new Map<string, number>();
+    const clients = new Map([...bySession.keys()].map((session) => [session, this.#options.clientOf(session)]));
+    for (const [session, client] of clients) byClient.set(client, (byClient.get(client) ?? 0) + bySession.get(session)!);
+    const client = heaviest(byClient);
+    const largest = heaviest(new Map([...bySession].filter(([session]) => clients.get(session) === client)));
+    if (!largest) return;
     this.#options.refusals.note(reason, peerOf(largest.socket?.remoteAddress));
     for (const { stream } of [...this.#arrivals.values()]) if (stream.session === largest) this.#end(stream);
     largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
+}
+
+function heaviest<K>(weights: ReadonlyMap<K, number>): K | undefined {
+  let [key, most]: [K | undefined, number] = [undefined, 0];
+  for (const [each, weight] of weights) if (weight > most) [key, most] = [each, weight];
+  return key;
 }
