@@ -4,7 +4,7 @@ import { type Amounts, podRequests } from '../../api/kinds/pod/resources.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
-import { WireReader } from '../watch/wire.ts';
+import { namesNode } from '../watch/names-node.ts';
 import { KeyedTurns } from './keyed-turns.ts';
 
 /** What one pod takes from its node. */
@@ -126,20 +126,6 @@ export class NodeSums {
     if (sum.pods) this.sums.set(node, sum);
     else this.sums.delete(node);
   }
-}
-
-const SPEC = 2;
-const NODE_NAME = 10;
-
-/** Whether encoded bytes name a node, without decoding them: most writes of pods are of unbound ones when many are created. */
-function namesNode(bytes: Uint8Array): boolean {
-  const pod = new WireReader(bytes);
-  while (pod.next()) {
-    if (pod.number !== SPEC) continue;
-    const spec = new WireReader(bytes, pod.valueStart, pod.valueEnd);
-    while (spec.next()) if (spec.number === NODE_NAME) return true;
-  }
-  return false;
 }
 
 /** What a pod asks for, with itself as one of the resource "pods". */

@@ -1,6 +1,7 @@
 import type { PersistentVolume, Pod } from '../../../api/generated/types.ts';
 import { type Entry, placeOf } from '../../watch/entry.ts';
 import type { KindCache } from '../../watch/kind-cache.ts';
+import { namesNode } from '../../watch/names-node.ts';
 import { referencesOf } from './pod-references.ts';
 
 /** What one pod makes its node read. */
@@ -60,6 +61,7 @@ export class NodeGraph {
   }
 
   private put(entry: Entry): void {
+    if (!namesNode(entry.bytes)) return;
     const pod = this.pods.decoder.decode(entry) as Pod;
     const node = pod.spec?.nodeName;
     if (!node) return;
