@@ -68,8 +68,12 @@ async function ask(deps: EvictDeps, at: ObjectName, options: DeleteOptions, cont
     permission = leave.kind === 'counted' ? 'counted' : 'unready';
     return leave.kind === 'counted' ? ({ ...previous, status: leave.status } as AnyObject) : previous;
   };
-  const { user, manager, dryRun } = context;
-  await budgets.change(budget, { context: { user, manager, dryRun, exceedsLimits: true }, verb: 'update-status', compute });
+  const { user, manager, dryRun, signal } = context;
+  await budgets.change(budget, {
+    context: { user, manager, dryRun, signal, exceedsLimits: true },
+    verb: 'update-status',
+    compute,
+  });
   return permission;
 }
 

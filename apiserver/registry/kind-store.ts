@@ -14,6 +14,7 @@ import { clearsManagers, entriesAfter } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
 import type { NamespaceLedger, Planned } from './namespace-ledger.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
+import { WriteQueue } from './write-queue.ts';
 
 export interface ObjectName {
   readonly namespace: string;
@@ -25,6 +26,8 @@ export interface WriteContext {
   readonly user: string;
   readonly manager: string;
   readonly dryRun: boolean;
+  /** Aborts with the call: a write that waits for its turn ends. Absent: it waits as long as it takes. */
+  readonly signal?: (() => AbortSignal) | undefined;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
   readonly mergesConditions?: boolean | undefined;
   /** A change of the system's own: it goes on in a namespace that is full. */
@@ -58,8 +61,10 @@ export interface StoreEnvironment {
   readonly ledger?: NamespaceLedger | undefined;
 }
 
-/** How often a change is computed again because somebody else was faster. More means that something writes without end. */
+/** How often a create is tried again while others create and delete the same name. */
 const MAX_ATTEMPTS = 20;
+/** How often a change is computed again because a write that does not pass through this queue was faster: one of another server, or on its way. */
+const MAX_CHANGES = 1_000;
 /** A write is refused with these because of another one. */
 const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'not-found']);
 /** What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the key. */
@@ -82,6 +87,7 @@ export class KindStore {
   readonly cache: KindCache;
   readonly hasSpec: boolean;
   private readonly environment: StoreEnvironment;
+  private readonly writers = new WriteQueue();
   private acknowledged = 0;
 
   constructor(cache: KindCache, environment: StoreEnvironment) {
@@ -189,12 +195,26 @@ export class KindStore {
   }
 
   /**
-   * Changes an object: computes the next version from the current one and stores it if nobody was faster, else begins again; a caller
+   * Changes an object, in its turn among the writers of it: computes the next version from the current one and stores it if nobody was faster, else begins again; a caller
    * that names a resourceVersion gets ABORTED instead. An equal version writes nothing; one that nothing keeps is removed.
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const done = await this.tryChange(at, options, attempt > 0);
+    const { user, signal, dryRun } = options.context;
+    if (dryRun) return this.repeatChange(at, options, false);
+    const key = this.key(at);
+    const turn = this.writers.enter(key, { user, signal });
+    if (turn) await turn;
+    try {
+      return await this.repeatChange(at, options, turn !== undefined);
+    } finally {
+      this.writers.leave(key);
+    }
+  }
+
+  /** `again`: there was a write a moment ago, which the cache may not show yet. */
+  private async repeatChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer> {
+    for (let attempt = 0; attempt < MAX_CHANGES; attempt++) {
+      const done = await this.tryChange(at, options, again || attempt > 0);
       if (done) return done;
     }
     throw tooManyOthers(this.subject(at));

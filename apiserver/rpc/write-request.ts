@@ -44,7 +44,14 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
   const { identity, manager, isEarlierComponent: mergesConditions } = call;
   const { user } = identity;
   const exceedsLimits = isNode(identity) || isControlPlane(user);
-  return { user, manager: fieldManager || manager, dryRun: isDryRun(dryRun), mergesConditions, exceedsLimits };
+  return {
+    user,
+    manager: fieldManager || manager,
+    dryRun: isDryRun(dryRun),
+    signal: () => call.signal,
+    mergesConditions,
+    exceedsLimits,
+  };
 }
 
 const MANAGER_MAX = 128;

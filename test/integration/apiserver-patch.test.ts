@@ -180,3 +180,13 @@ test('a JSON patch that names a resourceVersion writes only over that version, i
   expect((await server.client.pods.patch(target, [version('remove'), label('any')])).metadata?.labels).toEqual({ by: 'any' });
   expect((await server.client.pods.get(at('locked'))).status?.message).toBeUndefined();
 });
+
+test('150 patches of one object at once all succeed', async () => {
+  await makePod('hot');
+  const patches = Array.from({ length: 150 }, (_, i) =>
+    server.client.pods.patch(at('hot'), { metadata: { annotations: { [`a${i}`]: 'x' } } }),
+  );
+  await Promise.all(patches);
+  const { annotations } = (await server.client.pods.get(at('hot'))).metadata ?? {};
+  expect(Object.keys(annotations ?? {})).toHaveLength(150);
+});
