@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { anyOf, BootstrapTokens } from './auth/bootstrap-tokens.ts';
@@ -6,20 +5,16 @@ import { ensurePki, type ServerPki } from './auth/pki.ts';
 import { tightenFiles } from './auth/private-files.ts';
 import { openDoors } from './doors.ts';
 import { runLoops } from './loops.ts';
-import { measureCaches } from './metrics.ts';
-import { measureNamespaces } from './namespace-metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { runAggregation } from './registry/aggregated-roles.ts';
 import { ensureObjects } from './registry/ensure-objects.ts';
-import { NamespaceLedger } from './registry/namespace-ledger.ts';
 import { NodeSums } from './registry/node-sums.ts';
-import { createRegistry, type Registry } from './registry/registry.ts';
+import type { Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
-import { servedKinds } from './served-kinds.ts';
+import { createServerRegistry } from './server-registry.ts';
 import { measureStorage } from './storage-metrics.ts';
 import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
-import { KindCache } from './watch/kind-cache.ts';
 
 export { advertiseNotice, advertiseProblem } from './advertise.ts';
 export { auditPath, openAudit } from './audit/open-audit.ts';
@@ -49,16 +44,9 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
-  const caches = new Map(
-    servedKinds(options).map((kind) => [kind.plural, new KindCache(kind, { bounds: options.ring ?? {}, log })]),
-  );
-  const ledger = new NamespaceLedger(options.namespaceLimits);
-  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger };
-  const registry = createRegistry(caches.values(), environment, options);
+  const { registry, caches, ledger } = createServerRegistry(options, storage, metrics);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
-  measureCaches(metrics, [...caches.values()]);
-  measureNamespaces(metrics, ledger);
   const endStorage = measureStorage(metrics, storage);
   // The loops below the API outlive the signal, so that calls that are still running find them.
   const inner = new AbortController();
