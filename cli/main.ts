@@ -1,13 +1,15 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, Help, InvalidArgumentError, type Option } from 'commander';
 import { labelNameError } from '../api/meta/names.ts';
 import { commandWord, completeCommand } from './command-word.ts';
-import { diffFailed, diffUsageExit } from './commands/diff.ts';
 import { type CommandEntry, commands, type Register } from './commands/index.ts';
 import { packageVersion } from './commands/version.ts';
+import { diffFailed, diffUsageExit } from './diff/usage-exit.ts';
+import { examples } from './examples.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
 import { collect } from './generators/pairs.ts';
 import { guardTerminal } from './printers/terminal-guard.ts';
+import { unknownCommand } from './unknown-command.ts';
 
 /**
  * The command line: all of it, or only what these words (those behind "berth") call. Words that name no command load everything, for the
@@ -28,8 +30,14 @@ export async function createProgram(words: readonly string[] = []): Promise<Comm
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();
   for (const register of await loadCommands(words)) register(program);
-  throwErrors(program);
-  program.commands.find((command) => command.name() === 'diff')?.exitOverride(diffUsageExit);
+  for (const { name, group } of commands) commandNamed(program, name)?.helpGroup(`${group}:`);
+  program.addHelpCommand(
+    new Command('help').argument('[command]').description('show the help of a command').helpGroup('This program:'),
+  );
+  program.configureHelp({ optionDescription });
+  for (const command of program.commands) finish(command);
+  for (const [name, lines] of Object.entries(examples)) commandNamed(program, name)?.addHelpText('after', exampleText(lines));
+  commandNamed(program, 'diff')?.exitOverride(diffUsageExit);
   return program;
 }
 
@@ -56,9 +64,24 @@ function parseNamespace(text: string): string | undefined {
   return text || undefined;
 }
 
-/** Every command reports a mistake by throwing, as the program does. */
-function throwErrors(parent: Command): void {
-  for (const command of parent.commands) throwErrors(command.exitOverride());
+function commandNamed(program: Command, name: string): Command | undefined {
+  return program.commands.find((command) => command.name() === name);
+}
+
+/** Every command reports a mistake by throwing, as the program does, and shows the program's flags in its help. */
+function finish(command: Command): void {
+  command.exitOverride().configureHelp({ showGlobalOptions: true, optionDescription });
+  for (const inner of command.commands) finish(inner);
+}
+
+/** An empty list as a default says nothing. */
+function optionDescription(this: Help, option: Option): string {
+  const text = Help.prototype.optionDescription.call(this, option);
+  return text.replace(/ ?\(default: \[\]\)$/, '');
+}
+
+function exampleText(lines: readonly string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  berth ${line}`)].join('\n');
 }
 
 /** The parser's message and its guess as one sentence, with where to look. */
@@ -70,10 +93,18 @@ function plainError(text: string): string {
   return `${sentence}${sentence.endsWith('?') ? '' : '; --help says how to use it'}\n`;
 }
 
+/** Throws for a word that is no command, also where --help stands behind it. */
+function checkCommand(words: readonly string[]): void {
+  const word = commandWord(words);
+  const names = commands.map(({ name }) => name);
+  if (word !== undefined && word !== 'help' && !names.includes(word)) throw unknownCommand(word, names);
+}
+
 /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
 export async function main(argv: readonly string[]): Promise<void> {
   for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
-  const program = await createProgram(argv.slice(2));
+  const words = argv.slice(2);
+  const program = await createProgram(words);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that goes away (`berth get pods | head`) is no failure.
     if (error.code === 'EPIPE') process.exit(0);
@@ -81,7 +112,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     process.exit(program.args[0] === 'diff' ? diffFailed : 1);
   });
   try {
-    await program.parseAsync(expandFlags(program, argv.slice(2)), { from: 'user' });
+    checkCommand(words);
+    await program.parseAsync(expandFlags(program, words), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 1;

@@ -2,6 +2,7 @@ import { nearestWord } from '../api/codec/nearest.ts';
 import { badRequest } from '../api/errors/index.ts';
 import { kindOf, kinds } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
+import { notYetReason } from '../api/kinds/not-yet.ts';
 
 /** What a command line names: objects of a kind, or, without names, all of the kind. */
 export interface ResourceArgument {
@@ -26,6 +27,8 @@ export function isCategory(noun: string): boolean {
 export function resolveKind(noun: string): Kind {
   const kind = kindOf(noun) ?? kindOf(noun.split('.')[0] ?? '');
   if (kind) return kind;
+  const notYet = notYetReason(noun);
+  if (notYet !== undefined) throw badRequest(notYet);
   const words = kinds.flatMap((each) => [each.plural, each.singular]);
   const close = nearestWord(noun, words);
   const hint = close ? `did you mean "${close}"?` : `it knows ${kinds.map((each) => each.plural).join(', ')}`;

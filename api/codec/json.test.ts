@@ -116,7 +116,7 @@ it('collects every violation with its path, and hints at the field that was prob
   };
   expect(refusal(json)).toEqual([
     'apiVersion: invalid value "v2": must be "v1"',
-    'metadata.labels[app]: wrong type: expected a string, found number 5',
+    'metadata.labels[app]: wrong type: expected a string, found number 5; put it in quotes',
     'metadata.labels[a/b]: wrong type: expected a string, found a list',
     'metadata.creationTimestamp: wrong type: expected a time such as "2026-01-31T12:00:00Z", found string "yesterday"',
     'spec.containers[0].imagee: unknown field; did you mean "image"?',

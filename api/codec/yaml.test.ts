@@ -42,7 +42,7 @@ it('maps a violation back to its line, path and reason, in lists too', () => {
     ],
   });
   expect(names('kind: List\nitems:\n- kind: ConfigMap\n  apiVersion: v1\n  data:\n    a.b/c: 5\n')).toEqual([
-    '6: items[0].data[a.b/c]: wrong type: expected a string, found number 5',
+    '6: items[0].data[a.b/c]: wrong type: expected a string, found number 5; put it in quotes',
   ]);
 });
 
@@ -75,7 +75,7 @@ it.each([
   [
     'an unfilled template',
     'kind: Pod\nmetadata:\n  name: {{ .name }}\n',
-    '3: metadata.name: a name is expected, found a list or an object',
+    '3: this is a template, as of a Helm chart: render it first, "helm template NAME FOLDER | berth apply -f -"',
   ],
   [
     'JSON documents one after the other',

@@ -2,6 +2,7 @@ import type { FieldViolation } from '../errors/api-error.ts';
 import { required } from '../errors/violations.ts';
 import { kinds } from '../kinds/index.ts';
 import type { ApiObject, Kind } from '../kinds/kind.ts';
+import { notYetReason } from '../kinds/not-yet.ts';
 import { isJsonObject } from '../meta/merge-patch.ts';
 import { readObject, subjectOf } from './json.ts';
 import { describeJson } from './json-reader.ts';
@@ -53,8 +54,16 @@ export type ManifestDocument = ManifestObject | ManifestFailure;
  * that cannot be read is a failure of its own and does not hide the others.
  */
 export function parseManifests(text: string, file: string): ManifestDocument[] {
-  return parseDocuments(text).flatMap((document) => new ManifestReader(document, file).read());
+  const documents = parseDocuments(text).flatMap((document) => new ManifestReader(document, file).read());
+  const template = documents.some((document) => 'problems' in document)
+    ? /\{\{-? *(\.|\$|\/\*|include |if |range |with |define |template |toYaml )/.exec(text)
+    : null;
+  if (!template) return documents;
+  const line = text.slice(0, template.index).split('\n').length;
+  return [{ file, subject: undefined, problems: [{ line, path: '', reason: templateReason }] }];
 }
+
+const templateReason = 'this is a template, as of a Helm chart: render it first, "helm template NAME FOLDER | berth apply -f -"';
 
 /** Reads one document of a file. */
 class ManifestReader {
@@ -79,7 +88,10 @@ class ManifestReader {
   private readValue(json: unknown, at: readonly Step[], itemKind: Kind | undefined): ManifestDocument[] {
     if (!isJsonObject(json)) return [this.failureAt(at, `expected an object, found ${describeJson(json)}`)];
     const name = json.kind ?? itemKind?.kind;
-    if (name === undefined) return [this.failureAt([...at, 'kind'], 'is required: it says what the object is, e.g. "kind: Pod"')];
+    if (name === undefined)
+      return [foreignForm(json) ?? { path: 'kind', reason: 'is required: it says what the object is, e.g. "kind: Pod"' }].map(
+        ({ path, reason }) => this.failureAt(path === '' ? at : [...at, path], reason),
+      );
     if (isListName(name) && (json.items === undefined || json.items === null || Array.isArray(json.items)))
       return this.readItems(json.items ?? [], at, name);
     const kind = kinds.find((each) => each.kind === name);
@@ -120,11 +132,22 @@ class ManifestReader {
   }
 }
 
+/** What a file without a kind is, when it is a well-known one of another tool. */
+function foreignForm(json: Record<string, unknown>): { readonly path: string; readonly reason: string } | undefined {
+  if (isJsonObject(json.services))
+    return { path: '', reason: 'this is a Compose file, which Berth does not read: write a pod for each of its services' };
+  if (json.apiVersion === 'v2' && typeof json.version === 'string')
+    return { path: '', reason: 'this describes a Helm chart: render it first, "helm template NAME FOLDER | berth apply -f -"' };
+  return undefined;
+}
+
 function isListName(name: unknown): name is string {
   return name === 'List' || kinds.some((kind) => `${kind.kind}List` === name);
 }
 
 function unknownKind(name: unknown): string {
+  const notYet = typeof name === 'string' ? notYetReason(name) : undefined;
+  if (notYet !== undefined) return notYet;
   const names = kinds.map((kind) => kind.kind);
   const close = typeof name === 'string' ? nearestWord(name, names) : undefined;
   const hint = close ? `; did you mean "${close}"?` : `; Berth knows ${names.join(', ')}`;

@@ -57,7 +57,9 @@ export function notFoundValue(field: string, value: unknown): FieldViolation {
 
 /** The value has the wrong JSON type. */
 export function wrongType(field: string, expected: string, found: string): FieldViolation {
-  return { field, description: `wrong type: expected ${expected}, found ${found}`, reason: 'FieldValueTypeInvalid' };
+  // YAML reads 5, yes and true without quotes as numbers and booleans.
+  const hint = expected === 'a string' && /^(number|true|false|boolean)/.test(found) ? '; put it in quotes' : '';
+  return { field, description: `wrong type: expected ${expected}, found ${found}${hint}`, reason: 'FieldValueTypeInvalid' };
 }
 
 /** The kind has no such field. */

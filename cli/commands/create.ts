@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { notYetReason } from '../../api/kinds/not-yet.ts';
 import type { JsonObject } from '../../client/index.ts';
 import type { ManifestPlan } from '../each-manifest.ts';
 import type { DataFlags } from '../generators/data.ts';
@@ -153,6 +154,8 @@ function addGenerator<Flags>(command: Command, make: (generators: Generators, na
 
 function unknownNoun(noun: string, command: Command): Error {
   if (noun.startsWith('-')) return badRequest(`unknown option '${noun}'; --help says how to use it`);
+  const notYet = notYetReason(noun);
+  if (notYet !== undefined) return badRequest(notYet);
   const nouns = command.commands.map((each) => each.name());
   const close = nearestWord(noun, nouns);
   const hint = close ? `did you mean "${close}"?` : 'everything else comes from a manifest: create -f FILE';

@@ -1,10 +1,11 @@
-import type { Command, CommanderError } from 'commander';
+import type { Command } from 'commander';
 import { badRequest, isNotFound, notFound } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
 import { applyObject } from '../apply-object.ts';
 import type { Side } from '../diff/object-diff.ts';
+import { diffFailed } from '../diff/usage-exit.ts';
 import { eachManifest } from '../each-manifest.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { listAllJson } from '../listing.ts';
@@ -23,9 +24,8 @@ interface DiffFlags {
   readonly allNamespaces?: boolean;
 }
 
-/** As kubectl diff: 0 says that nothing differs, 1 that something does. */
+/** The exit code that says that something differs. */
 const differs = 1;
-export const diffFailed = 2;
 
 export function registerDiff(program: Command): void {
   const command = program
@@ -53,11 +53,6 @@ export function registerDiff(program: Command): void {
       if (found) throw new ExitWith(differs);
     });
   withManifestFlags(command, 'what apply would change in the objects that these manifests name', { wordsFollow: true });
-}
-
-/** A command line that is wrong must not look like a difference. */
-export function diffUsageExit(error: CommanderError): never {
-  throw error.exitCode === 0 ? error : new ExitWith(diffFailed);
 }
 
 function checkFlags(words: readonly string[], { at, to, filename, selector, allNamespaces }: DiffFlags): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
-import { isNotFound } from '../../api/errors/index.ts';
+import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
 import { ExitWith } from '../failure.ts';
 import type { ManifestFlags } from '../manifests.ts';
@@ -45,8 +45,18 @@ async function replaceOne(
   const options = { ...writeOptions(flags, 'berth-replace'), namespace: key.namespace };
   const { objects } = session.client;
   if (!flags.force || flags.dryRun === 'server') return await objects.update(kind.kind, wanted, options);
+  await checkCreate(session, document, wanted, options);
   await deleteAndWait(session, document, key, signal);
   return await objects.create(kind.kind, wanted, options);
+}
+
+/** Refuses what the server would not create while the old object is still there. That it exists is the last thing that the server checks. */
+async function checkCreate({ client }: Session, { kind }: ManifestObject, wanted: JsonObject, options: object): Promise<void> {
+  try {
+    await client.objects.create(kind.kind, wanted, { ...options, dryRun: ['All'] });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
 }
 
 /** The containers of the old object end before the new one exists: the node gives their ports and volumes back first. */

@@ -25,7 +25,11 @@ describe('the text in the editor', () => {
   });
 
   it.each([
-    ['a type that is wrong', text.replace('a: b', 'a: 5'), [[7, 'data[a]: wrong type: expected a string, found number 5']]],
+    [
+      'a type that is wrong',
+      text.replace('a: b', 'a: 5'),
+      [[7, 'data[a]: wrong type: expected a string, found number 5; put it in quotes']],
+    ],
     ['another name', text.replace('name: c', 'name: d'), [[4, 'metadata.name: must stay c']]],
     ['another namespace', text.replace('default', 'other'), [[5, 'metadata.namespace: must stay default']]],
     ['another kind', text.replace('ConfigMap', 'Secret').replace('a: b', 'a: YQ=='), [[2, 'kind: must stay ConfigMap']]],

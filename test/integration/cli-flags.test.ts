@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
@@ -48,5 +50,104 @@ describe('flags in the forms of pflag', () => {
     const said = await cli.berth(...words.split(' '));
     expect(said.code).toBe(1);
     expect(said.err).toMatch(err);
+  });
+});
+
+const podYaml = (spec: string): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main, ${spec}}]}\n`;
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(cli.folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+describe('manifests of other tools, and what Kubernetes has and Berth not yet', () => {
+  it.each([
+    ['a Deployment', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n', '2: kind: Deployment is not there yet: '],
+    ['a Compose file', 'services:\n  web: {image: nginx}\n', '1: this is a Compose file'],
+    [
+      'an unrendered chart',
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n',
+      '4: this is a template, as of a Helm chart',
+    ],
+    [
+      'a template that is YAML',
+      'apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n',
+      '3: this is a template, as of a Helm chart',
+    ],
+    ['Chart.yaml', 'apiVersion: v2\nname: web\nversion: 1.0.0\n', '1: this describes a Helm chart'],
+    ['a number as a variable', podYaml('image: i, env: [{name: A, value: 5}]'), 'found number 5; put it in quotes'],
+  ])('%s is named in one line', async (_, text, problem) => {
+    const path = await file('foreign.yaml', text);
+    const said = await cli.berth('apply', '-f', path);
+    expect(said.code).toBe(1);
+    expect(said.err).toContain(`${path}:`);
+    expect(said.err).toContain(problem);
+    expect(said.err.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it.each([
+    'get deploy',
+    'describe svc web',
+    'explain deployment',
+    'create deployment web --image=x',
+    'scale deploy/web --replicas=2',
+  ])('berth %s is not there yet', async (words) => {
+    const said = await cli.berth(...words.split(' '));
+    expect(said).toMatchObject({ code: 1, out: '' });
+    expect(said.err).toMatch(/^error: [^\n]* is not there yet: [^\n]*\n$/);
+  });
+
+  it('warns of memory in thousandths of a byte', async () => {
+    const path = await file('memory.yaml', podYaml('image: i, resources: {requests: {memory: 128m}}'));
+    const said = await cli.berth('apply', '--dry-run=server', '-f', path);
+    expect(said.code).toBe(0);
+    expect(said.err).toContain('spec.containers[0].resources.requests[memory] is a fractional byte value: "128m"');
+  });
+});
+
+describe('the help', () => {
+  it('has an error for a command that does not exist', async () => {
+    expect(await cli.berth('fly', '--help')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining("unknown command 'fly'"),
+    });
+  });
+
+  it('shows the flags of every command, examples, and no empty defaults', async () => {
+    const { out } = await cli.berth('get', '--help');
+    expect(out).toContain('Global Options:\n');
+    expect(out).toContain('--namespace <name>');
+    expect(out).toContain('Examples:\n  berth get pods');
+    expect(out).not.toContain('(default: [])');
+  });
+
+  it('lists the commands in groups', async () => {
+    const { out } = await cli.berth('--help');
+    expect(out).not.toContain('\nCommands:');
+    expect(out).toMatch(/\nLook at objects:\n {2}get /);
+  });
+});
+
+describe('replace --force', () => {
+  it('keeps the old pod when the server would not create the new one', async () => {
+    await server.client.pods.create({
+      metadata: { namespace: 'default', name: 'web' },
+      spec: { containers: [{ name: 'main', image: 'one' }] },
+    });
+    const bad = await cli.berth(
+      'replace',
+      '--force',
+      '-f',
+      await file('bad.yaml', podYaml('image: two, imagePullPolicy: Sometimes')),
+    );
+    expect(bad.code).toBe(1);
+    const image = async () => (await server.client.pods.get({ namespace: 'default', name: 'web' })).spec?.containers?.[0]?.image;
+    expect(await image()).toBe('one');
+    const good = await cli.berth('replace', '--force', '-f', await file('good.yaml', podYaml('image: two')));
+    expect(good).toMatchObject({ code: 0, out: 'pod/web replaced\n' });
+    expect(await image()).toBe('two');
   });
 });

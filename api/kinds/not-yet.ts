@@ -1,0 +1,48 @@
+import { kindOf } from './index.ts';
+
+/** Kinds of Kubernetes that Berth does not have yet, with the nouns that stand for them. One that Berth has is passed over. */
+const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
+  Deployment: ['deployments', 'deploy'],
+  ReplicaSet: ['replicasets', 'rs'],
+  StatefulSet: ['statefulsets', 'sts'],
+  DaemonSet: ['daemonsets', 'ds'],
+  ControllerRevision: ['controllerrevisions'],
+  ReplicationController: ['replicationcontrollers', 'rc'],
+  PodTemplate: ['podtemplates'],
+  Job: ['jobs'],
+  CronJob: ['cronjobs', 'cj'],
+  HorizontalPodAutoscaler: ['horizontalpodautoscalers', 'hpa'],
+  Service: ['services', 'svc'],
+  Endpoints: ['endpoints', 'ep'],
+  EndpointSlice: ['endpointslices'],
+  Ingress: ['ingresses', 'ing'],
+  IngressClass: ['ingressclasses'],
+  NetworkPolicy: ['networkpolicies', 'netpol'],
+  ResourceQuota: ['resourcequotas', 'quota'],
+  LimitRange: ['limitranges', 'limits'],
+  CustomResourceDefinition: ['customresourcedefinitions', 'crd', 'crds'],
+  APIService: ['apiservices'],
+  MutatingWebhookConfiguration: ['mutatingwebhookconfigurations'],
+  ValidatingWebhookConfiguration: ['validatingwebhookconfigurations'],
+  ValidatingAdmissionPolicy: ['validatingadmissionpolicies'],
+  ValidatingAdmissionPolicyBinding: ['validatingadmissionpolicybindings'],
+  CSIDriver: ['csidrivers'],
+  CSINode: ['csinodes'],
+  CSIStorageCapacity: ['csistoragecapacities'],
+  VolumeAttachment: ['volumeattachments'],
+  FlowSchema: ['flowschemas'],
+  PriorityLevelConfiguration: ['prioritylevelconfigurations'],
+};
+
+/** Which kind of Kubernetes a noun means ("deploy", "Deployment", "deployments.apps") that Berth does not have yet. */
+export function kindNotYet(noun: string): string | undefined {
+  const word = (noun.split('.')[0] ?? '').toLowerCase();
+  const found = Object.entries(kubernetesKinds).find(([kind, nouns]) => kind.toLowerCase() === word || nouns.includes(word))?.[0];
+  return found !== undefined && kindOf(found) === undefined ? found : undefined;
+}
+
+/** The sentence about such a kind; undefined for every other noun. */
+export function notYetReason(noun: string): string | undefined {
+  const kind = kindNotYet(noun);
+  return kind && `${kind} is not there yet: Berth runs pods so far; "berth api-resources" lists the kinds it has`;
+}
