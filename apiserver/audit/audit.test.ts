@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { permissionDenied } from '../../api/errors/index.ts';
+import { invalid, permissionDenied, required } from '../../api/errors/index.ts';
 import { Audit, type AuditedCall } from './audit.ts';
 
 const attributes = { verb: 'create', group: 'apps', resource: 'deployments', subresource: '', namespace: 'team', name: 'web' };
@@ -69,4 +69,27 @@ it('is not filled by one who is refused again and again, nor by long names', () 
   log.begin(call, attributes)?.ended();
   log.begin({ ...call, caller: 'bert' }, attributes)?.ended(permissionDenied('bert may not'));
   expect(entries().slice(500)).toMatchObject([{ code: 'OK' }, { code: 'PERMISSION_DENIED' }]);
+});
+
+it('writes 500 refusals of each kind that a user gets, and earlier and other lines survive a flood of them', () => {
+  const { log, lines, entries } = audit('RequestResponse');
+  log.begin({ ...call, caller: 'bert' }, attributes)?.ended();
+  for (let i = 0; i < 24_000; i++) {
+    const access = log.begin(call, { ...attributes, name: 'x'.repeat(4_096) });
+    access?.request({ data: 'x'.repeat(60_000) });
+    access?.ended(invalid({ kind: 'Pod', name: 'x' }, [required(`spec.${'x'.repeat(10_000)}`)]));
+  }
+  log.begin(call, attributes)?.ended(permissionDenied('anna may not'));
+  const codes = entries().map(({ code }) => code as string);
+  expect([codes[0], codes.at(-1), codes.length]).toEqual(['OK', 'PERMISSION_DENIED', 502]);
+  expect(entries()[500]).toMatchObject({ moreRefused: true });
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(3_000);
+});
+
+it('bounds what a line says of a caller in many groups', () => {
+  const { log, lines } = audit('Metadata');
+  const groups = Array.from({ length: 10_000 }, (_, i) => `group-${i}`);
+  log.begin({ ...call, identity: { user: 'anna', groups }, manager: 'm'.repeat(100_000) }, attributes)?.ended();
+  expect(JSON.parse(lines[0]!)).toMatchObject({ user: 'anna', groups: ['(10000 groups)'] });
+  expect(lines[0]!.length).toBeLessThan(2_000);
 });

@@ -57,9 +57,13 @@ export interface AuditedAccess {
 
 /** An object larger than this, as JSON, is left out of its line. */
 const maxObjectBytes = 64 * 1024;
+/** The same for what was sent with a call that is refused: it costs the caller nothing. */
+const maxRefusedBytes = 4_096;
+/** A caller may be in many groups, or say so of another user. */
+const maxCallerLength = 4_096;
 /** Names have at most 253 characters; what a client calls one may have millions. */
 const maxNameLength = 512;
-const maxMessageLength = 4_096;
+const maxMessageLength = 1_024;
 
 /** Writes down who did what, as the policy says. On the way of every write: what does not change from one line to the next is worked out once. */
 export class Audit {
@@ -89,9 +93,9 @@ export class Audit {
     return this.refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
   }
 
-  /** What becomes of the line of a refusal. */
-  place(caller: string, ms: number): ReturnType<RefusalCount['take']> {
-    return this.refused.take(caller, ms);
+  /** What becomes of the line of a refusal. Those of rights are counted by themselves: invalid requests do not hide them. */
+  place(caller: string, ms: number, code: ApiError['code']): ReturnType<RefusalCount['take']> {
+    return this.refused.take(code === 'PERMISSION_DENIED' ? caller : `${caller}\0other`, ms);
   }
 
   timeMs(): number {
@@ -113,6 +117,8 @@ export class Audit {
     let text = this.callers.get(identity);
     if (text === undefined) {
       text = `"user":${JSON.stringify(identity.user)},"groups":${JSON.stringify(identity.groups)}`;
+      if (text.length > maxCallerLength)
+        text = `${field('user', identity.user).slice(1)},"groups":["(${identity.groups.length} groups)"]`;
       this.callers.set(identity, text);
     }
     return text;
@@ -157,11 +163,13 @@ class AuditedLine implements AuditedAccess {
   }
 
   ended(error?: ApiError): void {
-    const place = error?.code === 'PERMISSION_DENIED' ? this.#audit.place(this.#call.caller, this.#beganAt) : 'written';
+    const place = error ? this.#audit.place(this.#call.caller, this.#beganAt, error.code) : 'written';
     if (place === 'left out') return;
     const more = place === 'last' ? ',"moreRefused":true' : '';
     const failure = error ? `${field('reason', error.reason)}${field('message', error.message, maxMessageLength)}${more}` : '';
     const ms = this.#audit.timeMs() - this.#beganAt;
+    if (error && this.#objects.length > maxRefusedBytes)
+      this.#objects = `,"requestObject":"left out: ${this.#objects.length} bytes"`;
     this.#audit.add(`${this.#head('ended')},"code":"${error?.code ?? 'OK'}"${failure},"ms":${ms}${this.#objects}}`);
   }
 
@@ -171,7 +179,7 @@ class AuditedLine implements AuditedAccess {
     const by = caller === identity.user ? '' : field('by', caller);
     const who = `${this.#audit.callerText(identity)}${by}`;
     const what = `${field('verb', verb)}${field('group', group)}${field('resource', resource)}${field('subresource', subresource)}`;
-    const which = `${field('namespace', namespace)}${field('name', name)},"manager":${JSON.stringify(manager)}`;
+    const which = `${field('namespace', namespace)}${field('name', name)},"manager":${JSON.stringify(manager.slice(0, maxNameLength))}`;
     const time = this.#audit.timeText(this.#beganAt);
     return `{"time":"${time}","level":"${this.#level}","stage":"${stage}","requestId":${JSON.stringify(requestId)},${who}${what}${which}`;
   }
