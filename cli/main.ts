@@ -1,13 +1,13 @@
-import { Command, CommanderError, Help, InvalidArgumentError, type Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { labelNameError } from '../api/meta/names.ts';
 import { commandWord, completeCommand } from './command-word.ts';
 import { type CommandEntry, commands, type Register } from './commands/index.ts';
 import { packageVersion } from './commands/version.ts';
 import { diffFailed, diffUsageExit } from './diff/usage-exit.ts';
-import { examples } from './examples.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
 import { collect } from './generators/pairs.ts';
+import { addHelp } from './help.ts';
 import { guardTerminal } from './printers/terminal-guard.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -30,14 +30,9 @@ export async function createProgram(words: readonly string[] = []): Promise<Comm
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();
   for (const register of await loadCommands(words)) register(program);
-  for (const { name, group } of commands) commandNamed(program, name)?.helpGroup(`${group}:`);
-  program.addHelpCommand(
-    new Command('help').argument('[command]').description('show the help of a command').helpGroup('This program:'),
-  );
-  program.configureHelp({ optionDescription });
-  for (const command of program.commands) finish(command);
-  for (const [name, lines] of Object.entries(examples)) commandNamed(program, name)?.addHelpText('after', exampleText(lines));
-  commandNamed(program, 'diff')?.exitOverride(diffUsageExit);
+  addHelp(program);
+  throwErrors(program);
+  program.commands.find((command) => command.name() === 'diff')?.exitOverride(diffUsageExit);
   return program;
 }
 
@@ -64,24 +59,9 @@ function parseNamespace(text: string): string | undefined {
   return text || undefined;
 }
 
-function commandNamed(program: Command, name: string): Command | undefined {
-  return program.commands.find((command) => command.name() === name);
-}
-
-/** Every command reports a mistake by throwing, as the program does, and shows the program's flags in its help. */
-function finish(command: Command): void {
-  command.exitOverride().configureHelp({ showGlobalOptions: true, optionDescription });
-  for (const inner of command.commands) finish(inner);
-}
-
-/** An empty list as a default says nothing. */
-function optionDescription(this: Help, option: Option): string {
-  const text = Help.prototype.optionDescription.call(this, option);
-  return text.replace(/ ?\(default: \[\]\)$/, '');
-}
-
-function exampleText(lines: readonly string[]): string {
-  return ['', 'Examples:', ...lines.map((line) => `  berth ${line}`)].join('\n');
+/** Every command reports a mistake by throwing, as the program does. */
+function throwErrors(parent: Command): void {
+  for (const command of parent.commands) throwErrors(command.exitOverride());
 }
 
 /** The parser's message and its guess as one sentence, with where to look. */
