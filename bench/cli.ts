@@ -11,8 +11,8 @@ const rounds = 31;
 const pods = 20;
 
 /**
- * `npm run bench -- cli`: how long commands take from spawn to exit, against a running server with TLS. Bare node, a command that only
- * loads the program and one that asks the server take turns, so that a drifting machine hits all three.
+ * `npm run bench -- cli`: how long commands take from spawn to exit, against a running server with TLS. Bare node is the floor: it, a command that
+ * only loads the program, a press of the completion key and a command that asks the server take turns, so that a drifting machine hits all of them.
  */
 export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-bench-cli-'));
@@ -27,24 +27,27 @@ export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
     const commands = {
       node: ['-e', '0'],
       version: [launcher, 'version'],
+      complete: [launcher, '__complete', '--', 'get', 'po'],
       get: [launcher, 'get', 'pods'],
     };
-    const times: Record<keyof typeof commands, number[]> = { node: [], version: [], get: [] };
+    const times: Record<keyof typeof commands, number[]> = { node: [], version: [], complete: [], get: [] };
     for (let round = -1; round < rounds; round++) {
-      for (const name of ['node', 'version', 'get'] as const) {
+      for (const name of ['node', 'version', 'complete', 'get'] as const) {
         const time = await seconds(async () => run(commands[name], config));
         if (round >= 0) times[name].push(time); // The first round fills the disk's cache.
       }
     }
-    const [node, version, get] = [median(times.node), median(times.version), median(times.get)];
+    const [node, version, complete, get] = [median(times.node), median(times.version), median(times.complete), median(times.get)];
     const ms = (value: number): string => `${Math.round(value * 1000)} ms`;
     say(`berth get pods: ${ms(node)} node, ${ms(version - node)} the program, ${ms(get - version)} the call with its library`);
     return [
       note('node -e 0, p50', node, 's'),
       note('berth version, p50', version, 's'),
-      atMost('berth get pods, p50', get, 's', 0.3),
+      note('completion of a type, p50', complete, 's'),
+      note('berth get pods, p50', get, 's'),
       note('berth get pods, fastest', Math.min(...times.get), 's'),
-      note('berth get pods against bare node', get / node, 'x'),
+      atMost('berth get pods against bare node', get / node, 'x', 1.6),
+      atMost('completion of a type against bare node', complete / node, 'x', 1.4),
     ];
   } finally {
     await server.stop();
