@@ -79,8 +79,8 @@ forEveryKind((kind, subject) => {
   });
 });
 
-/** More than 1 MiB in a field that has no bound of its own. */
+/** More than 1.5 MiB in a field that has no bound of its own. */
 const large: Readonly<Record<string, JsonObject>> = {
-  Pod: { spec: { containers: [{ name: 'main', image: 'x', args: ['x'.repeat(1_100_000)] }] } },
-  Toy: { spec: { color: 'x'.repeat(1_100_000) } },
+  Pod: { spec: { containers: [{ name: 'main', image: 'x', args: ['x'.repeat(1_600_000)] }] } },
+  Toy: { spec: { color: 'x'.repeat(1_600_000) } },
 };

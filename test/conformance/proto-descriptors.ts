@@ -122,6 +122,7 @@ export const ours: Record<string, string> = {
   'scheduling.v1.Obstacle': 'why pods are where they are',
   'scheduling.v1.Placement': 'why pods are where they are',
   'scheduling.v1.PlacementAnswer': 'why pods are where they are',
+  'scheduling.v1.PlacementAudience': 'why pods are where they are',
   'scheduling.v1.PlacementList': 'why pods are where they are',
   'scheduling.v1.PlacementQuestion': 'why pods are where they are',
   'scheduling.v1.PluginScore': 'why pods are where they are',

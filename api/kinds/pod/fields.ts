@@ -27,7 +27,8 @@ const scheduling = {
   'spec.schedulingGroup': refused('pods are scheduled one by one; the group would not start together'),
   'spec.resourceClaims[]': refused('devices cannot be claimed; no node offers any'),
   'spec.overhead': works,
-  'spec.resources': warned('the pod is scheduled by it, but what its containers get follows from their own requests'),
+  'spec.resources.requests': warned('the pod is scheduled by it, but what its containers get follows from their own requests'),
+  'spec.resources.claims[]': refused('devices cannot be claimed; no node offers any'),
   [podLevelLimits]: refused('no node enforces the limits of a pod as a whole; set them in spec.containers[].resources.limits'),
 } satisfies FieldSupportTable;
 

@@ -21,11 +21,13 @@ export interface Explanation__Input {
    */
   'schedulerName'?: (string);
   /**
-   * Where the pod is; empty while it has no node. In a simulation: where it would go; empty for a caller that may not list nodes, whom `fitting` tells.
+   * Where the pod is; empty while it has no node. In a simulation: where it would go; empty for a caller that may not list
+   * nodes, whom `fitting` tells.
    */
   'nodeName'?: (string);
   /**
-   * The nodes that are the best now, one of which would be taken; none when no node fits. As everywhere here, only of a caller that may list nodes.
+   * The nodes that are the best now, one of which would be taken; none when no node fits. As everywhere here, only for a
+   * caller that may list nodes.
    */
   'bestNodes'?: (string)[];
   /**
@@ -75,11 +77,13 @@ export interface Explanation {
    */
   'schedulerName'?: (string);
   /**
-   * Where the pod is; empty while it has no node. In a simulation: where it would go; empty for a caller that may not list nodes, whom `fitting` tells.
+   * Where the pod is; empty while it has no node. In a simulation: where it would go; empty for a caller that may not list
+   * nodes, whom `fitting` tells.
    */
   'nodeName'?: (string);
   /**
-   * The nodes that are the best now, one of which would be taken; none when no node fits. As everywhere here, only of a caller that may list nodes.
+   * The nodes that are the best now, one of which would be taken; none when no node fits. As everywhere here, only for a
+   * caller that may list nodes.
    */
   'bestNodes'?: (string)[];
   /**
