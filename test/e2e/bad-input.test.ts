@@ -117,7 +117,7 @@ describe('a wrong manifest', () => {
     for (const [bytes, verb, reason] of [
       [500_000, 'apply', 'is too large for apply, which notes the manifest in an annotation of at most 256 KiB'],
       [2_097_152, 'create', 'large.yaml:5: data: too long: must have at most 1048576 bytes'],
-      [5_000_000, 'create', 'objects are at most 1 MiB'],
+      [5_000_000, 'create', 'objects are at most 1.5 MiB'],
     ] as const) {
       const large = file('large.yaml', `${configMap('large')}  k: ${'x'.repeat(bytes)}\n`);
       expect(await refused(verb, '-f', large)).toContain(reason);
