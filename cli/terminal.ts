@@ -9,6 +9,8 @@ export interface TerminalOptions {
   readonly tty: boolean;
 }
 
+const endSignals = ['SIGTERM', 'SIGHUP'] as const;
+
 interface TerminalFlags {
   readonly stdin?: boolean | undefined;
   readonly tty?: boolean | undefined;
@@ -30,16 +32,17 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
     endedBy = signal;
     stream.close();
   };
-  if (tty) {
-    process.stdin.setRawMode(true);
-    process.stdout.on('resize', resize);
-    resize();
-  }
-  // Whoever ends this program must not leave the terminal raw.
-  process.once('SIGTERM', hangUp).once('SIGHUP', hangUp);
+  // A signal must not leave the terminal raw. Without a raw terminal Ctrl-C ends this program as any other.
+  const signals = tty ? ([...endSignals, 'SIGINT', 'SIGQUIT'] as const) : endSignals;
+  for (const name of signals) process.once(name, hangUp);
   // What the process does not read any more must not keep us from reading its output: errors of the input end the input only.
   if (stdin) void pumpInput(stream).catch(() => undefined);
   try {
+    if (tty) {
+      process.stdin.setRawMode(true);
+      process.stdout.on('resize', resize);
+      resize();
+    }
     for await (const { stream: name, data } of stream.output())
       await writeAll(name === 'stderr' ? process.stderr : process.stdout, data);
   } catch (error) {
@@ -50,7 +53,7 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
       process.stdin.setRawMode(false);
       process.stdout.off('resize', resize);
     }
-    process.off('SIGTERM', hangUp).off('SIGHUP', hangUp);
+    for (const name of signals) process.off(name, hangUp);
     process.stdin.destroy();
     stream.close();
   }

@@ -28,6 +28,8 @@ export async function serveAttach({ access, record, signal }: StreamRequest, opt
   const session = await access.attach(container.id, streams, signal);
   try {
     void forwardInput(session, stream, 'attach').catch(() => {});
+    // Nothing written from now on is missed: a client that also reads the log waits for this.
+    await stream.write({ attach: { stdout: Buffer.alloc(0) } });
     for await (const { stream: name, data } of session.output()) await stream.write({ attach: { [name]: asBuffer(data) } });
   } finally {
     session.close();

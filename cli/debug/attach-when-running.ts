@@ -1,9 +1,10 @@
 import { badRequest } from '../../api/errors/index.ts';
-import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
+import type { ContainerStatus, Pod, PodLogOptions } from '../../api/generated/types.ts';
 import { pause } from '../../client/clock.ts';
 import type { Client } from '../../client/index.ts';
 import { writeAll } from '../logs/log-output.ts';
 import { joinTerminal, type TerminalOptions } from '../terminal.ts';
+import { collectLog, wholeOutput } from './whole-output.ts';
 
 interface Attached {
   readonly namespace: string;
@@ -24,7 +25,11 @@ export async function attachWhenRunning({ pods }: Client, { container, terminal,
     return;
   }
   if (stdin && tty && !quiet) process.stderr.write("If you don't see a command prompt, try pressing enter.\n");
-  await joinTerminal(pods.attach(key, { container, stdin, stdout: true, stderr: !tty, tty }), terminal);
+  const log = (options: PodLogOptions = {}) => pods.logs(key, { container, ...options });
+  const before = await collectLog(log());
+  const stream = pods.attach(key, { container, stdin, stdout: true, stderr: !tty, tty });
+  const ended = async () => statusOf(await pods.get(key), container)?.state?.terminated !== undefined;
+  await joinTerminal({ ...stream, output: () => wholeOutput(stream.output(), { log, before, ended }) }, terminal);
 }
 
 /** Waits until it runs or has ended, and says why it takes long. */
