@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { configMap } from '../../api/kinds/config-map/kind.ts';
+import { lease } from '../../api/kinds/lease/kind.ts';
 import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
@@ -69,6 +70,37 @@ test('a watch that cannot resume reloads the caches, and tries that again until 
   await vi.waitFor(() => expect(namesIn(cache)).toEqual(['after', 'unseen']));
   expect(failures.list).toEqual([]);
   expect(feed.failed.aborted).toBe(false);
+});
+
+test('a watch that resumes loads relaxed kinds anew: no log tells what became of them meanwhile', async () => {
+  const cache = new KindCache(lease);
+  const by = { kind: 'Lease', user: 'u', manager: 'm', durability: 'relaxed' } as const;
+  const put = (name: string) =>
+    storage.create(`leases/default/${name}`, {
+      ...by,
+      verb: 'create',
+      bytes: encodeMessage(lease.message, { metadata: { name, namespace: 'default' } }),
+    });
+  const ghost = await put('ghost');
+  const watch = storage.watch.bind(storage);
+  let watches = 0;
+  let fail = (): void => {};
+  storage.watch = async function* (options, signal) {
+    const own = new AbortController();
+    fail = () => own.abort();
+    // Relaxed changes from before a watch are not replayed.
+    yield* watch(watches++ === 0 ? options : { prefix: options.prefix }, AbortSignal.any([signal, own.signal]));
+    if (own.signal.aborted) throw new StorageError('slow', 'events were left unread');
+  };
+  await startFeed({ storage, caches: new Map([['leases', cache]]), log }, stop.signal);
+  const names = () => cache.range('leases/').map(({ key }) => key.slice('leases/default/'.length));
+  expect(names()).toEqual(['ghost']);
+  fail();
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await storage.delete('leases/default/ghost', ghost, { ...by, verb: 'delete', bytes: new Uint8Array(0) });
+  await put('unseen');
+  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.waitFor(() => expect(names()).toEqual(['unseen']));
 });
 
 test('a store that is damaged where the watch goes on is told, as the caches would stand still', async () => {

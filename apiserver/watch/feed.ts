@@ -25,8 +25,8 @@ const START_KEY = 'server/start';
 
 /**
  * Keeps the caches of all kinds up to date from one storage watch, until the signal aborts. `onReady` is called once, when the caches
- * show everything that was stored before the start. A failing watch is begun again where it ended; one that cannot resume reloads, until
- * that succeeds. Rejects when the start fails, or the store is damaged where the watch goes on: the caches would stand still for ever.
+ * show everything that was stored before the start. A failing watch is begun again where it ended, with relaxed kinds loaded anew; one
+ * that cannot resume reloads everything, until that succeeds. Rejects when the start fails, or the store is damaged where the watch goes on: the caches would stand still for ever.
  */
 export async function runFeed(options: FeedOptions, onReady: () => void, signal: AbortSignal): Promise<void> {
   let from = await loadCaches(options, await startRevision(options));
@@ -43,19 +43,27 @@ export async function runFeed(options: FeedOptions, onReady: () => void, signal:
     onReady();
   };
   seen(from);
-  let reload = false;
+  // What of the caches may have missed changes.
+  let stale: 'nothing' | 'relaxed' | 'all' = 'nothing';
   while (!signal.aborted) {
+    const attempt = new AbortController();
     try {
-      if (reload) seen(await loadCaches(options, undefined));
-      reload = false;
-      for await (const batch of options.storage.watch({ prefix: '', from }, signal)) seen(dispatch(options.caches, batch));
+      if (stale === 'all') seen(await loadCaches(options, undefined));
+      const events = options.storage.watch({ prefix: '', from }, AbortSignal.any([signal, attempt.signal]));
+      // The log has no changes of relaxed kinds to replay. The watch listens already: what changes meanwhile comes twice at worst.
+      if (stale !== 'nothing') await loadRelaxed(options);
+      stale = 'nothing';
+      for await (const batch of events) seen(dispatch(options.caches, batch));
+      stale = 'relaxed';
     } catch (error) {
       if (signal.aborted) return;
       const code = error instanceof StorageError ? error.code : undefined;
       if (code === 'corrupt') throw error;
-      reload ||= code === 'compacted';
-      options.log.warn({ err: error, from, reload }, 'the storage watch ended: beginning again');
+      stale = stale === 'all' || code === 'compacted' ? 'all' : 'relaxed';
+      options.log.warn({ err: error, from, stale }, 'the storage watch ended: beginning again');
       await pause(RETRY_MS, signal);
+    } finally {
+      attempt.abort();
     }
   }
 }
@@ -113,6 +121,12 @@ async function loadCaches({ storage, caches }: FeedOptions, revision: number | u
     await cache.load(pagesOf(storage, `${plural}/`, at));
   }
   return from;
+}
+
+/** Loads the kinds without a history anew; their watches begin again. */
+async function loadRelaxed({ storage, caches }: FeedOptions): Promise<void> {
+  for (const [plural, cache] of caches)
+    if (cache.kind.durability !== 'synced') await cache.load(pagesOf(storage, `${plural}/`, {}));
 }
 
 /** All pages of a list at one revision (for relaxed kinds at the present, as they have no other). */
