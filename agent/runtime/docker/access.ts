@@ -5,9 +5,9 @@ import { openAttach } from './attach.ts';
 import type { Engine } from './engine.ts';
 import { openExec } from './exec.ts';
 import { ContainerFiles } from './files.ts';
-import { demultiplex, undivided } from './frames.ts';
+import { createFrameSplitter } from './frames.ts';
 import type { Inventory } from './inventory.ts';
-import { messagesOfTerminal, timeEachLineOnce } from './log-times.ts';
+import { createTerminalSplitter, createTimeFilter, gatherLog } from './log-times.ts';
 import type { Inspection } from './observe.ts';
 
 // The engine ends the log a moment before it notes that the container has ended.
@@ -36,7 +36,7 @@ export function createAccess(
     const stream = await engine.stream(request);
     let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
     try {
-      for await (const { data } of readChunks(stream, Tty, options.timestamps)) {
+      for await (const data of readLog(stream, Tty, options.timestamps)) {
         yield data.length > left ? data.subarray(0, left) : data;
         left -= data.length;
         if (left <= 0) return;
@@ -74,9 +74,10 @@ export function createAccess(
   };
 }
 
-function readChunks(stream: AsyncIterable<Uint8Array>, tty: boolean, timestamps: boolean) {
-  if (!timestamps) return tty ? undivided(stream) : demultiplex(stream);
-  return timeEachLineOnce(tty ? messagesOfTerminal(stream) : demultiplex(stream));
+function readLog(stream: AsyncIterable<Uint8Array>, tty: boolean, timestamps: boolean): AsyncIterable<Uint8Array> {
+  if (!timestamps && tty) return stream;
+  const splitter = tty ? createTerminalSplitter() : { split: createFrameSplitter(), end: () => [] };
+  return gatherLog(stream, splitter, timestamps ? createTimeFilter() : undefined);
 }
 
 function logQuery(options: LogOptions): Record<string, string | number> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { demultiplex } from './frames.ts';
-import { messagesOfTerminal, timeEachLineOnce } from './log-times.ts';
+import { createFrameSplitter } from './frames.ts';
+import { createTerminalSplitter, createTimeFilter, gatherLog } from './log-times.ts';
 
 const time = '2026-11-21T11:22:33.123456789Z ';
 
@@ -16,9 +16,13 @@ async function* pieces(data: Buffer, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < data.length; at += size) yield data.subarray(at, at + size);
 }
 
-async function read(source: AsyncIterable<{ data: Uint8Array }>): Promise<string> {
+const ofFrames = (source: AsyncIterable<Uint8Array>) =>
+  gatherLog(source, { split: createFrameSplitter(), end: () => [] }, createTimeFilter());
+const ofTerminal = (source: AsyncIterable<Uint8Array>) => gatherLog(source, createTerminalSplitter(), createTimeFilter());
+
+async function read(source: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
-  for await (const { data } of source) parts.push(data);
+  for await (const data of source) parts.push(data);
   return Buffer.concat(parts).toString();
 }
 
@@ -34,7 +38,7 @@ describe('the times of a log', () => {
       frame('stdout', `${time}end\n`),
       frame('stdout', `${time}next\n`),
     ]);
-    const text = await read(timeEachLineOnce(demultiplex(pieces(log, size))));
+    const text = await read(ofFrames(pieces(log, size)));
     expect(text).toBe(`${time}short\n${time}${long}${long}end\n${time}next\n`);
   });
 
@@ -44,17 +48,24 @@ describe('the times of a log', () => {
       frame('stderr', `${time}problem\n`),
       frame('stdout', `${time}end\n`),
     ]);
-    expect(await read(timeEachLineOnce(demultiplex(pieces(log, size))))).toBe(`${time}${long}${time}problem\nend\n`);
+    expect(await read(ofFrames(pieces(log, size)))).toBe(`${time}${long}${time}problem\nend\n`);
   });
 
   it.each(sizes)('of a terminal, which has no frames, too (pieces of %i bytes)', async (size) => {
     const log = Buffer.from(`${time}short\r\n${time}${long}${time}${long}${time}end\r\n${time}next`);
-    const text = await read(timeEachLineOnce(messagesOfTerminal(pieces(log, size))));
+    const text = await read(ofTerminal(pieces(log, size)));
     expect(text).toBe(`${time}short\r\n${time}${long}${long}end\r\n${time}next`);
   });
 
   it('lets a terminal through that has no times where they are expected', async () => {
     const log = Buffer.from('no time here\nand-none-here-either-though-this-line-is-longer-than-a-time\n');
-    expect(await read(timeEachLineOnce(messagesOfTerminal(pieces(log, 5))))).toBe(log.toString());
+    expect(await read(ofTerminal(pieces(log, 5)))).toBe(log.toString());
   });
+});
+
+it('gives all lines of one read as one piece', async () => {
+  const log = Buffer.concat(Array.from({ length: 500 }, (_, i) => frame(i % 2 ? 'stdout' : 'stderr', `${time}line ${i}\n`)));
+  const sizesOf: number[] = [];
+  for await (const piece of ofFrames(pieces(log, 8_192))) sizesOf.push(piece.length);
+  expect(sizesOf).toHaveLength(Math.ceil(log.length / 8_192));
 });

@@ -10,42 +10,44 @@ const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d) $/
 
 /**
  * The engine puts the time before each of its messages and cuts a long line into several: readers want it once a line, at its beginning.
- * Takes out those that stand in the middle. Passes pieces on as they come.
+ * Takes out those that stand in the middle. One filter serves one log: it remembers where the last piece ended.
  */
-export async function* timeEachLineOnce(source: AsyncIterable<OutputChunk>): AsyncGenerator<OutputChunk> {
+export function createTimeFilter(): (pieces: Iterable<OutputChunk>) => Iterable<OutputChunk> {
   const inLine = { stdout: false, stderr: false };
   let dropping = false;
-  for await (const chunk of source) {
-    let { data } = chunk;
-    if (chunk.start) dropping = inLine[chunk.stream];
-    if (dropping) {
-      const end = data.indexOf(space);
-      if (end < 0) continue;
-      data = data.subarray(end + 1);
-      dropping = false;
+  return function* timeEachLineOnce(pieces) {
+    for (const piece of pieces) {
+      let { data } = piece;
+      if (piece.start) dropping = inLine[piece.stream];
+      if (dropping) {
+        const end = data.indexOf(space);
+        if (end < 0) continue;
+        data = data.subarray(end + 1);
+        dropping = false;
+      }
+      if (data.length === 0) continue;
+      inLine[piece.stream] = data[data.length - 1] !== newline;
+      yield { ...piece, data };
     }
-    if (data.length === 0) continue;
-    inLine[chunk.stream] = data[data.length - 1] !== newline;
-    yield { ...chunk, data };
-  }
+  };
 }
 
 /**
- * The log of a terminal has no frames: finds the messages in it, so that `timeEachLineOnce` can do its work. A message is a time, a space,
+ * The log of a terminal has no frames: finds the messages in it, so that the time filter can do its work. A message is a time, a space,
  * and then a line or `longestMessage` bytes of one.
  */
-export async function* messagesOfTerminal(source: AsyncIterable<Uint8Array>): AsyncGenerator<OutputChunk> {
+export function createTerminalSplitter(): LogSplitter {
   /** What may be the time at the beginning of a message, as far as it has come. */
   let head = Buffer.alloc(0);
   /** Of the message's content; undefined while its time is awaited. */
   let left: number | undefined;
-  for await (const chunk of source) {
+  function* split(chunk: Uint8Array): Generator<OutputChunk> {
     let rest: Uint8Array = chunk;
     while (rest.length > 0) {
       if (left === undefined) {
         head = Buffer.concat([head, rest]);
         const end = head.indexOf(space);
-        if (end < 0 && head.length < longestTime) break;
+        if (end < 0 && head.length < longestTime) return;
         const time = head.subarray(0, end + 1);
         const timed = timePattern.test(time.toString('latin1'));
         if (timed) yield { stream: 'stdout', data: time, start: true };
@@ -63,5 +65,30 @@ export async function* messagesOfTerminal(source: AsyncIterable<Uint8Array>): As
       if (left === 0 || data[taken - 1] === newline) left = undefined;
     }
   }
-  if (head.length > 0) yield { stream: 'stdout', data: head, start: false };
+  return { split, end: () => (head.length > 0 ? [{ stream: 'stdout', data: head, start: false }] : []) };
+}
+
+/** Cuts what is read of a log into the engine's messages. One splitter serves one log. */
+export interface LogSplitter {
+  split(chunk: Uint8Array): Iterable<OutputChunk>;
+  /** What is left when the log has ended. */
+  end(): Iterable<OutputChunk>;
+}
+
+/**
+ * The pieces of a log, all that one read brings as one: the engine sends every line as a message of its own, and a frame for each would cost
+ * the API server and the reader far more than the line.
+ */
+export async function* gatherLog(
+  source: AsyncIterable<Uint8Array>,
+  { split, end }: LogSplitter,
+  filter: (pieces: Iterable<OutputChunk>) => Iterable<OutputChunk> = (pieces) => pieces,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) yield* joined(filter(split(chunk)));
+  yield* joined(filter(end()));
+}
+
+function joined(pieces: Iterable<OutputChunk>): Uint8Array[] {
+  const parts = Array.from(pieces, ({ data }) => data);
+  return parts.length <= 1 ? parts : [Buffer.concat(parts)];
 }
