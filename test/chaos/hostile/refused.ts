@@ -116,18 +116,18 @@ const values = list({
     /terminationGracePeriodSeconds/,
   ],
   'a deadline of none': [once('true', {}, { activeDeadlineSeconds: 0 }), /activeDeadlineSeconds/],
-  'a variable of 1 MiB': [once('true', { env: [{ name: 'a', value: 'x'.repeat(1024 * 1024) }] }), /at most 1048576/],
-  'variables of 1 MiB in all': [
-    once('true', { env: Array.from({ length: 2_000 }, (_, i) => ({ name: `v${i}`, value: 'x'.repeat(512) })) }),
-    /at most 1048576/,
+  'a variable of 1.5 MiB': [once('true', { env: [{ name: 'a', value: 'x'.repeat(1.5 * 1024 * 1024) }] }), /at most 1572864/],
+  'variables of 1.5 MiB in all': [
+    once('true', { env: Array.from({ length: 3_000 }, (_, i) => ({ name: `v${i}`, value: 'x'.repeat(512) })) }),
+    /at most 1572864/,
   ],
-  '1,000 volumes of more than 1 MiB in all': [
+  '1,000 volumes of more than 1.5 MiB in all': [
     once(
       'true',
       {},
-      { volumes: Array.from({ length: 1_000 }, (_, i) => ({ name: `v${i}`, hostPath: { path: `/${'a'.repeat(1_100)}` } })) },
+      { volumes: Array.from({ length: 1_000 }, (_, i) => ({ name: `v${i}`, hostPath: { path: `/${'a'.repeat(1_600)}` } })) },
     ),
-    /at most 1048576/,
+    /at most 1572864/,
   ],
   'a field that there is not': [once('true', { privileged: true }), /privileged.*unknown field/],
   'a field of another type': [once('true', {}, { hostNetwork: 'yes' }), /hostNetwork/],
