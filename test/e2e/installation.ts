@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type ApiReader, createApiReader } from './api-reader.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 
@@ -19,6 +20,7 @@ export interface Installation {
   readonly nodeName: string;
   readonly address: string;
   readonly config: string;
+  readonly reader: ApiReader;
   /** Runs `berth ARGS`, with `input` as its standard input; never throws on a bad exit code. */
   berth(args: readonly string[], input?: string): Promise<Outcome>;
   /** The same, and the test fails unless it exits with 0. Returns its standard output. */
@@ -43,16 +45,19 @@ export async function createInstallation(name: string): Promise<Installation> {
     if (code !== 0) throw new Error(`berth ${args.join(' ')} ended with ${code}: ${stderr || stdout}`);
     return stdout;
   };
+  const reader = createApiReader(config);
   return {
     dataDir,
     nodeName,
     address,
     config,
+    reader,
     berth,
     ok,
     up: (...flags) => ok('up', '--detach', '--data-dir', dataDir, '--listen', address, '--node-name', nodeName, ...flags),
     pid: (process_) => Number(readFileSync(join(dataDir, 'run', `${process_}.pid`), 'utf8')),
     async purge() {
+      reader.close();
       await berth(['down', '--purge', '--data-dir', dataDir]);
       await removeContainers(nodeName);
       rmSync(folder, { recursive: true, force: true });

@@ -55,7 +55,15 @@ export interface PodHouse {
   row(name: string): Promise<{ ready: string; status: string; restarts: number }>;
   exec(pod: string, ...command: string[]): Promise<string>;
   sh(pod: string, script: string, container?: string): Promise<string>;
-  events(pod: string): Promise<readonly { type: string; reason: string; message: string; count?: number }[]>;
+  events(pod: string): Promise<readonly EventJson[]>;
+}
+
+export interface EventJson {
+  readonly involvedObject: { readonly name: string };
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count?: number;
 }
 
 export async function createPodHouse(name: string, ...flags: string[]): Promise<PodHouse> {
@@ -68,9 +76,9 @@ export async function createPodHouse(name: string, ...flags: string[]): Promise<
 export function housed(berth: Installation): PodHouse {
   let question: Promise<readonly PodJson[]> | undefined;
   const pods = () => {
-    question ??= berth
-      .ok('get', 'pods', '-o', 'json')
-      .then((text) => (JSON.parse(text) as { items: PodJson[] }).items)
+    question ??= berth.reader
+      .list('Pod')
+      .then((items) => items as unknown as readonly PodJson[])
       .finally(() => {
         question = undefined;
       });
@@ -100,7 +108,7 @@ export function housed(berth: Installation): PodHouse {
       );
       if (code !== 0) throw new Error(`apply: ${stderr}`);
     },
-    pod: async (podName) => JSON.parse(await berth.ok('get', 'pod', podName, '-o', 'json')),
+    pod: async (podName) => (await berth.reader.get('Pod', podName)) as unknown as PodJson,
     until,
     running: (podName) => until(podName, 'is ready', isReady),
     async row(podName) {
@@ -112,8 +120,8 @@ export function housed(berth: Installation): PodHouse {
     sh: (podName, script, container) =>
       berth.ok('exec', podName, ...(container === undefined ? [] : ['-c', container]), '--', 'sh', '-c', script),
     async events(podName) {
-      const { items } = JSON.parse(await berth.ok('get', 'events', '-o', 'json'));
-      return items.filter((each: { involvedObject: { name: string } }) => each.involvedObject.name === podName);
+      const events = (await berth.reader.list('Event')) as unknown as readonly EventJson[];
+      return events.filter(({ involvedObject }) => involvedObject.name === podName);
     },
   };
 }
@@ -141,6 +149,11 @@ export function script(text: string, more: object = {}): object {
 
 /** Stays until it is told to end, and then ends at once. */
 export const stay = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
+
+/** The same, with a file that says when the trap is set: a TERM before that is lost. */
+export const listening = 'trap "exit 0" TERM; touch /tmp/listens; while :; do sleep 0.2; done';
+/** In the same container: waits until then. */
+export const untilItListens = 'until [ -e /tmp/listens ]; do sleep 0.1; done';
 
 export function podOf(name: string, containers: readonly object[], spec: object = {}, metadata: object = {}): object {
   return {

@@ -9,7 +9,18 @@ import { HealthImplementation } from 'grpc-health-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPki } from '../fakes/test-pki.ts';
 import { eventually } from './installation.ts';
-import { conditionOf, containerOf, createPodHouse, type PodHouse, type PodJson, podOf, script, stay } from './pods-fixture.ts';
+import {
+  conditionOf,
+  containerOf,
+  createPodHouse,
+  listening,
+  type PodHouse,
+  type PodJson,
+  podOf,
+  script,
+  stay,
+  untilItListens,
+} from './pods-fixture.ts';
 
 // Probes, hooks and last words of real containers: all pods are made at once, and each shows several fields.
 let house: PodHouse;
@@ -99,7 +110,10 @@ function probed(secure: object, grpcPort: number): object[] {
         livenessProbe: { ...exec('test -e /host/up'), ...fast, initialDelaySeconds: 1 },
       }),
     ]),
-    podOf('never-up', [script(stay, { startupProbe: { ...exec('exit 1'), ...fast } })], { restartPolicy: 'Never' }),
+    podOf('never-up', [script(listening, { startupProbe: { ...exec(`${untilItListens}; exit 1`), ...fast } })], {
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 30,
+    }),
     podOf('web', [
       script(httpd, {
         ports: [{ name: 'web', containerPort: 8080 }],
@@ -192,8 +206,11 @@ function hooked(plain: object): object[] {
       ],
       { terminationGracePeriodSeconds: 4 },
     ),
-    podOf('bad-start', [script(stay, { lifecycle: { postStart: exec('exit 3') } })], { restartPolicy: 'Never' }),
-    podOf('bad-stop', [script(stay, { lifecycle: { preStop: exec('exit 4') } })]),
+    podOf('bad-start', [script(listening, { lifecycle: { postStart: exec(`${untilItListens}; exit 3`) } })], {
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 30,
+    }),
+    podOf('bad-stop', [script(stay, { lifecycle: { preStop: exec('exit 4') } })], { terminationGracePeriodSeconds: 30 }),
     withHost(
       'signal',
       [

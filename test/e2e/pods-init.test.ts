@@ -44,9 +44,9 @@ beforeAll(async () => {
     withInit('init-fails', [init('bad', 'echo why; exit 7')], [script(stay)], never),
     withInit('init-crashes', [init('bad', 'exit 1')], [script(stay)]),
     withInit('init-once', [script('exit 1', { name: 'bad', restartPolicy: 'Never' })], [script(stay)]),
-    withInit('done', [sidecar('proxy', stay)], [script('sleep 1')], never),
+    withInit('done', [sidecar('proxy', stay)], [script('sleep 1')], { ...never, terminationGracePeriodSeconds: 30 }),
     withInit('reborn', [init('setup', note('setup'))], [script(`${note('app')}; ${stay}`, mounted)]),
-    podOf('deadline', [script(stay)], { activeDeadlineSeconds: 4 }),
+    podOf('deadline', [script(stay)], { activeDeadlineSeconds: 8, terminationGracePeriodSeconds: 30 }),
     podOf('gated', [script(stay)], { readinessGates: [{ conditionType: 'example.com/warm' }] }),
     podOf(
       'rules',
