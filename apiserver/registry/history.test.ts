@@ -216,6 +216,17 @@ describe('reading at a version', () => {
     expect([items.length, metadata.resourceVersion]).toEqual([1, '2']);
   });
 
+  it('finds nothing under names that no object can have', async () => {
+    await create({ a: '1' });
+    await patch({ data: { a: '2' } });
+    const then = { resourceVersion: '1', resourceVersionMatch: 'Exact' };
+    for (const odd of ['\u{1f6a2}', 'x'.repeat(5_000), 'a b']) {
+      await expect(getObject(store, { ...at, name: odd }, then)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(getObject(store, { ...at, namespace: odd }, then)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      expect((await listObjects(store, { namespace: odd, options: then })).items).toEqual([]);
+    }
+  });
+
   it('says how far back the history goes when it is older', async () => {
     await create({ a: '1' });
     for (let i = 2; i < 5; i++) await patch({ data: { a: `${i}` } });

@@ -24,6 +24,11 @@ export function checkKey(key: string): void {
     throw new StorageError('failed', `use key ${JSON.stringify(key)}: only printable ASCII without spaces is stored`);
 }
 
+/** Whether a stored key can begin so. */
+export function isPossiblePrefix(prefix: string): boolean {
+  return prefix.length <= maxKeyBytes && (prefix === '' || validKey.test(prefix));
+}
+
 /** The last character that a key may contain is '~'; behind this text no key with the prefix can stand. */
 export function prefixEnd(prefix: string): string {
   return `${prefix}\x7f`;

@@ -133,6 +133,13 @@ describe.each(backends)('the %s storage', (backend) => {
       expect((await storage.list('pods/ns/')).items.map((item) => item.key)).toEqual(['pods/ns/B', 'pods/ns/a', 'pods/ns/b']);
     });
 
+    it('lists nothing for a prefix that no key can have', async () => {
+      await storage.create('pods/ns/a', write('1'));
+      await storage.create('pods/ns/b', write('2'));
+      for (const prefix of ['pods/\u{1f6a2}/', `pods/${'x'.repeat(5_000)}/`, 'pods/a b/'])
+        for (const revision of [0, 1]) expect((await storage.list(prefix, { revision, limit: 1 })).items).toEqual([]);
+    });
+
     it('shows in a list the revision of the last acknowledged write', async () => {
       const revision = await storage.create('pods/a', write('1'));
       expect((await storage.list('nodes/')).revision).toBe(revision);

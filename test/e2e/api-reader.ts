@@ -1,4 +1,4 @@
-import { type Client, connect, type JsonObject, loadContext } from '../../client/index.ts';
+import { ApiError, type Client, connect, type JsonObject, loadContext } from '../../client/index.ts';
 
 const timeoutMs = 10_000;
 
@@ -22,13 +22,15 @@ export function createApiReader(config: string): ApiReader {
     client = undefined;
   }
 
-  /** After a failure the next read connects anew: the server may be another one by then. */
+  /** The server may be another one since the last read, with another authority: a connection that has failed is made anew. */
   async function read<T>(call: (client: Client) => Promise<T>): Promise<T> {
+    const isNew = client === undefined;
     client ??= loadContext(undefined, config).then(({ options }) => connect(options));
     try {
       return await call(await client);
     } catch (error) {
       close();
+      if (!isNew && error instanceof ApiError && error.code === 'UNAVAILABLE') return read(call);
       throw error;
     }
   }

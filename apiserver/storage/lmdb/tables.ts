@@ -1,5 +1,5 @@
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { prefixEnd } from '../checks.ts';
+import { isPossiblePrefix, prefixEnd } from '../checks.ts';
 import { decodeRecord, type StorageRecord } from '../record.ts';
 import { restoreAdvice, StorageError } from '../storage-error.ts';
 import { decodeHead, type Head } from './head.ts';
@@ -85,6 +85,8 @@ export function readHeadRecord(tables: Tables, key: string, head: Head): Storage
 
 /** The heads from `start` on that have the prefix, in order, with deleted ones. */
 export function* readHeads(tables: Tables, prefix: string, start: string): Generator<{ key: string; head: Head }> {
+  // LMDB fails with a key that is too long.
+  if (!isPossiblePrefix(prefix)) return;
   for (const { key, value } of tables.heads.getRange({ start, end: prefixEnd(prefix) })) yield { key, head: decodeHead(value) };
 }
 

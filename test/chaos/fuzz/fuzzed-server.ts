@@ -85,7 +85,9 @@ export async function startFuzzedServer(dataDir: string, address: string): Promi
 function faultOf(line: string): string {
   try {
     const { err, msg, method } = JSON.parse(line) as { err?: { stack?: string }; msg?: string; method?: string };
-    return `${method ?? ''} ${msg ?? ''}: ${err?.stack?.split('\n').slice(0, 4).join('\n') ?? ''}`;
+    const lines = err?.stack?.split('\n') ?? [];
+    const causes = lines.filter((each) => each.startsWith('caused by'));
+    return `${method ?? ''} ${msg ?? ''}: ${[...lines.slice(0, 4), ...causes].join('\n')}`;
   } catch {
     return line;
   }
