@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 
@@ -8,10 +9,16 @@ const excluded = ['node_modules/**', 'dist/**'];
 // One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
 export default defineConfig({
   test: {
+    // Each file of e2e and chaos has a vitest of its own: they share what was compiled.
+    experimental: { fsModuleCache: true },
+    // Integration tests mostly wait.
+    maxWorkers: 2 * availableParallelism(),
     projects: [
       {
         test: {
           name: 'unit',
+          // No test leaves anything behind in a module: loading all modules for each file took more time than the tests.
+          isolate: false,
           include: [
             '{api,client,apiserver,scheduler,agent,controllers,cli,examples,hack,test/fakes,test/builders,bench}/**/*.test.ts',
           ],
@@ -20,7 +27,15 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
-      { test: { name: 'conformance', include: ['test/conformance/**/*.test.ts'], exclude: excluded, testTimeout: 60_000 } },
+      {
+        test: {
+          name: 'conformance',
+          include: ['test/conformance/**/*.test.ts'],
+          exclude: excluded,
+          isolate: false,
+          testTimeout: 60_000,
+        },
+      },
       {
         ssr: { resolve: { conditions } },
         test: {

@@ -8,7 +8,7 @@ import type { Chance } from './random.ts';
 
 export const image = 'berth/busybox:latest';
 export const namespace = 'default';
-export const stay = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
+export const stay = 'trap "exit 0" TERM; while :; do sleep 1000 & wait; done';
 
 const podCount = 6;
 const patienceMs = 180_000;

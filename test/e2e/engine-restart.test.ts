@@ -26,7 +26,7 @@ beforeAll(async () => {
   await house.apply(
     podOf('web', [web, script(stay, { name: 'side' })], withMemory),
     // An end that the engine brings about is a failure for this one: with exit code 0 it would be done.
-    podOf('single', [script('trap "exit 1" TERM; while :; do sleep 0.2; done')], { restartPolicy: 'OnFailure' }),
+    podOf('single', [script('trap "exit 1" TERM; while :; do sleep 1000 & wait; done')], { restartPolicy: 'OnFailure' }),
     podOf('done', [script('exit 0')], { restartPolicy: 'Never' }),
     podOf('once', [script(stay)], { restartPolicy: 'Never' }),
     podOf('leaves', [script(stay)]),

@@ -111,6 +111,7 @@ export async function eventually<T>(what: string, check: () => Promise<T | undef
   const deadline = Date.now() + timeoutMs;
   let last: unknown;
   while (Date.now() < deadline) {
+    const since = Date.now();
     try {
       const found = await check();
       if (found !== undefined) return found;
@@ -118,7 +119,8 @@ export async function eventually<T>(what: string, check: () => Promise<T | undef
     } catch (error) {
       last = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // A check that starts processes takes half of the time at most.
+    await new Promise((resolve) => setTimeout(resolve, Math.max(100, Date.now() - since)));
   }
   throw new Error(`${what}: not within ${timeoutMs} ms${last ? `: ${last instanceof Error ? last.message : String(last)}` : ''}`);
 }

@@ -32,7 +32,7 @@ const timed = async (run: () => Promise<unknown>): Promise<number> => {
 
 describe('a pod that is deleted', () => {
   it('is asked to end, and has its grace period to do so', async () => {
-    const graceful = 'trap "sleep 1; echo bye > /host/bye; exit 0" TERM; echo > /host/ready-a; while :; do sleep 0.1; done';
+    const graceful = 'trap "sleep 1; echo bye > /host/bye; exit 0" TERM; echo > /host/ready-a; while :; do sleep 1000 & wait; done';
     await house.apply(withHost('polite', graceful, 20));
     await eventually('it runs', async () => existsSync(join(hostDir, 'ready-a')) || undefined);
     const seconds = await timed(() => house.berth.ok('delete', 'pod', 'polite'));
@@ -43,7 +43,7 @@ describe('a pod that is deleted', () => {
   });
 
   it('is killed after its grace period when it does not listen', async () => {
-    const deaf = 'trap "echo > /host/heard" TERM; echo > /host/ready-b; while :; do sleep 0.1; done';
+    const deaf = 'trap "echo > /host/heard" TERM; echo > /host/ready-b; while :; do sleep 1000 & wait; done';
     await house.apply(withHost('deaf', deaf, 3));
     await eventually('it runs', async () => existsSync(join(hostDir, 'ready-b')) || undefined);
     const deletion = timed(() => house.berth.ok('delete', 'pod', 'deaf'));
@@ -56,7 +56,7 @@ describe('a pod that is deleted', () => {
   });
 
   it('goes sooner when somebody asks again with a shorter grace period', async () => {
-    const deaf = 'trap "" TERM; echo > /host/ready-c; while :; do sleep 0.1; done';
+    const deaf = 'trap "" TERM; echo > /host/ready-c; while :; do sleep 1000 & wait; done';
     await house.apply(withHost('hurried', deaf, 60));
     await eventually('it runs', async () => existsSync(join(hostDir, 'ready-c')) || undefined);
     await house.berth.ok('delete', 'pod', 'hurried', '--no-wait');
@@ -66,7 +66,7 @@ describe('a pod that is deleted', () => {
 
   it('is gone at once when that is forced, and its containers follow', async () => {
     await house.apply(
-      podOf('forced', [script('trap "" TERM; while :; do sleep 0.1; done')], { terminationGracePeriodSeconds: 2 }),
+      podOf('forced', [script('trap "" TERM; while :; do sleep 1000 & wait; done')], { terminationGracePeriodSeconds: 2 }),
     );
     await house.running('forced');
     await house.berth.ok('delete', 'pod', 'forced', '--force', '--grace-period', '0');

@@ -148,10 +148,10 @@ export function script(text: string, more: object = {}): object {
 }
 
 /** Stays until it is told to end, and then ends at once. */
-export const stay = 'trap "exit 0" TERM; while :; do sleep 0.2; done';
+export const stay = 'trap "exit 0" TERM; while :; do sleep 1000 & wait; done';
 
 /** The same, with a file that says when the trap is set: a TERM before that is lost. */
-export const listening = 'trap "exit 0" TERM; touch /tmp/listens; while :; do sleep 0.2; done';
+export const listening = 'trap "exit 0" TERM; touch /tmp/listens; while :; do sleep 1000 & wait; done';
 /** In the same container: waits until then. */
 export const untilItListens = 'until [ -e /tmp/listens ]; do sleep 0.1; done';
 

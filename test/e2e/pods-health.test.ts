@@ -94,7 +94,7 @@ function probed(secure: object, grpcPort: number): object[] {
     withHost(
       'alive',
       [
-        script('trap "sleep 10; exit 0" TERM; while :; do sleep 0.2; done', {
+        script('trap "sleep 10; exit 0" TERM; while :; do sleep 1000 & wait; done', {
           volumeMounts,
           livenessProbe: { ...exec('test ! -e /tmp/sick'), ...fast, terminationGracePeriodSeconds: 3 },
           lifecycle: { preStop: exec('echo stops >> /host/alive') },
@@ -175,7 +175,7 @@ function besides(): object {
 }
 
 function hooked(plain: object): object[] {
-  const logs = (name: string) => `trap "echo term >> /host/${name}; exit 0" TERM; while :; do sleep 0.1; done`;
+  const logs = (name: string) => `trap "echo term >> /host/${name}; exit 0" TERM; while :; do sleep 1000 & wait; done`;
   return [
     withHost('hooks', [
       script(logs('hooks'), {
@@ -191,7 +191,7 @@ function hooked(plain: object): object[] {
       }),
     ]),
     withHost('sleeps', [
-      script('trap "date +%s > /host/sleeps; exit 0" TERM; while :; do sleep 0.1; done', {
+      script('trap "date +%s > /host/sleeps; exit 0" TERM; while :; do sleep 1000 & wait; done', {
         volumeMounts,
         lifecycle: { postStart: { sleep: { seconds: 2 } }, preStop: { sleep: { seconds: 2 } } },
       }),
@@ -199,7 +199,7 @@ function hooked(plain: object): object[] {
     withHost(
       'overlong',
       [
-        script('trap "echo term >> /host/overlong; exit 0" TERM; while :; do sleep 0.1; done', {
+        script('trap "echo term >> /host/overlong; exit 0" TERM; while :; do sleep 1000 & wait; done', {
           volumeMounts,
           lifecycle: { preStop: exec('echo stops >> /host/overlong; sleep 100; echo never >> /host/overlong') },
         }),
@@ -214,7 +214,7 @@ function hooked(plain: object): object[] {
     withHost(
       'signal',
       [
-        script('trap "echo usr1 > /host/signal; exit 0" USR1; while :; do sleep 0.1; done', {
+        script('trap "echo usr1 > /host/signal; exit 0" USR1; while :; do sleep 1000 & wait; done', {
           volumeMounts,
           lifecycle: { stopSignal: 'SIGUSR1' },
         }),

@@ -14,7 +14,7 @@ const note = (text: string) => `echo ${text} >> /notes/order`;
 const sidecar = (name: string, text: string) => script(text, { ...mounted, name, restartPolicy: 'Always' });
 const init = (name: string, text: string) => script(text, { ...mounted, name });
 /** Notes that it began, and that it ended when it was told to. */
-const noting = (name: string) => `${note(name)}; trap "${note(`${name}-ended`)}; exit 0" TERM; while :; do sleep 0.1; done`;
+const noting = (name: string) => `${note(name)}; trap "${note(`${name}-ended`)}; exit 0" TERM; while :; do sleep 1000 & wait; done`;
 const onExit = (action: string, code: number) => ({
   restartPolicy: 'Never',
   restartPolicyRules: [{ action, exitCodes: { operator: 'In', values: [code] } }],
@@ -38,7 +38,7 @@ beforeAll(async () => {
         init('second', `sleep 0.5; ${note('second')}`),
         sidecar('logger', noting('logger')),
       ],
-      [script(`${note('app')}; trap "sleep 1; ${note('app-ended')}; exit 0" TERM; while :; do sleep 0.1; done`, mounted)],
+      [script(`${note('app')}; trap "sleep 1; ${note('app-ended')}; exit 0" TERM; while :; do sleep 1000 & wait; done`, mounted)],
       { volumes: [{ name: 'notes', hostPath: { path: folder } }], terminationGracePeriodSeconds: 20 },
     ),
     withInit('init-fails', [init('bad', 'echo why; exit 7')], [script(stay)], never),

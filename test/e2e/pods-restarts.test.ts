@@ -27,7 +27,7 @@ beforeAll(async () => {
       'recovers',
       [
         script(
-          'test -e /state/ran && { trap "exit 0" TERM; while :; do sleep 0.2; done; }; echo first; touch /state/ran; exit 4',
+          'test -e /state/ran && { trap "exit 0" TERM; while :; do sleep 1000 & wait; done; }; echo first; touch /state/ran; exit 4',
           { volumeMounts: [{ name: 'state', mountPath: '/state' }] },
         ),
       ],

@@ -89,7 +89,7 @@ describe('volumes from ConfigMaps and Secrets', () => {
     const object = (generation: number) =>
       configMap('pair', Object.fromEntries(['a', 'b'].map((name) => [name, `${generation}`.repeat(100_000)])));
     const look = 'cd /pair/..data && for f in a b; do cut -c1 $f; tail -c1 $f; echo; wc -c <$f; done';
-    const notes = `while :; do seen=$(${look}) && echo $seen >>/tmp/seen; done`;
+    const notes = `while :; do seen=$(${look}) && echo $seen >>/tmp/seen; sleep 0.1; done`;
     await house.apply(
       object(1),
       podOf('watches', [script(notes, { volumeMounts: [{ name: 'pair', mountPath: '/pair' }] })], {

@@ -32,7 +32,7 @@ beforeAll(async () => {
     ...oomPods.map((name) => podOf(name, [{ ...command('tail', '/dev/zero'), ...limited }], never)),
     podOf('oom-loop', [{ ...command('tail', '/dev/zero'), ...limited }]),
     podOf('oom-child', [script('tail /dev/zero; exit 3', limited)], never),
-    podOf('deaf', [script('trap "" TERM; while :; do sleep 0.1; done')], { terminationGracePeriodSeconds: 12 }),
+    podOf('deaf', [script('trap "" TERM; while :; do sleep 1000 & wait; done')], { terminationGracePeriodSeconds: 12 }),
   );
 });
 afterAll(async () => {
