@@ -9,7 +9,19 @@ const [hosts, results, ...files] = process.argv.slice(2);
 /** These take longest, by their names: begun last, they would run alone at the end. */
 const first = [
   ...['lost-node', 'engine-kill', 'storage-kill', 'agent-specs', 'agent-faults', 'server-kill', 'two-schedulers', 'fuzz'],
-  ...['engine-restart', 'pods-volumes', 'terminals', 'pods-security', 'install', 'back-pressure', 'purge', 'pods-storage', 'pods-health', 'up', 'static-pods'],
+  ...[
+    'engine-restart',
+    'pods-volumes',
+    'terminals',
+    'pods-security',
+    'install',
+    'back-pressure',
+    'purge',
+    'pods-storage',
+    'pods-health',
+    'up',
+    'static-pods',
+  ],
 ];
 const rank = (file) => {
   const at = first.indexOf(basename(file, '.test.ts'));

@@ -8,8 +8,12 @@ async function* logOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-async function show(session: AsyncIterable<ExecOutput>, log: string, { before = '', ended = false } = {}): Promise<string> {
-  const started = { log: () => logOf(log), before: Buffer.from(before), ended: async () => ended };
+async function show(
+  session: AsyncIterable<ExecOutput>,
+  log: string,
+  { before = '', ended = async () => false } = {},
+): Promise<string> {
+  const started = { log: () => logOf(log), before: Buffer.from(before), ended };
   let all = '';
   for await (const { data } of wholeOutput(session, started)) all += data.toString();
   return all;
@@ -25,8 +29,11 @@ describe('all output of a container that was joined late', () => {
       throw new Error('not running');
     }
     expect(await show(nothing(), 'one\ntwo\n')).toBe('one\ntwo\n');
-    expect(await show(refused(), 'one\ntwo\n', { ended: true })).toBe('one\ntwo\n');
-    await expect(show(refused(), '', { ended: false })).rejects.toThrow('not running');
+    expect(await show(refused(), 'one\ntwo\n', { ended: async () => true })).toBe('one\ntwo\n');
+    let asked = 0;
+    // The node knows first.
+    expect(await show(refused(), 'one\n', { ended: async () => ++asked > 2 })).toBe('one\n');
+    await expect(show(refused(), '')).rejects.toThrow('not running');
   });
 
   it('of one that goes on has every line once: of the log, then of the session', async () => {

@@ -8,6 +8,9 @@ const joinMs = 1_000;
 const holdMs = 300;
 /** How long the session may lag behind the log. */
 const lagMs = 100;
+/** How long the API may take to say that a container has ended that the session could not join, and how often it is asked. */
+const endsWithinMs = 5_000;
+const lookEveryMs = 100;
 /** How much of a log is compared with the session. */
 const maxCompared = 64 * 1024;
 
@@ -31,7 +34,7 @@ export async function* wholeOutput(session: AsyncIterable<ExecOutput>, started: 
   const early = held.over ? undefined : await collectLog(started.log({ limitBytes: maxCompared + 1 }));
   await held.take(lagMs);
   if (held.over) {
-    if (held.error !== undefined && !(await started.ended())) throw held.error;
+    if (held.error !== undefined && !(await endsSoon(started))) throw held.error;
     yield* endedOutput(held.pieces, started);
   } else if (early === undefined || started.before === undefined) {
     // What the log holds already cannot be told from what the session brings: the log brings all of it.
@@ -42,6 +45,16 @@ export async function* wholeOutput(session: AsyncIterable<ExecOutput>, started: 
     yield { stream: 'stdout', data: early };
     yield* without(held.rest(), skip);
   }
+}
+
+/** The node knows that a container has ended, and refuses to join it, before the API says so. */
+async function endsSoon({ ended }: StartedLog): Promise<boolean> {
+  const deadline = performance.now() + endsWithinMs;
+  while (!(await ended())) {
+    if (performance.now() > deadline) return false;
+    await delay(lookEveryMs);
+  }
+  return true;
 }
 
 /** Of both, the one that tells the two streams apart where it has everything. */

@@ -65,7 +65,9 @@ describe('an agent that is killed', () => {
   });
 
   it('while a pod waits for its grace period ends it all the same', async () => {
-    await house.apply(podOf('slow', [script('trap "" TERM; while :; do sleep 1000 & wait; done')], { terminationGracePeriodSeconds: 3 }));
+    await house.apply(
+      podOf('slow', [script('trap "" TERM; while :; do sleep 1000 & wait; done')], { terminationGracePeriodSeconds: 3 }),
+    );
     await house.until('slow', 'runs', isReady);
     await house.berth.ok('delete', 'pod', 'slow', '--no-wait');
     await eventually('it is being stopped', async () => (await house.events('slow')).find(({ reason }) => reason === 'Killing'));

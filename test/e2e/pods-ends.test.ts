@@ -32,7 +32,8 @@ const timed = async (run: () => Promise<unknown>): Promise<number> => {
 
 describe('a pod that is deleted', () => {
   it('is asked to end, and has its grace period to do so', async () => {
-    const graceful = 'trap "sleep 1; echo bye > /host/bye; exit 0" TERM; echo > /host/ready-a; while :; do sleep 1000 & wait; done';
+    const graceful =
+      'trap "sleep 1; echo bye > /host/bye; exit 0" TERM; echo > /host/ready-a; while :; do sleep 1000 & wait; done';
     await house.apply(withHost('polite', graceful, 20));
     await eventually('it runs', async () => existsSync(join(hostDir, 'ready-a')) || undefined);
     const seconds = await timed(() => house.berth.ok('delete', 'pod', 'polite'));

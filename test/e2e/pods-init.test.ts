@@ -14,7 +14,8 @@ const note = (text: string) => `echo ${text} >> /notes/order`;
 const sidecar = (name: string, text: string) => script(text, { ...mounted, name, restartPolicy: 'Always' });
 const init = (name: string, text: string) => script(text, { ...mounted, name });
 /** Notes that it began, and that it ended when it was told to. */
-const noting = (name: string) => `${note(name)}; trap "${note(`${name}-ended`)}; exit 0" TERM; while :; do sleep 1000 & wait; done`;
+const noting = (name: string) =>
+  `${note(name)}; trap "${note(`${name}-ended`)}; exit 0" TERM; while :; do sleep 1000 & wait; done`;
 const onExit = (action: string, code: number) => ({
   restartPolicy: 'Never',
   restartPolicyRules: [{ action, exitCodes: { operator: 'In', values: [code] } }],
