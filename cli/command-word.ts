@@ -2,7 +2,7 @@
 export const completeCommand = '__complete';
 
 /** Flags of every command that take a value; a test holds them to the command line's own. */
-export const globalValueFlags: readonly string[] = ['-n', '--namespace', '--context', '--as', '--as-group'];
+export const globalValueFlags: readonly string[] = ['-n', '--namespace', '--context', '--as', '--as-group', '--request-timeout'];
 
 /** Which command the words call, before anything that could read them is loaded; undefined when they call none. */
 export function commandWord(words: readonly string[]): string | undefined {

@@ -1,15 +1,18 @@
 import type { Table } from '../api/generated/types.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient, Scope, TableScope } from '../client/index.ts';
-
-/** Objects a page: the server sends less when they are large. */
-const pageSize = 500;
+import { type ChunkSizeFlags, usualChunkSize } from './chunk-size.ts';
 
 /** All objects that the scope names, page by page. */
-export async function listAllJson(objects: ObjectsClient, kind: Kind, scope: Scope): Promise<JsonObject[]> {
+export async function listAllJson(
+  objects: ObjectsClient,
+  kind: Kind,
+  scope: Scope,
+  flags: ChunkSizeFlags = {},
+): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   await eachPage(async (token) => {
-    const page = await objects.list(kind.kind, { ...pageOf(scope, token), limit: pageSize });
+    const page = await objects.list(kind.kind, { ...pageOf(scope, token), ...limitOf(flags) });
     found.push(...page.items);
     return page.metadata.continue;
   });
@@ -17,14 +20,23 @@ export async function listAllJson(objects: ObjectsClient, kind: Kind, scope: Sco
 }
 
 /** The same as one table. */
-export async function listAllRows(objects: ObjectsClient, kind: Kind, scope: TableScope): Promise<Table> {
+export async function listAllRows(
+  objects: ObjectsClient,
+  kind: Kind,
+  scope: TableScope,
+  flags: ChunkSizeFlags = {},
+): Promise<Table> {
   const tables: Table[] = [];
   await eachPage(async (token) => {
-    const page = await objects.listTable(kind.kind, { ...pageOf(scope, token), limit: pageSize });
+    const page = await objects.listTable(kind.kind, { ...pageOf(scope, token), ...limitOf(flags) });
     tables.push(page.table);
     return page.metadata.continue;
   });
   return { columns: tables[0]?.columns ?? [], rows: tables.flatMap((table) => table.rows ?? []) };
+}
+
+function limitOf({ chunkSize = usualChunkSize }: ChunkSizeFlags): { limit?: number } {
+  return chunkSize === 0 ? {} : { limit: chunkSize };
 }
 
 /** The token knows the version that the first page has settled. */

@@ -26,6 +26,7 @@ export async function createProgram(words: readonly string[] = []): Promise<Comm
       'act as this user, if you may impersonate it; system:serviceaccount:NAMESPACE:NAME for a service account',
     )
     .option('--as-group <group>', 'act as in this group, with --as; may be given several times', collect)
+    .option('--request-timeout <duration>', 'give a request up after so long, e.g. 30s; 0: never')
     .enablePositionalOptions(false)
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();

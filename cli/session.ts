@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { badRequest } from '../api/errors/index.ts';
 import type { Client } from '../client/index.ts';
 import { certificateNotice } from './config/certificate-notice.ts';
+import { parseDuration } from './duration.ts';
 
 /** The flags that every command understands. */
 export interface GlobalFlags {
@@ -9,6 +10,7 @@ export interface GlobalFlags {
   readonly namespace?: string;
   readonly as?: string;
   readonly asGroup?: readonly string[];
+  readonly requestTimeout?: string;
 }
 
 /** A connection to the server that the current context names. */
@@ -38,7 +40,8 @@ export async function withSession(command: Command, run: (session: Session) => P
   const onWarning = (text: string): void => void process.stderr.write(`Warning: ${reword(text)}\n`);
   const notice = certificateNotice(name, options.cert, Date.now());
   if (notice !== undefined) onWarning(notice);
-  const client = connect({ ...options, userAgent: 'berth-cli', onWarning, impersonate });
+  const requestTimeoutMs = flags.requestTimeout === undefined ? undefined : parseRequestTimeout(flags.requestTimeout);
+  const client = connect({ ...options, userAgent: 'berth-cli', onWarning, impersonate, requestTimeoutMs });
   try {
     await run({
       client,
@@ -67,6 +70,15 @@ function impersonation({
 }: GlobalFlags): { readonly user: string; readonly groups: readonly string[] } | undefined {
   if (as === undefined && asGroup.length > 0) throw badRequest('--as-group needs a user as well: --as USER');
   return as === undefined ? undefined : { user: as, groups: asGroup };
+}
+
+/** As kubectl reads it: a span, or a number of seconds; 0 is no bound. */
+function parseRequestTimeout(text: string): number {
+  try {
+    return Math.ceil(parseDuration(text));
+  } catch {
+    throw badRequest(`--request-timeout takes seconds or a span of time, e.g. 30, 1s, 2m or 1h30m; 0 is no bound: not "${text}"`);
+  }
 }
 
 /** Aborts on Ctrl-C, so that streams end in order. */

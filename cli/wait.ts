@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isCancelled, isExpired, isUnavailable } from '../api/errors/index.ts';
+import { isCancelled, isExpired, isTimeout, isUnavailable } from '../api/errors/index.ts';
 import type { JsonObject, ObjectsClient } from '../client/index.ts';
 import type { Target } from './targets.ts';
 
@@ -31,7 +31,8 @@ export async function waitForObject(
       }
     } catch (error) {
       if (isCancelled(error) && signal.aborted) return { met: false };
-      if (!isExpired(error) && !(reached && isUnavailable(error))) throw error;
+      // With --request-timeout a watch ends while there is still time to wait.
+      if (!isExpired(error) && !(reached && (isUnavailable(error) || isTimeout(error)))) throw error;
       await rest(retryMs).catch(() => undefined);
     }
     if (signal.aborted) return { met: false };

@@ -3,15 +3,15 @@ import { nearestWord } from '../api/codec/nearest.ts';
 import { badRequest } from '../api/errors/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient } from '../client/index.ts';
+import { type OutputFlags, withOutputFlags } from './printers/formats.ts';
 import type { ObjectOutput } from './printers/output.ts';
 
 /** none: for real; client: nothing is sent; server: the server checks everything and stores nothing. */
 export type DryRun = 'none' | 'client' | 'server';
 
 /** The flags of commands that write. */
-export interface WriteFlags {
+export interface WriteFlags extends OutputFlags {
   readonly dryRun?: DryRun;
-  readonly output?: string;
   readonly fieldManager?: string;
   readonly showManagedFields?: boolean;
 }
@@ -26,11 +26,7 @@ export function withDryRunFlag(command: Command): Command {
 
 /** Adds --dry-run, -o, --show-managed-fields and --field-manager. */
 export function withWriteFlags(command: Command): Command {
-  const printed = withDryRunFlag(command).option(
-    '-o, --output <format>',
-    'print the object: json, yaml, name, jsonpath=TEMPLATE, custom-columns=...',
-  );
-  return withManagedFieldsFlag(withFieldManagerFlag(printed));
+  return withManagedFieldsFlag(withFieldManagerFlag(withOutputFlags(withDryRunFlag(command), 'print the object: ')));
 }
 
 /** Adds --field-manager. */
@@ -80,9 +76,9 @@ export class WritePrinter {
 
   /** Throws for a bad `-o`, so that nothing is written before that is known. */
   static async for(flags: WriteFlags): Promise<WritePrinter> {
-    if (flags.output === undefined) return new WritePrinter(flags, undefined);
+    if (flags.output === undefined && flags.template === undefined) return new WritePrinter(flags, undefined);
     const { parseObjectOutput } = await import('./printers/output.ts');
-    return new WritePrinter(flags, parseObjectOutput(flags.output));
+    return new WritePrinter(flags, await parseObjectOutput(flags));
   }
 
   async print(kind: Kind, object: JsonObject, done: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { encodeMessage } from '../api/codec/message.ts';
 import type { BindResult, Pod } from '../api/generated/types.ts';
-import type { Connection, Method } from './connection.ts';
-import { ItemStream } from './item-stream.ts';
+import { type Connection, longestTimerMs, type Method } from './connection.ts';
+import { ItemStream, itemTimeoutMs } from './item-stream.ts';
 import type { CallOptions, ObjectKey } from './resource-client.ts';
 
 /** The subresource `binding` needs the pod's name; with `uid` it binds this very pod and no later one of the same name. */
@@ -41,7 +41,7 @@ export function openBindStream(connection: Connection, bindMethod: Method, { sig
     method: bindStreamMethod,
     open: () => connection.duplex(bindStreamMethod, { signal }),
     signal,
-    timeoutMs,
+    timeoutMs: connection.timeLimit(timeoutMs, itemTimeoutMs) ?? longestTimerMs,
   });
   return {
     async bind(target, nodeName, call) {

@@ -10,8 +10,8 @@ import type {
   WriteOptions,
 } from '../api/generated/types.ts';
 import type { JsonObject } from '../api/meta/merge-patch.ts';
-import type { Connection, Method } from './connection.ts';
-import { ItemStream } from './item-stream.ts';
+import { type Connection, longestTimerMs, type Method } from './connection.ts';
+import { ItemStream, itemTimeoutMs } from './item-stream.ts';
 import type { CallOptions, ObjectKey, ObjectWriteOptions, PatchTarget } from './resource-client.ts';
 
 /** One write of many, with objects in their JSON form. */
@@ -88,7 +88,7 @@ export function openBulk(connection: Connection, call: CallOptions = {}): BulkSt
     method: bulkMethod,
     open: () => connection.duplex(bulkMethod, { signal }),
     signal,
-    timeoutMs,
+    timeoutMs: connection.timeLimit(timeoutMs, itemTimeoutMs) ?? longestTimerMs,
   });
   return {
     send: (verb, request, each) =>

@@ -10,6 +10,8 @@ export interface FailedCall {
   /** e.g. "/berth.core.v1.Pods/Get". */
   readonly path: string;
   readonly timeoutMs?: number | undefined;
+  /** It may have been answered, and went on. */
+  readonly isStream?: boolean;
 }
 
 /** The one door through which the gRPC library's errors come: nobody beyond it sees one. */
@@ -25,6 +27,18 @@ export function fromServiceError(error: unknown, call: FailedCall): ApiError {
 
 export function cancelled(call: Pick<FailedCall, 'path'>): ApiError {
   return new ApiError('CANCELLED', 'Cancelled', `call ${call.path}: aborted by the caller`);
+}
+
+/** The time for an answer is over. */
+export function unanswered(call: FailedCall): ApiError {
+  return new ApiError('DEADLINE_EXCEEDED', 'Timeout', timeoutText(call));
+}
+
+function timeoutText({ address, path, timeoutMs = 0, isStream = false }: FailedCall): string {
+  const what = isStream
+    ? `${path} of the API server at ${address} did not end`
+    : `the API server at ${address} did not answer ${path}`;
+  return `${what} within ${timeoutMs} ms`;
 }
 
 function isServiceError(error: unknown): error is ServiceError {
@@ -48,7 +62,7 @@ function messageOf(error: ServiceError, call: FailedCall): string {
     case grpcStatus.UNAVAILABLE:
       return `cannot reach the API server at ${call.address}: ${plainCause(error.details)}`;
     case grpcStatus.DEADLINE_EXCEEDED:
-      return `the API server at ${call.address} did not answer ${call.path} within ${call.timeoutMs ?? 0} ms`;
+      return timeoutText(call);
     case grpcStatus.RESOURCE_EXHAUSTED:
       // The server's own refusals come with details; this one is the library's.
       return `the message of ${call.path} is too large: objects are at most 1.5 MiB`;

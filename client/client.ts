@@ -49,6 +49,11 @@ export interface ConnectOptions {
   readonly userAgent?: string | undefined;
   /** How soon a connection that went silent is given up: a ping after so long without a word, and so long for its answer (30 s, 10 s). */
   readonly keepalive?: { readonly timeMs: number; readonly timeoutMs: number } | undefined;
+  /**
+   * How long calls may take that set themselves no shorter time: calls and streams from beginning to end, a session (exec, attach, port-forward) until the server
+   * answers. 0: without bound, also where 30 s are usual.
+   */
+  readonly requestTimeoutMs?: number | undefined;
   /** Called with every warning that the server sends with an answer, e.g. about a field that Berth does not act on. */
   readonly onWarning?: ((text: string) => void) | undefined;
 }

@@ -6,6 +6,7 @@ import { type Script, type ScriptedServer, startScriptedServer } from '../test/f
 import { createTestPki } from '../test/fakes/test-pki.ts';
 import type { Client, ConnectOptions } from './client.ts';
 import { connect } from './connect.ts';
+import { createConnection } from './connection.ts';
 import { toStatus } from './status-details.ts';
 
 const cleanups: (() => void)[] = [];
@@ -33,6 +34,10 @@ async function failure(promise: Promise<unknown>): Promise<ApiError> {
     () => expect.unreachable('the call should have failed'),
     (error) => error as ApiError,
   );
+}
+
+async function drain<T>(stream: AsyncIterable<T>, take: (item: T) => void = () => {}): Promise<void> {
+  for await (const item of stream) take(item);
 }
 
 const key = { namespace: 'default', name: 'web' };
@@ -173,6 +178,60 @@ describe('connection', () => {
     const error = await failure(client.pods.get(key, { timeoutMs: 50 }));
     expect(error).toMatchObject({ code: 'DEADLINE_EXCEEDED', reason: 'Timeout' });
     expect(error.message).toMatch(/did not answer \/berth\.core\.v1\.Pods\/Get within 50 ms$/);
+  });
+
+  it('ends calls, streams and sessions that are not answered within the time that holds for all of them', async () => {
+    const script: Script = {
+      unary: { 'berth.core.v1.Pods/Get': () => new Promise(() => {}) },
+      streaming: { 'berth.core.v1.Pods/Logs': (_, call) => void call.write({ data: Buffer.from('one\n') }) },
+      duplex: { 'berth.core.v1.Pods/Exec': (call) => call.onMessage(() => {}) },
+    };
+    const { client } = await setup(script, { requestTimeoutMs: 1_000 });
+    expect((await failure(client.pods.get(key))).message).toMatch(/did not answer \/berth\.core\.v1\.Pods\/Get within 1000 ms$/);
+    expect((await failure(client.pods.get(key, { timeoutMs: 20 }))).message).toMatch(/within 20 ms$/);
+    const lines: string[] = [];
+    const log = await failure(drain(client.pods.logs(key), (data) => lines.push(Buffer.from(data).toString())));
+    expect(log.message).toMatch(/^\/berth\.core\.v1\.Pods\/Logs of the API server at .* did not end within 1000 ms$/);
+    expect(lines).toEqual(['one\n']);
+    const exec = client.pods.exec(key, { command: ['true'] });
+    expect(await failure(drain(exec.output()))).toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message: expect.stringMatching(/did not answer \/berth\.core\.v1\.Pods\/Exec within 1000 ms$/),
+    });
+  });
+
+  it('lets a session last as long as it likes once the server has answered', async () => {
+    const script: Script = {
+      duplex: {
+        'berth.core.v1.Pods/Exec': (call) =>
+          call.onMessage(() => {
+            call.raw.sendMetadata(new grpc.Metadata());
+            setTimeout(() => {
+              call.write({ exit: { code: 3 } });
+              call.end();
+            }, 2_500);
+          }),
+      },
+    };
+    const { client } = await setup(script, { requestTimeoutMs: 2_000 });
+    const exec = client.pods.exec(key, { command: ['sleep', '1'] });
+    await drain(exec.output());
+    expect(await exec.exitCode()).toBe(3);
+  });
+
+  it.each([
+    [undefined, [undefined, 30_000, 5_000]],
+    [0, [undefined, undefined, 5_000]],
+    [1_000, [1_000, 1_000, 1_000]],
+    [60_000, [60_000, 60_000, 5_000]],
+  ])('with %j ms for all calls gives each the shortest of the times for it', async (requestTimeoutMs, limits) => {
+    const { ca } = await createTestPki();
+    const connection = createConnection({ address: '127.0.0.1:1', ca, requestTimeoutMs });
+    expect([
+      connection.timeLimit(undefined),
+      connection.timeLimit(undefined, 30_000),
+      connection.timeLimit(5_000, 30_000),
+    ]).toEqual(limits);
   });
 
   it('ends a call with CANCELLED when its signal aborts, also before it starts', async () => {

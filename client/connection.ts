@@ -3,7 +3,7 @@ import * as grpc from '@grpc/grpc-js';
 import { decodeMessage, encodeMessage } from '../api/codec/message.ts';
 import { ApiError, badRequest, internal } from '../api/errors/index.ts';
 import { onAbort } from './abort.ts';
-import { cancelled, type FailedCall, fromServiceError } from './call-errors.ts';
+import { cancelled, type FailedCall, fromServiceError, unanswered } from './call-errors.ts';
 import type { ConnectOptions } from './client.ts';
 import { pause } from './clock.ts';
 import { createCredentials, serverName } from './credentials.ts';
@@ -28,11 +28,15 @@ export interface Connection {
   stream<Res extends object>(method: Method, request: object, call?: CallOptions): AsyncIterable<Res>;
   /** Messages that are Buffers go out as they are. */
   duplex<Req extends object, Res extends object>(method: Method, call?: CallOptions): Duplex<Req, Res>;
+  /** How long a call may take of which this is the own time, or the usual one; undefined: without bound. */
+  timeLimit(ownMs: number | undefined, usualMs?: number): number | undefined;
   /** Ends every call with CANCELLED; calls made afterwards fail. */
   close(): void;
 }
 
 const defaultTimeoutMs = 30_000;
+/** Timers know no more. */
+export const longestTimerMs = 2 ** 31 - 1;
 /** As the server sends: pages are at most 2 MiB, but hold one object at least, which may have 1.5 MiB and six times that in JSON. */
 const maxMessageBytes = 12 * 1024 * 1024;
 
@@ -104,7 +108,7 @@ class GrpcConnection implements Connection {
   }
 
   async unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {
-    const timeoutMs = call.timeoutMs ?? defaultTimeoutMs;
+    const timeoutMs = this.timeLimit(call.timeoutMs, defaultTimeoutMs) ?? Number.POSITIVE_INFINITY;
     const endsAt = Date.now() + timeoutMs;
     let refusal: unknown;
     for (let attempt = 1; ; attempt++) {
@@ -149,13 +153,14 @@ class GrpcConnection implements Connection {
   async *stream<Res extends object>(method: Method, request: object, call: CallOptions = {}): AsyncGenerator<Res> {
     this.#checkOpen(method, call.signal);
     const bytes = encode(method, request);
+    const timeoutMs = this.timeLimit(call.timeoutMs);
     const running = this.#client.makeServerStreamRequest(
       method.path,
       asIs,
       asIs,
       bytes,
       this.#metadata(call),
-      deadline(call.timeoutMs),
+      deadline(timeoutMs),
     );
     const unlink = this.#track(running, call.signal);
     // The library emits errors also when nobody reads any more.
@@ -164,7 +169,8 @@ class GrpcConnection implements Connection {
       for await (const message of running) yield decode<Res>(method, message as Buffer);
       if (call.signal?.aborted) throw cancelled(method);
     } catch (error) {
-      throw call.signal?.aborted ? cancelled(method) : fromServiceError(error, this.#failedCall(method, call.timeoutMs));
+      const failed = { ...this.#failedCall(method, timeoutMs), isStream: true };
+      throw call.signal?.aborted ? cancelled(method) : fromServiceError(error, failed);
     } finally {
       unlink();
       running.cancel();
@@ -175,13 +181,43 @@ class GrpcConnection implements Connection {
     this.#checkOpen(method, call.signal);
     const running = this.#client.makeBidiStreamRequest(method.path, asIs, asIs, this.#metadata(call), deadline(call.timeoutMs));
     const unlink = this.#track(running, call.signal);
+    const answer = this.#awaitAnswer(running);
     return createDuplex<Req, Res>(running, {
       encode: (message) => encode(method, message),
       decode: (bytes) => decode<Res>(method, bytes),
-      toError: (error) =>
-        call.signal?.aborted ? cancelled(method) : fromServiceError(error, this.#failedCall(method, call.timeoutMs)),
-      onEnd: unlink,
+      toError: (error) => {
+        if (call.signal?.aborted) return cancelled(method);
+        if (answer.isLate()) return unanswered(this.#failedCall(method, this.#options.requestTimeoutMs));
+        return fromServiceError(error, this.#failedCall(method, call.timeoutMs));
+      },
+      onEnd() {
+        answer.stop();
+        unlink();
+      },
     });
+  }
+
+  timeLimit(ownMs: number | undefined, usualMs?: number): number | undefined {
+    const { requestTimeoutMs } = this.#options;
+    if (requestTimeoutMs === undefined) return ownMs ?? usualMs;
+    return requestTimeoutMs === 0 ? ownMs : Math.min(ownMs ?? requestTimeoutMs, requestTimeoutMs);
+  }
+
+  /** Ends a session that the server does not answer in time. What it takes afterwards is the user's to say. */
+  #awaitAnswer(running: RunningCall): { isLate(): boolean; stop(): void } {
+    const { requestTimeoutMs } = this.#options;
+    if (!requestTimeoutMs) return { isLate: () => false, stop: () => undefined };
+    let isLate = false;
+    const timer = setTimeout(
+      () => {
+        isLate = true;
+        running.cancel();
+      },
+      Math.min(requestTimeoutMs, longestTimerMs),
+    );
+    const stop = (): void => clearTimeout(timer);
+    running.once('metadata', stop);
+    return { isLate: () => isLate, stop };
   }
 
   close(): void {
@@ -276,7 +312,7 @@ function decode<T extends object>(method: Method, bytes: Buffer): T {
 }
 
 function deadline(timeoutMs: number | undefined): grpc.CallOptions {
-  return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+  return timeoutMs === undefined || !Number.isFinite(timeoutMs) ? {} : { deadline: Date.now() + timeoutMs };
 }
 
 function keepaliveOf({ keepalive }: ConnectOptions): grpc.ClientOptions {

@@ -41,7 +41,8 @@ const maxItemsPerMessage = 500;
 const maxAlone = 32;
 /** Objects have at most 1.5 MiB, messages 4 MiB. */
 const maxMessageBytes = 1024 * 1024;
-const defaultTimeoutMs = 30_000;
+/** The usual time for an item. */
+export const itemTimeoutMs = 30_000;
 
 interface Pending<Result> {
   readonly id: number;
@@ -153,7 +154,7 @@ export class ItemStream<Result extends ItemResult> {
   }
 
   #open(): OpenStream<Result> {
-    const { open, timeoutMs = defaultTimeoutMs, method } = this.#options;
+    const { open, timeoutMs = itemTimeoutMs, method } = this.#options;
     const stream = new OpenStream<Result>(open(), {
       clock: this.#clock,
       timeoutMs,
@@ -177,7 +178,7 @@ export class ItemStream<Result extends ItemResult> {
   }
 
   #sendAlone(items: readonly Pending<Result>[]): void {
-    const { signal, timeoutMs = defaultTimeoutMs } = this.#options;
+    const { signal, timeoutMs = itemTimeoutMs } = this.#options;
     for (const { request, resolve, reject } of items) {
       const call = request.unary({ signal, timeoutMs }).then(resolve, (error: unknown) => {
         // A server that comes back may be a newer one.

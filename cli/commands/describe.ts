@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { withChunkSizeFlag } from '../chunk-size.ts';
 import type { DescribeFlags } from '../describe/describe.ts';
 import { withSession } from '../session.ts';
 import { withManifestFlags } from '../write-options.ts';
@@ -15,5 +16,5 @@ export function registerDescribe(program: Command): void {
       const { describe } = await import('../describe/describe.ts');
       await withSession(own, (session) => describe(session, words, flags));
     });
-  withManifestFlags(command, 'those that these manifests name');
+  withManifestFlags(withChunkSizeFlag(command), 'those that these manifests name');
 }

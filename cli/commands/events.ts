@@ -1,30 +1,32 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Table, TableColumn } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Scope } from '../../client/index.ts';
+import { type ChunkSizeFlags, withChunkSizeFlag } from '../chunk-size.ts';
 import { eventColumns, eventRows } from '../events/event-rows.ts';
 import { compareEvents } from '../events/event-times.ts';
 import { followTable } from '../follow.ts';
 import { listAllJson, listAllRows } from '../listing.ts';
+import { type OutputFlags, withOutputFlags } from '../printers/formats.ts';
+import type { ObjectOutput } from '../printers/output.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
 import { parseResourceArguments } from '../resource-args.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 
-interface EventsFlags {
+interface EventsFlags extends OutputFlags, ChunkSizeFlags {
   readonly allNamespaces?: boolean;
   readonly for?: string;
   readonly types?: string;
   readonly watch?: boolean;
   readonly headers: boolean;
-  readonly output?: 'json' | 'yaml';
 }
 
 const events = kindNamed('Event');
 
 export function registerEvents(program: Command): void {
-  program
+  const command = program
     .command('events')
     .description('Show what happened, the latest last')
     .option('-A, --all-namespaces', 'in all namespaces')
@@ -32,23 +34,30 @@ export function registerEvents(program: Command): void {
     .option('--types <types>', 'only these types: Normal, Warning')
     .option('-w, --watch', 'go on showing what happens')
     .option('--no-headers', 'without headings')
-    .addOption(new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml']))
     .action(async (flags: EventsFlags, command: Command) => {
-      await withSession(command, (session) => showEvents(session, flags));
+      const output = await readOutput(flags);
+      await withSession(command, (session) => showEvents(session, flags, output));
     });
+  withOutputFlags(withChunkSizeFlag(command), 'how to print: ');
 }
 
-async function showEvents(session: Session, flags: EventsFlags): Promise<void> {
+async function readOutput(flags: EventsFlags): Promise<ObjectOutput | undefined> {
+  if (flags.output === undefined && flags.template === undefined) return undefined;
+  const { parseObjectOutput } = await import('../printers/output.ts');
+  return await parseObjectOutput(flags);
+}
+
+async function showEvents(session: Session, flags: EventsFlags, output: ObjectOutput | undefined): Promise<void> {
   const types = parseTypes(flags.types ?? '');
-  if (flags.watch && flags.output) throw badRequest(`--watch prints lines; -o ${flags.output} does not go with it`);
+  if (flags.watch && output) throw badRequest(`--watch prints lines; -o ${output.format} does not go with it`);
   const about = flags.for === undefined ? undefined : parseObject(flags.for);
   // Events about what has no namespace are kept in one that nobody would guess: they are looked for in all of them.
   const everywhere = flags.allNamespaces === true || (about?.namespaced === false && !session.namespaceGiven);
   const scope = { namespace: everywhere ? undefined : session.namespace, fieldSelector: about?.fieldSelector };
-  if (flags.output !== undefined) return await printWhole(session, scope, types, flags.output);
+  if (output !== undefined) return await printWhole(session, scope, types, { ...flags, output });
   const show = createPrinter(types, flags);
   let printed = 0;
-  for await (const table of readTables(session, scope, flags.watch === true)) {
+  for await (const table of readTables(session, scope, flags)) {
     const { text, rows } = show(table);
     process.stdout.write(text);
     printed += rows;
@@ -73,10 +82,10 @@ function parseObject(word: string): { readonly fieldSelector: string; readonly n
   return { fieldSelector: `involvedObject.kind=${kind},involvedObject.name=${name}`, namespaced };
 }
 
-/** What there is, and with `watch` what comes until the person has seen enough. */
-async function* readTables(session: Session, scope: Scope, watch: boolean): AsyncIterable<Table> {
+/** What there is, and with --watch what comes until the person has seen enough. */
+async function* readTables(session: Session, scope: Scope, flags: EventsFlags): AsyncIterable<Table> {
   const { objects } = session.client;
-  if (!watch) yield await listAllRows(objects, events, scope);
+  if (!flags.watch) yield await listAllRows(objects, events, scope, flags);
   else yield* followTable(objects, events, { ...scope, initial: true, deleted: false }, interruptSignal());
 }
 
@@ -98,10 +107,15 @@ function createPrinter(types: readonly string[], flags: EventsFlags) {
   };
 }
 
-async function printWhole(session: Session, scope: Scope, types: readonly string[], output: 'json' | 'yaml'): Promise<void> {
+async function printWhole(
+  session: Session,
+  scope: Scope,
+  types: readonly string[],
+  { output, ...flags }: Omit<EventsFlags, 'output'> & { readonly output: ObjectOutput },
+): Promise<void> {
   const wanted = new Set(types.map((type) => type.toLowerCase()));
-  const all = await listAllJson(session.client.objects, events, scope);
+  const all = await listAllJson(session.client.objects, events, scope, flags);
   const shown = all.filter((event) => wanted.size === 0 || wanted.has(String(event.type).toLowerCase())).toSorted(compareEvents);
   const { printObjects } = await import('../printers/objects.ts');
-  process.stdout.write(printObjects(shown, { format: output }, { single: false }));
+  process.stdout.write(printObjects(shown, output, { single: false, headers: flags.headers }));
 }

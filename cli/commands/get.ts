@@ -4,11 +4,13 @@ import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts'
 import type { Kind } from '../../api/kinds/kind.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import type { JsonObject, VersionedKey } from '../../client/index.ts';
+import { type ChunkSizeFlags, withChunkSizeFlag } from '../chunk-size.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { followTable } from '../follow.ts';
 import { listAllJson, listAllRows } from '../listing.ts';
 import { exactly, findMoment, type Moment, momentHelp } from '../moment.ts';
-import { outputHelp, parseOutput } from '../printers/output.ts';
+import { type OutputFlags, withOutputFlags } from '../printers/formats.ts';
+import { type Output, parseOutput } from '../printers/output.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
 import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
@@ -17,14 +19,14 @@ import { parseSortBy, sortObjects, sortRowsAs } from '../sort-by.ts';
 import { findTargets } from '../targets.ts';
 import { withManagedFieldsFlag, withManifestFlags } from '../write-options.ts';
 
-interface GetFlags {
+interface GetFlags extends OutputFlags, ChunkSizeFlags {
   readonly allNamespaces?: boolean;
   readonly selector?: string;
   readonly fieldSelector?: string;
-  readonly output?: string;
   readonly watch?: boolean;
   readonly watchOnly?: boolean;
   readonly headers: boolean;
+  readonly showKind?: boolean;
   readonly showLabels?: boolean;
   readonly labelColumns?: string[];
   readonly sortBy?: string;
@@ -38,7 +40,7 @@ interface GetFlags {
 /** What to show, and how. */
 interface Query extends GetFlags {
   readonly wide: boolean;
-  /** Names are printed as "pod/web", because several types are shown. */
+  /** Names are printed as "pod/web": several types are shown, or --show-kind asks for it. */
   readonly prefixed: boolean;
   /** The state that is shown, when not the present. */
   readonly moment?: Moment | undefined;
@@ -53,30 +55,32 @@ export function registerGet(program: Command): void {
     .option('-l, --selector <selector>', 'only objects with these labels, e.g. app=web')
     .option('--field-selector <selector>', 'only objects with these fields, e.g. spec.nodeName=n1')
     .option('--at <moment>', `as it was then: ${momentHelp}`)
-    .option('-o, --output <format>', `how to print: wide, ${outputHelp}`)
     .option('-w, --watch', 'go on showing changes')
     .option('--watch-only', 'show changes only')
     .option('--no-headers', 'without headings')
+    .option('--show-kind', 'names with their type, as pod/web')
     .option('--show-labels', 'with a column of labels')
     .option('-L, --label-columns <keys>', 'with a column for each of these labels', collectKeys, [])
     .option('--sort-by <path>', 'in order of a field, e.g. .metadata.creationTimestamp')
     .option('--ignore-not-found', 'say nothing when an object does not exist')
     .action(async (words: string[], flags: GetFlags, command: Command) => {
-      const output = parseOutput(flags.output ?? 'wide');
+      const output = await parseOutput(flags);
       const wide = flags.output === 'wide';
       if (flags.at !== undefined && (flags.watch || flags.watchOnly))
         throw badRequest('--watch shows what happens from now on; --at does not go with it');
       await withSession(command, async (session) => {
         const { wanted, failed } = await findWanted(session, words, flags);
         const moment = flags.at === undefined ? undefined : await findMoment(session.client.objects, flags.at);
-        const query: Query = { ...flags, moment, wide, prefixed: wanted.length > 1 || isCategory(words[0] ?? '') };
+        const prefixed = flags.showKind === true || wanted.length > 1 || isCategory(words[0] ?? '');
+        const query: Query = { ...flags, moment, wide, prefixed };
         if (flags.watch || flags.watchOnly) await watchTable(session, wanted, query);
         else if (output.format === 'wide') await showTables(session, wanted, query);
         else await showObjects(session, wanted, query, output);
         if (failed > 0) throw new ExitWith(1);
       });
     });
-  withManifestFlags(withManagedFieldsFlag(command), 'the objects that these manifests name');
+  const printed = withOutputFlags(withChunkSizeFlag(command), 'how to print: wide, ');
+  withManifestFlags(withManagedFieldsFlag(printed), 'the objects that these manifests name');
 }
 
 function collectKeys(text: string, before: string[]): string[] {
@@ -101,7 +105,7 @@ async function showObjects(
   session: Session,
   wanted: readonly ResourceArgument[],
   query: Query,
-  output: Exclude<ReturnType<typeof parseOutput>, { format: 'wide' }>,
+  output: Exclude<Output, { format: 'wide' }>,
 ): Promise<void> {
   const { printObjects } = await import('../printers/objects.ts');
   const single = wanted.length === 1 && wanted[0]?.names.length === 1;
@@ -190,7 +194,7 @@ async function readTable(session: Session, each: ResourceArgument, flags: Query,
   const { objects } = session.client;
   const tables: Table[] = [];
   const asOf = flags.moment && timestamp(flags.moment.at);
-  if (each.names.length === 0) tables.push(await listAllRows(objects, kind, { ...scopeOf(session, kind, flags), asOf }));
+  if (each.names.length === 0) tables.push(await listAllRows(objects, kind, { ...scopeOf(session, kind, flags), asOf }, flags));
   else
     for (const key of keysOf(session, each, flags)) {
       const table = await missing.orNothing(objects.getTable(kind.kind, { ...key, asOf }));
@@ -209,7 +213,7 @@ async function readTable(session: Session, each: ResourceArgument, flags: Query,
 
 async function readJson(session: Session, each: ResourceArgument, flags: Query, missing: Missing): Promise<JsonObject[]> {
   const { kind } = each;
-  if (each.names.length === 0) return await listAllJson(session.client.objects, kind, scopeOf(session, kind, flags));
+  if (each.names.length === 0) return await listAllJson(session.client.objects, kind, scopeOf(session, kind, flags), flags);
   const found: JsonObject[] = [];
   for (const key of keysOf(session, each, flags)) {
     const object = await missing.orNothing(session.client.objects.get(kind.kind, key));
@@ -232,7 +236,8 @@ function keysOf(session: Session, { kind, names, namespace }: ResourceArgument, 
 async function watchTable(session: Session, wanted: readonly ResourceArgument[], flags: Query): Promise<void> {
   const [only] = wanted;
   if (!only || wanted.length > 1 || only.names.length > 1) throw badRequest('--watch shows one resource type, or one object');
-  if (flags.output && !flags.wide) throw badRequest(`--watch prints tables; -o ${flags.output} does not go with it`);
+  if ((flags.output || flags.template) && !flags.wide)
+    throw badRequest(`--watch prints tables; -o ${flags.output ?? 'go-template'} does not go with it`);
   if (flags.sortBy) throw badRequest('--watch shows changes as they come; --sort-by does not go with it');
   const { kind, names } = only;
   const nameSelector = names[0] === undefined ? undefined : `metadata.name=${names[0]}`;

@@ -2,14 +2,15 @@ import { type Command, Option } from 'commander';
 import { notFound } from '../../api/errors/index.ts';
 import { parseDuration } from '../duration.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
+import { type OutputFlags, withOutputFlags } from '../printers/formats.ts';
 import { createProgress } from '../progress.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../targets.ts';
 import { timeoutSignal, waitForObject } from '../wait.ts';
 import { isInState, parseWaitState, type WaitState } from '../wait-state.ts';
-import { type WriteFlags, WritePrinter, withManifestFlags } from '../write-options.ts';
+import { WritePrinter, withManifestFlags } from '../write-options.ts';
 
-interface WaitFlags extends TargetFlags, Pick<WriteFlags, 'output'> {
+interface WaitFlags extends TargetFlags, OutputFlags {
   readonly for: string;
   readonly timeout: string;
 }
@@ -30,13 +31,12 @@ export function registerWait(program: Command): void {
     .option('--all', 'all of the type in the namespace')
     .option('-A, --all-namespaces', 'with -l or --all: in all namespaces')
     .option('--timeout <duration>', 'give up after this long; 0s looks once, -1s waits for a week', '30s')
-    .option('-o, --output <format>', 'print the objects: json, yaml, name, jsonpath=TEMPLATE')
     .action(async (words: string[], flags: WaitFlags, command: Command) => {
       const state = parseWaitState(flags.for);
       const timeoutMs = flags.timeout.startsWith('-') ? longestMs : parseDuration(flags.timeout);
       await withSession(command, (session) => waitForAll(session, words, flags, { state, timeoutMs }));
     });
-  withManifestFlags(command, 'those that these manifests name');
+  withOutputFlags(withManifestFlags(command, 'those that these manifests name'), 'print the objects: ');
 }
 
 interface Wanted {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../main.ts';
+import { outputFormats } from '../printers/formats.ts';
 import { computeQuestion, type Question } from './question.ts';
 
 const program = await createProgram();
@@ -58,7 +59,8 @@ describe('what may stand at the end of a line', () => {
     expect(words('berth top pods --sort-by ')).toEqual(['cpu', 'memory']);
     expect(words('berth log-level server ')).toEqual(['debug', 'info', 'warn', 'error']);
     expect(words('berth completion ')).toEqual(['bash', 'zsh', 'fish']);
-    expect(words('berth get pods -o ')).toEqual(expect.arrayContaining(['wide', 'json', 'yaml', 'name']));
+    expect(words('berth get pods -o ')).toEqual(Object.keys(outputFormats));
+    expect(words('berth wait --output=')).toEqual(Object.keys(outputFormats).filter((format) => format !== 'wide'));
   });
 
   it('knows a flag and its value in one word', () => {

@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
+import { outputFormats } from '../printers/formats.ts';
 
 /** A word that may stand where the cursor is, with what it means. */
 export interface Candidate {
@@ -112,11 +113,16 @@ function flagValue(option: Option, line: Line): Wanted {
     case 'for':
       return line.path.at(-1) === 'events' ? { type: 'resource', before: ['TYPE/NAME'] } : { type: 'nothing' };
     case 'output':
-      // Formats with a value of their own are no list of choices: the help says which there are.
-      return { type: 'words', words: (option.description.match(/\b(wide|json|yaml|name)\b/g) ?? []).map((word) => ({ word })) };
+      return { type: 'words', words: formatsIn(option.description).map((word) => ({ word })) };
     default:
       return /file|dir/i.test(option.attributeName()) ? { type: 'file' } : { type: 'nothing' };
   }
+}
+
+/** Formats of which some take a value are no list of choices: the help says which there are. */
+function formatsIn(description: string): string[] {
+  const words = description.split(/[\s,:]+/).map((word) => word.replace(/=.*$/, ''));
+  return Object.keys(outputFormats).filter((format) => words.includes(format));
 }
 
 /** What an argument may be: by the command and its name where the name alone does not tell. */

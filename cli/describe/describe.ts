@@ -3,6 +3,7 @@ import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import type { JsonObject } from '../../client/index.ts';
+import type { ChunkSizeFlags } from '../chunk-size.ts';
 import { describeFailure, ExitWith } from '../failure.ts';
 import { listAllJson } from '../listing.ts';
 import { parseResourceArguments } from '../resource-args.ts';
@@ -15,7 +16,7 @@ import { createLines } from './lines.ts';
 import { createLogTails } from './log-tails.ts';
 import { writeEvents } from './sections.ts';
 
-export interface DescribeFlags {
+export interface DescribeFlags extends ChunkSizeFlags {
   readonly allNamespaces?: boolean;
   readonly selector?: string;
   readonly filename?: string[];
@@ -71,7 +72,8 @@ async function findReadings(
 function readingsOf(session: Session, kind: Kind, names: readonly string[], flags: DescribeFlags): Reading[] {
   const { objects } = session.client;
   const namespace = kind.namespaced && !flags.allNamespaces ? session.namespace : undefined;
-  if (names.length === 0) return [{ kind, read: () => listAllJson(objects, kind, { namespace, labelSelector: flags.selector }) }];
+  if (names.length === 0)
+    return [{ kind, read: () => listAllJson(objects, kind, { namespace, labelSelector: flags.selector }, flags) }];
   if (flags.selector) throw badRequest('names and selectors cannot be given together');
   if (flags.allNamespaces && kind.namespaced) throw badRequest('a name cannot be looked up in all namespaces; give one with -n');
   return names.map((name) => ({ kind, read: () => readNamed(session, kind, name) }));

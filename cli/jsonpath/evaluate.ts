@@ -26,6 +26,18 @@ function fillPart(part: Part, root: Json, current: Json): string {
   }
 }
 
+/** The same, but everything that a path finds, and each text, is a list in JSON. */
+export function fillAsJson(parts: readonly Part[], root: Json, current: Json = root): string {
+  const list = (values: Json[]): string => `${JSON.stringify(values, null, 4)}\n`;
+  return parts
+    .map((part) => {
+      if (part.type === 'text') return list([part.text]);
+      const found = findAll(part.path, root, current);
+      return part.type === 'path' ? list(found) : found.map((item) => fillAsJson(part.body, root, item)).join('');
+    })
+    .join('');
+}
+
 export function valueText(value: Json): string {
   if (value === null) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -1,7 +1,7 @@
 import { Document, visit } from 'yaml';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { fillTemplate, findAll, valueText } from '../jsonpath/evaluate.ts';
+import { fillAsJson, fillTemplate, findAll, valueText } from '../jsonpath/evaluate.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
 import { plainTable } from './plain-table.ts';
 
@@ -22,11 +22,13 @@ export function printObjects(
 ): string {
   if (output.format === 'name') return objects.map((object) => `${nameOf(object)}\n`).join('');
   if (output.format === 'custom-columns') return printColumns(objects, output.columns, headers);
-  const shown = showManagedFields || output.format === 'jsonpath' ? objects : objects.map(withoutManagedFields);
+  const isTemplate = output.format === 'jsonpath' || output.format === 'go-template';
+  const shown = showManagedFields || isTemplate ? objects : objects.map(withoutManagedFields);
   const [first] = shown;
   const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: [...shown] };
   const document = single && first !== undefined ? first : list;
-  if (output.format === 'jsonpath') return fillTemplate(output.template, document);
+  if (output.format === 'go-template') return output.fill(document);
+  if (output.format === 'jsonpath') return (output.asJson ? fillAsJson : fillTemplate)(output.template, document);
   return output.format === 'json' ? `${JSON.stringify(document, null, 4)}\n` : yamlText(document);
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseManifests } from '../../api/codec/yaml.ts';
@@ -11,47 +14,96 @@ const pods: JsonObject[] = [
   { kind: 'Pod', metadata: { name: 'b', uid: '2' }, n: 9, q: '500Mi' },
   { kind: 'Pod', metadata: { name: 'c', uid: '3' } },
 ];
-const print = (text: string, objects = pods, single = false): string =>
-  printObjects(objects, parseObjectOutput(text), { single });
+const print = async (output: string, objects = pods, single = false): Promise<string> =>
+  printObjects(objects, await parseObjectOutput({ output }), { single });
 
 describe('-o', () => {
-  it('prints names, templates and columns', () => {
-    expect(print('name')).toBe('pod/a\npod/b\npod/c\n');
-    expect(print('jsonpath={.items[*].metadata.name}')).toBe('a b c');
-    expect(print('jsonpath={.metadata.name}', pods.slice(0, 1), true)).toBe('a');
-    expect(print('custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image,TWO:.spec.containers[0,1].image')).toBe(
+  it('prints names, templates and columns', async () => {
+    expect(await print('name')).toBe('pod/a\npod/b\npod/c\n');
+    expect(await print('jsonpath={.items[*].metadata.name}')).toBe('a b c');
+    expect(await print('jsonpath={.metadata.name}', pods.slice(0, 1), true)).toBe('a');
+    const columns = 'custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image,TWO:.spec.containers[0,1].image';
+    expect(await print(columns)).toBe(
       'NAME   IMAGE    TWO\na      x,y      x,y\nb      <none>   <none>\nc      <none>   <none>\n',
     );
     const options = { single: false, headers: false };
-    expect(printObjects(pods.slice(0, 1), parseObjectOutput('custom-columns=N:metadata.name'), options)).toBe('a\n');
+    const wanted = await parseObjectOutput({ output: 'custom-columns=N:metadata.name' });
+    expect(printObjects(pods.slice(0, 1), wanted, options)).toBe('a\n');
   });
 
-  it('prints one object as it is and several as a list', () => {
-    expect(JSON.parse(print('json', pods.slice(0, 1), true))).toEqual(pods[0]);
-    expect(JSON.parse(print('json'))).toMatchObject({ kind: 'List', items: pods });
-    expect(print('yaml', [{ kind: 'X', a: 'b: c' }], true)).toBe('kind: X\na: "b: c"\n');
+  it('fills templates of Go, and makes JSON of what a path finds', async () => {
+    expect(await print('go-template={{range .items}}{{.metadata.name}} {{end}}')).toBe('a b c ');
+    expect(await print('template={{.metadata.name}}', pods.slice(0, 1), true)).toBe('a');
+    expect(await print('jsonpath-as-json={.items[*].metadata.name}')).toBe('[\n    "a",\n    "b",\n    "c"\n]\n');
+    expect(await print('jsonpath-as-json={range .items[*]}{.metadata.uid}{end}')).toBe(
+      ['1', '2', '3'].map((uid) => `[\n    "${uid}"\n]\n`).join(''),
+    );
+    expect(await print('jsonpath-as-json={.none}', pods, true)).toBe('[]\n');
   });
 
-  it('shows who wrote which fields as JSON and YAML only when asked to, and to templates always', () => {
+  it('takes the template from --template, which alone is one of Go', async () => {
+    const filled = async (flags: object): Promise<string> =>
+      printObjects(pods, await parseObjectOutput(flags), { single: false });
+    expect(await filled({ template: '{{.kind}}' })).toBe('List');
+    expect(await filled({ output: 'go-template', template: '{{.kind}}' })).toBe('List');
+    expect(await filled({ output: 'jsonpath', template: '{.kind}' })).toBe('List');
+    await expect(filled({ output: 'json', template: '{.kind}' })).rejects.toThrow('not for -o json');
+  });
+
+  it('reads templates and columns from files', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-output-'));
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    try {
+      const path = file('path', '{.items[0].metadata.name}\n');
+      expect(await print(`jsonpath-file=${path}`)).toBe('a\n');
+      const template = file('template', '{{len .items}}\n');
+      expect(await print(`go-template-file=${template}`)).toBe('3\n');
+      expect(await print(`templatefile=${template}`)).toBe('3\n');
+      const columns = file('columns', 'NAME           UID\nmetadata.name  {.metadata.uid}\n');
+      expect(await print(`custom-columns-file=${columns}`, pods.slice(0, 1))).toBe('NAME   UID\na      1\n');
+      const uneven = file('uneven', 'NAME UID\nmetadata.name\n');
+      await expect(print(`custom-columns-file=${uneven}`)).rejects.toThrow('it has 2 headings and 1 paths');
+      await expect(print(`go-template-file=${folder}/none`)).rejects.toThrow(/cannot read .*none: ENOENT/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('prints one object as it is and several as a list', async () => {
+    expect(JSON.parse(await print('json', pods.slice(0, 1), true))).toEqual(pods[0]);
+    expect(JSON.parse(await print('json'))).toMatchObject({ kind: 'List', items: pods });
+    expect(await print('yaml', [{ kind: 'X', a: 'b: c' }], true)).toBe('kind: X\na: "b: c"\n');
+  });
+
+  it('shows who wrote which fields as JSON and YAML only when asked to, and to templates always', async () => {
     const owned = [{ kind: 'X', metadata: { name: 'a', managedFields: [{ manager: 'm' }] } }];
-    expect(print('yaml', owned, true)).toBe('kind: X\nmetadata:\n  name: a\n');
-    expect(JSON.parse(print('json', owned))).toMatchObject({ items: [{ metadata: { name: 'a' } }] });
-    expect(print('json', owned)).not.toContain('managedFields');
-    expect(print('jsonpath={.metadata.managedFields[0].manager}', owned, true)).toBe('m');
-    const shown = printObjects(owned, parseObjectOutput('json'), { single: true, showManagedFields: true });
-    expect(JSON.parse(shown)).toEqual(owned[0]);
+    expect(await print('yaml', owned, true)).toBe('kind: X\nmetadata:\n  name: a\n');
+    expect(JSON.parse(await print('json', owned))).toMatchObject({ items: [{ metadata: { name: 'a' } }] });
+    expect(await print('json', owned)).not.toContain('managedFields');
+    expect(await print('jsonpath={.metadata.managedFields[0].manager}', owned, true)).toBe('m');
+    expect(await print('go-template={{(index .metadata.managedFields 0).manager}}', owned, true)).toBe('m');
+    const json = await parseObjectOutput({ output: 'json' });
+    expect(JSON.parse(printObjects(owned, json, { single: true, showManagedFields: true }))).toEqual(owned[0]);
   });
 
   it.each([
     ['yml', 'did you mean "yaml"?'],
-    ['go-template={{.x}}', 'it takes wide, json'],
+    ['table', 'it takes wide, json'],
     ['json=x', 'did you mean "json"?'],
+    ['constructor', 'it takes wide, json'],
     ['jsonpath', 'needs a template'],
+    ['go-template=', "needs a template, e.g. -o go-template='{{.metadata.name}}'"],
+    ['go-template={{.x', 'error parsing template {{.x, template: output:1: unclosed action'],
+    ['jsonpath-file', 'needs a file'],
     ['custom-columns=', 'needs columns'],
     ['custom-columns=NAME', '"NAME" is no column; write HEADING:.path'],
-  ])('refuses "%s"', (text, message) => expect(() => parseOutput(text)).toThrow(message));
+  ])('refuses "%s"', (output, message) => expect(parseOutput({ output })).rejects.toThrow(message));
 
-  it('refuses tables where there are none', () => expect(() => parseObjectOutput('wide')).toThrow('-o wide is for tables'));
+  it('refuses tables where there are none', () =>
+    expect(parseObjectOutput({ output: 'wide' })).rejects.toThrow('-o wide is for tables'));
 });
 
 describe('YAML', () => {

@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import type { Json } from '../../api/meta/merge-patch.ts';
 import { type Part, type Path, parsePath, parseTemplate } from '../jsonpath/parse.ts';
+import { type OutputFlags, objectOutputHelp, outputFormats } from './formats.ts';
 
 /** What `-o` asks for. */
 export type Output =
   | { readonly format: 'wide' | 'json' | 'yaml' | 'name' }
-  | { readonly format: 'jsonpath'; readonly template: readonly Part[] }
+  | { readonly format: 'jsonpath'; readonly template: readonly Part[]; readonly asJson: boolean }
+  | { readonly format: 'go-template'; readonly fill: (document: Json) => string }
   | { readonly format: 'custom-columns'; readonly columns: readonly CustomColumn[] };
 
 /** What prints objects and not tables. */
@@ -16,31 +20,58 @@ export interface CustomColumn {
   readonly path: Path;
 }
 
-const formats = ['wide', 'json', 'yaml', 'name', 'jsonpath', 'custom-columns'] as const;
+/** Names of kubectl for the same formats. */
+const aliases: Readonly<Record<string, string>> = { template: 'go-template', templatefile: 'go-template-file' };
 
-/** For the help. */
-export const outputHelp = 'json, yaml, name, jsonpath=TEMPLATE, custom-columns=NAME:.path,...';
-
-/** Reads the value of `-o`. */
-export function parseOutput(text: string): Output {
-  const [, word = '', , rest = ''] = /^([^=]*)(=(.*))?$/s.exec(text) ?? [];
+/** Reads -o and --template; neither: wide. Throws INVALID_ARGUMENT. */
+export async function parseOutput({ output = '', template }: OutputFlags): Promise<Output> {
+  const [, typed = '', equals, behind] = /^([^=]*)(?:(=)(.*))?$/s.exec(output) ?? [];
+  if (typed === '' && template === undefined && equals === undefined) return { format: 'wide' };
+  const word = typed === '' ? 'go-template' : (aliases[typed] ?? typed);
+  const takes = Object.hasOwn(outputFormats, word) ? outputFormats[word as keyof typeof outputFormats] : undefined;
+  if (takes === undefined || (takes === 'nothing' && equals !== undefined)) throw unknownFormat(output, typed);
   switch (word) {
     case 'wide':
     case 'json':
     case 'yaml':
     case 'name':
-      if (text !== word) break;
-      return { format: word };
-    case 'jsonpath':
-      if (rest === '') throw badRequest("-o jsonpath needs a template, e.g. -o jsonpath='{.metadata.name}'");
-      return { format: 'jsonpath', template: parseTemplate(rest) };
+      if (template === undefined) return { format: word };
+      throw badRequest(`--template is for -o go-template and -o jsonpath, not for -o ${word}`);
     case 'custom-columns':
-      return { format: 'custom-columns', columns: parseColumns(rest) };
+      return { format: 'custom-columns', columns: parseColumns(behind ?? '') };
+    case 'custom-columns-file':
+      return { format: 'custom-columns', columns: parseColumnsFile(readFile(word, behind)) };
+    default:
+      return await parseTemplateOutput(word, behind || template);
   }
-  const close = nearestWord(word, formats);
-  throw badRequest(
-    `-o does not know "${text}"; ${close && close !== text ? `did you mean "${close}"?` : `it takes wide, ${outputHelp}`}`,
-  );
+}
+
+async function parseTemplateOutput(word: string, given: string | undefined): Promise<Output> {
+  const text = word.endsWith('-file') ? readFile(word, given) : given;
+  if (!text) throw badRequest(`-o ${word} needs a template, e.g. -o ${word}='${exampleOf(word)}'`);
+  if (!word.startsWith('go-template'))
+    return { format: 'jsonpath', template: parseTemplate(text), asJson: word === 'jsonpath-as-json' };
+  const { readGoTemplate } = await import('../gotemplate/index.ts');
+  return { format: 'go-template', fill: readGoTemplate(text) };
+}
+
+function exampleOf(word: string): string {
+  return word.startsWith('go-template') ? '{{.metadata.name}}' : '{.metadata.name}';
+}
+
+function readFile(word: string, path: string | undefined): string {
+  if (!path) throw badRequest(`-o ${word} needs a file, e.g. -o ${word}=FILE`);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw badRequest(`-o ${word}: cannot read ${path}: ${(error as Error).message}`);
+  }
+}
+
+function unknownFormat(text: string, word: string): Error {
+  const close = nearestWord(word, Object.keys(outputFormats));
+  const advice = close && close !== text ? `did you mean "${close}"?` : `it takes wide, ${objectOutputHelp}`;
+  return badRequest(`-o does not know "${text}"; ${advice}`);
 }
 
 /** "NAME:.metadata.name,IMAGE:.spec.containers[*].image"; a comma in brackets belongs to the path. */
@@ -54,9 +85,19 @@ function parseColumns(text: string): CustomColumn[] {
   });
 }
 
+/** A line of headings, and below it a line of paths. */
+function parseColumnsFile(text: string): CustomColumn[] {
+  const [names = [], paths = []] = text.split(/\r?\n/).map((line) => line.split(/\s+/).filter(Boolean));
+  if (names.length === 0 || names.length !== paths.length)
+    throw badRequest(
+      `-o custom-columns-file needs a line of headings and below it a path for each; it has ${names.length} headings and ${paths.length} paths`,
+    );
+  return names.map((name, at) => ({ name, path: parsePath(paths[at]!) }));
+}
+
 /** For commands that print objects only. */
-export function parseObjectOutput(text: string): ObjectOutput {
-  const output = parseOutput(text);
-  if (output.format === 'wide') throw badRequest(`-o wide is for tables; this command takes ${outputHelp}`);
+export async function parseObjectOutput(flags: OutputFlags): Promise<ObjectOutput> {
+  const output = await parseOutput(flags);
+  if (output.format === 'wide') throw badRequest(`-o wide is for tables; this command takes ${objectOutputHelp}`);
   return output as ObjectOutput;
 }

@@ -1,0 +1,130 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connect, upsertContext } from '../../client/index.ts';
+import { startScriptedServer } from '../fakes/scripted-server.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine } from './cli-harness.ts';
+
+// Flags of `get` that shape what is read and how it is printed, against a real API server.
+let server: RunningServer;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  server = await startServer();
+  cli = await openCommandLine(server.admin);
+  for (const name of ['a', 'b', 'c'])
+    await server.client.configMaps.create({ metadata: { namespace: 'default', name, labels: { n: name } }, data: { key: name } });
+});
+afterAll(async () => {
+  await cli.close();
+  await server.stop();
+  await server.remove();
+});
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(cli.folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+describe('-o', () => {
+  it.each([
+    [['get', 'cm', '-o', 'go-template={{range .items}}{{.metadata.name}}={{.data.key}} {{end}}'], 'a=a b=b c=c '],
+    [['get', 'cm', 'a', '-o', 'go-template', '--template', '{{.kind}}/{{.metadata.name}}'], 'ConfigMap/a'],
+    [['get', 'cm/a', '--template={{.data.key}}{{"\\n"}}'], 'a\n'],
+    [['get', 'cm', 'a', 'b', '-o', 'jsonpath-as-json={.items[*].data.key}'], '[\n    "a",\n    "b"\n]\n'],
+    [['label', 'cm', 'a', 'm=1', '-o', 'go-template={{.metadata.labels.m}}'], '1'],
+    [['create', 'configmap', 'x', '--dry-run=client', '--from-literal=k=v', '--template', '{{.data.k}}'], 'v'],
+    [['wait', 'cm/a', '--for=create', '-o', 'go-template={{.metadata.name}} {{.data}}'], 'a map[key:a]'],
+  ])('berth %j', async (words, out) => expect(await cli.berth(...words)).toEqual({ code: 0, out, err: '' }));
+
+  it('reads files', async () => {
+    const template = await file('template', '{{range .items}}{{.metadata.name}}{{end}}\n');
+    expect((await cli.berth('get', 'cm', `-o=go-template-file=${template}`)).out).toBe('abc\n');
+    const columns = await file('columns', 'NAME  KEY\nmetadata.name  .data.key\n');
+    expect((await cli.berth('get', 'cm', '-o', `custom-columns-file=${columns}`, '-l', 'n=b')).out).toBe(
+      'NAME   KEY\nb      b\n',
+    );
+    expect((await cli.berth('get', 'cm', '-o', `jsonpath-file=${await file('path', '{.items[2].data.key}')}`)).out).toBe('c');
+  });
+
+  it('says what is wrong with a template before it asks the server, and what it failed at', async () => {
+    const unread = await cli.berth('get', 'cm', '--context=none', '-o', 'go-template={{.x');
+    expect(unread).toEqual({
+      code: 1,
+      out: '',
+      err: 'error: error parsing template {{.x, template: output:1: unclosed action\n',
+    });
+    const failed = await cli.berth('get', 'cm', 'a', '-o', 'go-template={{.kind.x}}');
+    expect(failed.code).toBe(1);
+    expect(failed.err).toMatch(
+      /^error: error executing template "\{\{\.kind\.x\}\}": template: output:1:2: executing "output" at /,
+    );
+  });
+});
+
+it('--show-kind names objects with their type', async () => {
+  const { out } = await cli.berth('get', 'cm', '--show-kind', '--no-headers');
+  expect(out.split('\n').map((line) => line.split(' ')[0])).toEqual(['configmap/a', 'configmap/b', 'configmap/c', '']);
+});
+
+it.each(['0', '1', '2'])('--chunk-size=%s finds all objects', async (size) => {
+  expect((await cli.berth('get', 'cm', `--chunk-size=${size}`, '-oname')).out).toBe('configmap/a\nconfigmap/b\nconfigmap/c\n');
+  expect((await cli.berth('get', 'cm', `--chunk-size=${size}`, '--no-headers')).out.split('\n')).toHaveLength(4);
+  expect((await cli.berth('get', 'cm', '--chunk-size=x')).err).toContain('It takes a whole number, 0 or more');
+});
+
+describe('--request-timeout', () => {
+  it('is the limit of --chunk-size pages and of a watch, and says that the time ended', async () => {
+    const watched = await cli.berth('get', 'cm', '-w', '--request-timeout=3s');
+    expect(watched.code).toBe(1);
+    expect(watched.out).toMatch(/^NAME +DATA +AGE\na /);
+    expect(watched.err).toMatch(
+      /^error: \/berth\.meta\.v1\.Objects\/Watch of the API server at .* did not end within 3000 ms\n$/,
+    );
+  });
+
+  it('does not end what waits longer than a request', async () => {
+    const waiting = cli.berth('wait', 'cm/late', '--for=create', '--timeout=60s', '--request-timeout=2s');
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await server.client.configMaps.create({ metadata: { namespace: 'default', name: 'late' } });
+    expect(await waiting).toMatchObject({ code: 0, err: '' });
+    await server.client.configMaps.delete({ namespace: 'default', name: 'late' });
+  });
+
+  it.each(['0', '30', '1m', '0s', '1h30m'])('takes %s', async (time) => {
+    expect(await cli.berth('get', 'cm', 'a', '-oname', `--request-timeout=${time}`)).toMatchObject({
+      code: 0,
+      out: 'configmap/a\n',
+    });
+  });
+
+  it('refuses what is no time', async () => {
+    const { code, err } = await cli.berth('--request-timeout', 'soon', 'get', 'cm');
+    expect(code).toBe(1);
+    expect(err).toContain(
+      '--request-timeout takes seconds or a span of time, e.g. 30, 1s, 2m or 1h30m; 0 is no bound: not "soon"',
+    );
+  });
+
+  it('ends a request that a server does not answer, also one of many writes', async () => {
+    const silent = await startScriptedServer({
+      unary: { 'berth.meta.v1.Objects/List': () => new Promise(() => {}) },
+      duplex: { 'berth.meta.v1.Objects/Bulk': (call) => call.onMessage(() => {}) },
+    });
+    try {
+      await upsertContext({ name: 'silent', options: { address: silent.address, ca: silent.pki.ca }, use: false });
+      const { code, err } = await cli.berth('get', 'cm', '--context=silent', '--request-timeout=300ms');
+      expect(code).toBe(1);
+      expect(err).toMatch(/^error: the API server at .* did not answer \/berth\.meta\.v1\.Objects\/List within 300 ms\n$/);
+      const client = connect({ address: silent.address, ca: silent.pki.ca, requestTimeoutMs: 300 });
+      const write = { verb: 'delete', kind: 'ConfigMap', key: { namespace: 'd', name: 'x' } } as const;
+      for await (const result of client.objects.bulk([write]))
+        expect(result).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED', message: expect.stringContaining('within 300 ms') } });
+      client.close();
+    } finally {
+      silent.stop();
+    }
+  });
+});
