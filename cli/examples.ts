@@ -4,7 +4,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   join: ['token create   # on the first machine: prints the line for the second'],
   apply: ['apply -f web.yaml', 'apply -f manifests/ -R', 'apply -f - --dry-run=server'],
   create: ['create -f web.yaml', 'create configmap settings --from-literal=mode=fast', 'create namespace team'],
-  run: ['run web --image=nginx:1.27', 'run try -it --image=busybox -- sh'],
+  run: ['run web --image=nginx:1.27', 'run try -it --rm --restart=Never --image=busybox -- sh'],
   get: [
     'get pods -o wide',
     'get pods -A -l app=web',

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
-import { containerOf, pickContainer } from '../pod-container.ts';
+import { attachTerminal } from '../attach-terminal.ts';
+import { pickContainer } from '../pod-container.ts';
 import { parsePodArgument } from '../resource-args.ts';
 import { withSession } from '../session.ts';
-import { chooseTerminal, joinTerminal, type TerminalOptions } from '../terminal.ts';
+import { joinTerminal } from '../terminal.ts';
 
 interface AttachFlags {
   readonly container?: string;
@@ -28,7 +29,7 @@ export function registerAttach(program: Command): void {
         const pod = await client.pods.get({ namespace, name });
         refuseEnded(pod);
         const container = pickContainer(pod, flags.container, flags.quiet);
-        const terminal = terminalFor(pod, container, flags);
+        const terminal = attachTerminal(pod, container, flags);
         if (terminal.stdin && terminal.tty && !flags.quiet)
           process.stderr.write("If you don't see a command prompt, try pressing enter.\n");
         const { stdin, tty } = terminal;
@@ -46,13 +47,4 @@ function refuseEnded(pod: Pod): void {
   const phase = pod.status?.phase ?? '';
   if (phase === 'Succeeded' || phase === 'Failed')
     throw badRequest(`cannot attach a container in a completed pod; current phase is ${phase}`);
-}
-
-/** The flags as far as the container was started for them; says what is not possible. */
-function terminalFor(pod: Pod, container: string, { stdin = false, tty = false }: AttachFlags): TerminalOptions {
-  const spec = containerOf(pod, container);
-  if (stdin && !spec?.stdin)
-    process.stderr.write(`Unable to use standard input - container ${container} was started without "stdin: true"\n`);
-  if (tty && !spec?.tty) process.stderr.write(`Unable to use a TTY - container ${container} did not allocate one\n`);
-  return chooseTerminal({ stdin: stdin && spec?.stdin === true, tty: tty && spec?.tty === true });
 }

@@ -12,13 +12,16 @@ export interface RunFlags {
   readonly restart: 'Always' | 'OnFailure' | 'Never';
   readonly imagePullPolicy?: string;
   readonly privileged?: boolean;
+  readonly stdin?: boolean;
+  readonly tty?: boolean;
+  readonly leaveStdinOpen?: boolean;
   /** The words are the command, not its arguments. */
   readonly command?: boolean;
 }
 
 /** A pod with one container, both of one name, as `kubectl run` makes it. */
 export function podObject(name: string, words: readonly string[], flags: RunFlags): JsonObject {
-  const { image, port, env, imagePullPolicy, privileged } = flags;
+  const { image, port, env, imagePullPolicy, privileged, stdin, tty, leaveStdinOpen } = flags;
   const containerPort = port === undefined ? undefined : Number(port);
   if (containerPort !== undefined && !(Number.isInteger(containerPort) && containerPort > 0 && containerPort < 65_536))
     throw badRequest(`--port takes a number from 1 to 65535, not "${port}"`);
@@ -31,6 +34,8 @@ export function podObject(name: string, words: readonly string[], flags: RunFlag
     ...(env && { env: parsePairs('--env', env).map(([key, value]) => ({ name: key, value })) }),
     ...(containerPort !== undefined && { ports: [{ containerPort }] }),
     ...(privileged && { securityContext: { privileged } }),
+    ...(stdin && { stdin, ...(!leaveStdinOpen && { stdinOnce: true }) }),
+    ...(tty && { tty }),
   };
   return {
     apiVersion: 'v1',

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { containersOf, createInstallation, eventually, type Installation, type Outcome } from './installation.ts';
+import { openTerminal } from './pty.ts';
 
 // The verbs of a first hour beyond apply and logs, as a user of kubectl types them.
 let berth: Installation;
@@ -61,6 +62,45 @@ describe('create and run', () => {
       /^pod\/db condition met\npod\/web condition met\n$/,
     );
     expect(await field('pod/web', '{.spec.containers[0].env[0].value}')).toBe('b');
+  });
+});
+
+describe('run with a terminal or a pipe', () => {
+  const once = [image, '--image-pull-policy=Never', '--rm', '--restart=Never'];
+
+  it('passes input, output and the exit code on, and deletes the pod', async () => {
+    const { code, stdout, stderr } = await berth.berth(
+      ['run', 'piped', ...once, '-i', '--', 'sh', '-c', 'cat; echo end >&2; exit 3'],
+      'one\ntwo\n',
+    );
+    expect({ code, stdout }).toEqual({ code: 3, stdout: 'one\ntwo\npod "piped" deleted\n' });
+    expect(stderr).toMatch(/end\n(.|\n)*error: pod default\/piped terminated \(Error\)\n$/);
+    const quiet = await berth.berth(['run', 'quiet', ...once, '--attach', '-q', '--', 'echo', 'out'], 'not read');
+    expect(quiet).toEqual({ code: 0, stdout: 'out\n', stderr: '' });
+    await berth.ok('wait', '--for=delete', 'pod/piped', 'pod/quiet', '--timeout=120s');
+  });
+
+  it('joins a shell in a terminal, and deletes the pod at its end and at Ctrl-C', async () => {
+    const terminal = await openTerminal(berth);
+    const overrides = '{"spec":{"terminationGracePeriodSeconds":1}}';
+    const flags = `${image} --image-pull-policy=Never --rm --overrides='${overrides}'`;
+    try {
+      terminal.type(`berth run shell ${flags} -it -- sh; echo "code=$?"\n`);
+      await terminal.until("If you don't see a command prompt, try pressing enter.");
+      terminal.type('echo from-$((40+2))-$(hostname)\n');
+      await terminal.until('from-42-shell');
+      terminal.type('exit\n');
+      const ended = await terminal.until(/code=\d+/);
+      expect(ended).toContain('pod "shell" deleted');
+      expect(ended).toContain('code=0');
+      terminal.type(`berth run busy ${flags} --attach -- sh -c 'echo up-$((40+2)); sleep 1000'; echo "code=$?"\n`);
+      await terminal.until('up-42');
+      terminal.type('\u0003');
+      expect(await terminal.until(/code=\d+/)).toMatch(/pod "busy" deleted\n(.|\n)*code=130/);
+    } finally {
+      terminal.close();
+    }
+    await berth.ok('wait', '--for=delete', 'pod/shell', 'pod/busy', '--timeout=120s');
   });
 });
 
