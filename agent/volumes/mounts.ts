@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { promisify } from 'node:util';
+import { parseMountInfo } from '../machine/mount-table.ts';
 import { isMissing } from './atomic-files.ts';
 
 /** File systems that the agent mounts and unmounts. */
@@ -20,7 +21,7 @@ const timeout = 10_000;
 /** The machine's own. Node.js has no calls for this: the system's programs do it, only where a volume lives in memory. */
 export function createMounts(mountInfo = '/proc/self/mountinfo'): Mounts {
   return {
-    list: async () => parseMountPoints(await readFile(mountInfo, 'utf8')),
+    list: async () => parseMountInfo(await readFile(mountInfo, 'utf8')).map(({ mountPoint }) => mountPoint),
     async mountTmpfs(path, sizeBytes) {
       const options = ['mode=0777', 'nosuid', 'nodev', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])];
       await run('mount', ['-t', 'tmpfs', '-o', options.join(','), 'berth', path], { timeout });
@@ -37,15 +38,6 @@ export function createMounts(mountInfo = '/proc/self/mountinfo'): Mounts {
       }
     },
   };
-}
-
-/** The fifth field of each line of mountinfo; the kernel writes space, tab, newline and backslash as octal. */
-export function parseMountPoints(mountInfo: string): string[] {
-  return mountInfo
-    .split('\n')
-    .map((line) => line.split(' ')[4])
-    .filter((path) => path !== undefined)
-    .map((path) => path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))));
 }
 
 /** The folder as the kernel knows it: the data directory may be reached through a link. Undefined when it is not there. */

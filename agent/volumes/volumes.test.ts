@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConfigMap, Secret, Volume } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import { writeAtomically } from './atomic-files.ts';
-import { createMounts, type Mounts, parseMountPoints } from './mounts.ts';
+import { createMounts, type Mounts } from './mounts.ts';
 import { computeVolumePlan, type VolumeInput } from './volume-plan.ts';
 import { createVolumes } from './volumes.ts';
 
@@ -288,11 +288,6 @@ describe('volumes', () => {
 });
 
 describe('mounts', () => {
-  it('are read with their escapes', () => {
-    const text = '36 35 98:0 / /mnt/a\\040b rw - tmpfs berth rw\n37 35 98:1 / /plain rw - tmpfs berth rw\n';
-    expect(parseMountPoints(text)).toEqual(['/mnt/a b', '/plain']);
-  });
-
   it.runIf(process.getuid?.() === 0)('of memory are really there, of the size asked for, and go again', async (context) => {
     const mounts = createMounts();
     try {

@@ -18,6 +18,20 @@ import { createPodHouse, image, type PodHouse } from './pods-fixture.ts';
 
 let house: PodHouse;
 let folder: string;
+let onHost: string;
+
+/** File systems that only the container has: in a volume, read-only, nearly full, and one that covers a volume's folder. */
+const mountSome = [
+  'mkdir -p /small /ro /data/inner/under /data/covered',
+  'echo hidden > /data/covered/file',
+  'mount -t tmpfs -o size=64k small /small',
+  'mount -t tmpfs ro /ro && echo kept > /ro/file && mount -o remount,ro /ro',
+  'echo hidden > /data/inner/hidden',
+  'mount -t tmpfs inner /data/inner && mkdir /data/inner/deep && echo inner > /data/inner/deep/file',
+  'mount -t tmpfs covered /data/covered && echo covering > /data/covered/file',
+  'ln -s /data/inner/deep/file /link; ln -s ../../../proc/version /data/inner/deep/version',
+  'echo outside > /data/plain; touch /ready',
+].join(' && ');
 
 const container = (name: string, more: object = {}) => ({
   name,
@@ -29,10 +43,16 @@ const container = (name: string, more: object = {}) => ({
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-cp-'));
+  onHost = join(folder, 'host');
+  mkdirSync(onHost);
   house = await createPodHouse('cp');
   const volumeMounts = [
     { name: 'data', mountPath: '/data' },
     { name: 'conf', mountPath: '/conf' },
+    { name: 'mem', mountPath: '/mem' },
+    { name: 'mem', mountPath: '/data/mem', subPath: 'part' },
+    { name: 'host', mountPath: '/host' },
+    { name: 'conf', mountPath: '/etc/one-key', subPath: 'key' },
   ];
   await house.apply(
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
@@ -50,8 +70,49 @@ beforeAll(async () => {
         volumes: [
           { name: 'data', emptyDir: {} },
           { name: 'conf', configMap: { name: 'conf' } },
+          { name: 'mem', emptyDir: { medium: 'Memory' } },
+          { name: 'host', hostPath: { path: onHost } },
         ],
       },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'mounts' },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        volumes: [{ name: 'data', emptyDir: {} }],
+        containers: [
+          container('app', {
+            command: ['sh', '-c', `${mountSome}; exec sleep 10000`],
+            readinessProbe: { exec: { command: ['test', '-e', '/ready'] }, periodSeconds: 1 },
+            securityContext: { privileged: true },
+            volumeMounts: [{ name: 'data', mountPath: '/data' }],
+          }),
+        ],
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'bare' },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        volumes: [{ name: 'mem', emptyDir: { medium: 'Memory' } }],
+        containers: [
+          container('app', {
+            command: ['sh', '-c', 'rm /bin/tar; exec sleep 10000'],
+            readinessProbe: { exec: { command: ['test', '!', '-e', '/bin/tar'] }, periodSeconds: 1 },
+            volumeMounts: [{ name: 'mem', mountPath: '/mem' }],
+          }),
+        ],
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'ended' },
+      spec: { restartPolicy: 'Never', containers: [container('app', { command: ['true'] })] },
     },
     {
       apiVersion: 'v1',
@@ -65,6 +126,9 @@ beforeAll(async () => {
   );
   await house.running('web');
   await house.running('user');
+  await house.running('mounts');
+  await house.running('bare');
+  await house.until('ended', 'has ended', (pod) => pod.status.phase === 'Succeeded');
   const tree = join(folder, 'tree');
   mkdirSync(join(tree, 'sub'), { recursive: true });
   writeFileSync(join(tree, 'secret'), 'a secret\n');
@@ -80,6 +144,8 @@ afterAll(async () => {
   await house?.berth.purge();
 });
 
+/** Sees files of a container without the commands that are tested. */
+const cat = (pod: string, path: string): Promise<string> => house.sh(pod, `cat ${path}`, 'app');
 const cp = async (...args: string[]): Promise<string> => {
   const { code, stderr } = await house.berth.berth(['cp', '-c', 'app', ...args]);
   if (code !== 0) throw new Error(`berth cp ${args.join(' ')}: ${stderr}`);
@@ -192,5 +258,104 @@ describe('cp out of a container', () => {
     expect(await refused('web:/x', 'web:/y')).toMatch(/^error: one of source and destination must be in a pod/);
     expect(await refused('a', 'b')).toMatch(/^error: one of source and destination must be in a pod/);
     expect(await refused('web:', folder)).toMatch(/^error: "web:" names no path/);
+  });
+});
+
+describe('cp and what the engine does not see', () => {
+  const local = (name: string): string => join(folder, name);
+  const text = (name: string): string => readFileSync(local(name), 'utf8');
+
+  it.each(['/mem', '/data/mem', '/host'])(
+    'brings files into and out of the volume at %s, which the container sees',
+    async (at) => {
+      await cp(local('tree'), `web:${at}/tree`);
+      expect(await cat('web', `${at}/tree/sub/link`)).toBe('a secret\n');
+      await cp(`web:${at}/tree`, local(`out${at.replaceAll('/', '-')}`));
+      expect(text(`out${at.replaceAll('/', '-')}/sub/run.sh`)).toContain('it runs');
+    },
+  );
+
+  it('brings a folder with a volume in memory below it, and a single file that is mounted', async () => {
+    await house.sh('web', 'echo in memory > /data/mem/note', 'app');
+    await cp('web:/data', local('data'));
+    expect(text('data/mem/note')).toBe('in memory\n');
+    await cp('web:/etc/one-key', local('one-key'));
+    expect(text('one-key')).toBe('a value\n');
+  });
+
+  it('brings files into and out of /dev/shm, with their permissions, as the user of the container', async () => {
+    for (const pod of ['web', 'user']) {
+      await cp(local('tree'), `${pod}:/dev/shm`);
+      expect(await cat(pod, '/dev/shm/tree/sub/link')).toBe('a secret\n');
+      await cp(`${pod}:/dev/shm/tree`, local(`shm-${pod}`));
+      expect(statSync(local(`shm-${pod}/secret`)).mode & 0o777).toBe(0o600);
+      expect(readlinkSync(local(`shm-${pod}/sub/link`))).toBe('../secret');
+      await cp(local('tree/secret'), `${pod}:/dev/shm/renamed`);
+      expect(await cat(pod, '/dev/shm/renamed')).toBe('a secret\n');
+    }
+    expect(await house.sh('user', 'stat -c "%u %g %a" /dev/shm/renamed', 'app')).toBe('4321 8765 600\n');
+    await cp('web:/dev/shm/tree/a name with spaces, ümlauts and "quotes"', local('empty'));
+    expect(text('empty')).toBe('');
+  });
+
+  it('brings what the kernel shows in files that have no size, whole and not as nothing', async () => {
+    await cp('web:/proc/version', folder);
+    expect(text('version')).toBe(await cat('web', '/proc/version'));
+    await cp('web:/sys/kernel/mm/transparent_hugepage/enabled', local('enabled'));
+    expect(text('enabled')).toBe(await cat('web', '/sys/kernel/mm/transparent_hugepage/enabled'));
+    await cp('mounts:/data/inner/deep/version', local('by-link'));
+    expect(text('by-link')).toBe(text('version'));
+    expect(await refused('web:/proc/sys', local('sys'))).toBe(
+      'error: read /proc/sys: /proc/sys (proc) is an interface of the kernel, and a folder of it is not copied: copy its files one by one, and other folders beside it\n',
+    );
+    expect(await refused(local('tree/secret'), 'web:/proc/new')).toBe(
+      'error: write to /proc: /proc (proc) is an interface of the kernel and takes no files\n',
+    );
+  });
+
+  it('brings what a container has mounted itself, by any path to it, and what covers a folder instead of what is below', async () => {
+    await cp('mounts:/link', local('by-link-2'));
+    expect(text('by-link-2')).toBe('inner\n');
+    await cp('mounts:/data', local('mounts'));
+    expect(readdirSync(local('mounts')).sort()).toEqual(['covered', 'inner', 'plain']);
+    expect([text('mounts/plain'), text('mounts/covered/file'), text('mounts/inner/deep/file')]).toEqual([
+      'outside\n',
+      'covering\n',
+      'inner\n',
+    ]);
+    expect(readdirSync(local('mounts/inner'))).toEqual(['deep']);
+    await cp('mounts:/', local('all'));
+    expect([text('all/data/inner/deep/file'), text('all/ro/file')]).toEqual(['inner\n', 'kept\n']);
+    expect(readdirSync(local('all/proc'))).toEqual([]);
+    mkdirSync(local('new/inner'), { recursive: true });
+    writeFileSync(local('new/inner/file'), 'new\n');
+    await cp(`${local('new')}/.`, 'mounts:/data');
+    expect(await cat('mounts', '/data/inner/file')).toBe('new\n');
+  });
+
+  it('says why a copy into such a place fails, and never that it succeeded', async () => {
+    expect(await refused(local('tree/secret'), 'mounts:/ro')).toMatch(
+      /^error: write to \/ro: tar in the container ended with exit code \d+: .*Read-only file system/,
+    );
+    expect(await refused(local('big'), 'mounts:/small')).toMatch(
+      /^error: write to \/small: tar in the container ended with exit code \d+: .*No space left on device/,
+    );
+    const noTar = (doing: string) =>
+      `error: ${doing}: /dev/shm (tmpfs) is seen only inside the container, and its image has no "tar" that its user can run: use an image with tar, or copy through a volume\n`;
+    expect(await refused(local('tree'), 'bare:/dev/shm')).toBe(noTar('look at /dev/shm'));
+    expect(await refused('bare:/dev/shm', folder)).toBe(noTar('look at /dev/shm'));
+    const ended =
+      'error: look at /dev/shm/x: /dev (tmpfs) is there only while the container runs, and it does not run: copy it earlier, or keep the files in a volume\n';
+    expect(await refused('ended:/dev/shm/x', folder)).toBe(ended);
+    expect(await refused('web:/dev/shm/nothing', folder)).toBe(
+      'error: no such file or directory in container "app": /dev/shm/nothing\n',
+    );
+  });
+
+  it('needs no tar where the engine sees the files, volumes in memory and the whole container among them', async () => {
+    await cp(local('tree/secret'), 'bare:/mem/note');
+    await cp('bare:/mem/note', local('bare-note'));
+    await cp('bare:/', local('bare'));
+    expect([text('bare-note'), text('bare/mem/note')]).toEqual(['a secret\n', 'a secret\n']);
   });
 });

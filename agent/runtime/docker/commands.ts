@@ -1,18 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../client/clock.ts';
 import type { CommandOptions, CommandResult, CommandRunner } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { createExecExits, type ExecExits, type ExpectedExit } from './exec-exits.ts';
+import { type ExecState, inspectExec, isEnded, isStarted, reapExec } from './exec-state.ts';
 import { createFrameSplitter } from './frames.ts';
 import { killCommand } from './kill-command.ts';
 import type { LeanEngine, UnreadConnection } from './lean-engine.ts';
 import { checkPath } from './long-paths.ts';
-
-interface ExecState {
-  readonly Running: boolean;
-  readonly ExitCode: number | null;
-  readonly Pid?: number;
-}
 
 export interface CommandsOptions {
   readonly engine: Pick<LeanEngine, 'call' | 'hijackUnread'>;
@@ -42,11 +36,6 @@ const slowestExitPollMs = 500;
 // An engine that has much to do takes its time to start a command: that says nothing about the command.
 const startSlackMs = 10_000;
 const startPollMs = 1_000;
-/** How often, and with what pauses, a command that nobody waits for is looked for to be ended: the engine may only start it now. */
-const reapTries = 12;
-const reapPauseMs = 100;
-const slowestReapMs = 10_000;
-
 /** Short commands in containers, for probes and hooks: few and small calls, a bound in time, and nothing left behind. */
 export function createCommands({ engine, exits = createExecExits(), kill = killCommand }: CommandsOptions): CommandRunner {
   async function open(containerId: string, command: readonly string[], action: string): Promise<Running> {
@@ -70,7 +59,7 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
   }
 
   function inspect({ exec, action }: Running): Promise<ExecState> {
-    return engine.call<ExecState>({ method: 'GET', path: `/exec/${exec}/json`, action, timeoutMs: engineTimeoutMs });
+    return inspectExec(engine, exec, action);
   }
 
   /** Gives a command up when its time is over, counted from when the engine has started it. */
@@ -93,21 +82,6 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
       if (isEnded(state)) return state.ExitCode;
     }
     return undefined;
-  }
-
-  /** Ends a command that nobody waits for any more. Nobody waits for this either, so it never throws. */
-  async function reap(running: Running, containerId: string): Promise<void> {
-    for (let tries = 0, pauseMs = reapPauseMs; tries < reapTries; tries++) {
-      try {
-        const state = await inspect(running);
-        if (isEnded(state) || (isStarted(state) && kill(state.Pid ?? 0, containerId))) return;
-      } catch (error) {
-        // Gone with its container; else the engine is away, and is asked again.
-        if (error instanceof RuntimeError && error.code === 'not-found') return;
-      }
-      await delay(pauseMs, undefined, { ref: false });
-      pauseMs = Math.min(pauseMs * 2, slowestReapMs);
-    }
   }
 
   async function waitFor(running: Running, options: CommandOptions, signal: AbortSignal): Promise<CommandResult> {
@@ -147,18 +121,10 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
       try {
         return await waitFor(running, options, signal);
       } finally {
-        if (running.given !== undefined) void reap(running, containerId);
+        if (running.given !== undefined) void reapExec({ engine, exec: running.exec, action: running.action, containerId, kill });
       }
     },
   };
-}
-
-function isStarted({ Running, ExitCode, Pid = 0 }: ExecState): boolean {
-  return Running || ExitCode !== null || Pid > 0;
-}
-
-function isEnded(state: ExecState): state is ExecState & { readonly ExitCode: number } {
-  return !state.Running && state.ExitCode !== null;
 }
 
 /** How long it is waited for a success alone. */

@@ -19,7 +19,8 @@ export function killCommand(pid: number, containerId: string, proc = '/proc', ki
   return true;
 }
 
-function isOf(proc: string, pid: number, containerId: string): boolean {
+/** Whether a process is one of a container: the kernel names the container's id in its cgroup. */
+export function isOf(proc: string, pid: number, containerId: string): boolean {
   return read(() => readFileSync(`${proc}/${pid}/cgroup`, 'latin1'))?.includes(containerId) === true;
 }
 

@@ -41,7 +41,7 @@ export interface Inspection {
   readonly HostsPath?: string;
   readonly HostnamePath?: string;
   readonly ResolvConfPath?: string;
-  readonly Mounts?: readonly { readonly Type?: string; readonly Source?: string }[] | null;
+  readonly Mounts?: readonly { readonly Type?: string; readonly Source?: string; readonly Destination?: string }[] | null;
   /** Of the drivers that work with folders (overlay2): the one of this container. */
   readonly GraphDriver?: { readonly Data?: { readonly UpperDir?: string } | null } | null;
   /** Empty for drivers that write no file. */
