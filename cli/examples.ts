@@ -10,6 +10,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'get pods -A -l app=web',
     'get pod/web -o yaml',
     "get pods -o jsonpath='{.items[*].metadata.name}'",
+    "get --raw '/readyz?verbose'",
     `get pods -o go-template='{{range .items}}{{.metadata.name}}{{"\\n"}}{{end}}'`,
   ],
   describe: ['describe pod web', 'describe node/n1'],

@@ -18,6 +18,7 @@ import type { BulkWriter, BulkWriterOptions } from './bulk-writer.ts';
 import type { CertificatesClient } from './certificates-client.ts';
 import type { LogLevelsClient } from './log-levels-client.ts';
 import type { ObjectsClient } from './objects-client.ts';
+import type { PagesClient } from './pages-client.ts';
 import type { PlacementsClient } from './placements-client.ts';
 import type { PodStreams } from './pod-streams.ts';
 import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
@@ -162,6 +163,8 @@ export interface Client {
   readonly backups: BackupClient;
   readonly secretKeys: SecretKeysClient;
   readonly certificates: CertificatesClient;
+  /** Whether the server works, and what it measures. */
+  readonly pages: PagesClient;
   /** Ends every call with CANCELLED and closes the connection. */
   close(): void;
 }

@@ -10,6 +10,7 @@ import { createKindClient } from './kind-client.ts';
 import { createLogLevelsClient } from './log-levels-client.ts';
 import { createNamespaceClient } from './namespace-client.ts';
 import { createObjectsClient } from './objects-client.ts';
+import { createPagesClient } from './pages-client.ts';
 import { createPlacementsClient } from './placements-client.ts';
 import { createPodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
@@ -60,6 +61,7 @@ export function connect(options: ConnectOptions): Client {
     tunnel: createTunnelClient(connection),
     backups: createBackupClient(connection),
     certificates: createCertificatesClient(connection),
+    pages: createPagesClient(connection),
     secretKeys: createSecretKeysClient(connection),
     close: () => connection.close(),
   };

@@ -63,6 +63,7 @@ export type {
   TablePage,
   TableScope,
 } from './objects-client.ts';
+export type { PagesClient, ServerPage } from './pages-client.ts';
 export type { PlacementsClient } from './placements-client.ts';
 export type { AttachStream, ExecOutput, ExecStream, LogKey, PodStreams, PortForwardStream } from './pod-streams.ts';
 export { referenceTo } from './reference.ts';

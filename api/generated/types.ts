@@ -126,6 +126,8 @@ export type { GRPCAction } from './types/berth/core/v1/GRPCAction.ts';
 export type { GetAuthoritiesRequest } from './types/berth/server/v1/GetAuthoritiesRequest.ts';
 export type { GetAuthoritiesResponse } from './types/berth/server/v1/GetAuthoritiesResponse.ts';
 export type { GetLogLevelRequest } from './types/berth/ops/v1/GetLogLevelRequest.ts';
+export type { GetPageRequest } from './types/berth/server/v1/GetPageRequest.ts';
+export type { GetPageResponse } from './types/berth/server/v1/GetPageResponse.ts';
 export type { GetRequest } from './types/berth/meta/v1/GetRequest.ts';
 export type { GetUsageHistoryRequest } from './types/berth/metrics/v1/GetUsageHistoryRequest.ts';
 export type { GitRepoVolumeSource } from './types/berth/core/v1/GitRepoVolumeSource.ts';

@@ -32,6 +32,7 @@ import { type ArrivalLimits, Arrivals, defaultArrivalLimits } from './listener/a
 import { Refusals } from './listener/refusals.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
+import { PAGES_SERVICE, pagesService } from './pages-service.ts';
 import { PLACEMENTS_SERVICE, placementsService } from './placements-service.ts';
 import { addReflection } from './reflection.ts';
 import { reviewServices } from './review-services.ts';
@@ -142,6 +143,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     PLACEMENTS_SERVICE,
     TOKEN_KEYS_SERVICE,
     CERTIFICATES_SERVICE,
+    PAGES_SERVICE,
   ];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
@@ -175,6 +177,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       .map(({ key }) => placeOf(key).name) ?? [];
   const held = certificatesService({ certificates, clients, nodeNames, log }, door);
   server.addService(held.definition, held.implementation);
+  const pages = pagesService({ metrics, storage: registry.storage, stopping, log }, door);
+  server.addService(pages.definition, pages.implementation);
   const setServing = addHealth(server, door);
   addReflection(server, names, door);
   return { server, refusals, setServing };

@@ -26,6 +26,7 @@ interface GetFlags extends OutputFlags, ChunkSizeFlags {
   readonly watch?: boolean;
   readonly watchOnly?: boolean;
   readonly headers: boolean;
+  readonly raw?: string;
   readonly showKind?: boolean;
   readonly showLabels?: boolean;
   readonly labelColumns?: string[];
@@ -62,8 +63,10 @@ export function registerGet(program: Command): void {
     .option('--show-labels', 'with a column of labels')
     .option('-L, --label-columns <keys>', 'with a column for each of these labels', collectKeys, [])
     .option('--sort-by <path>', 'in order of a field, e.g. .metadata.creationTimestamp')
+    .option('--raw <path>', 'a page of the server: /healthz, /livez, /readyz (?verbose), /metrics')
     .option('--ignore-not-found', 'say nothing when an object does not exist')
     .action(async (words: string[], flags: GetFlags, command: Command) => {
+      if (flags.raw !== undefined) return await getRaw(flags.raw, words, flags, command);
       const output = await parseOutput(flags);
       const wide = flags.output === 'wide';
       if (flags.at !== undefined && (flags.watch || flags.watchOnly))
@@ -81,6 +84,13 @@ export function registerGet(program: Command): void {
     });
   const printed = withOutputFlags(withChunkSizeFlag(command), 'how to print: wide, ');
   withManifestFlags(withManagedFieldsFlag(printed), 'the objects that these manifests name');
+}
+
+async function getRaw(path: string, words: readonly string[], flags: GetFlags, command: Command): Promise<void> {
+  const { checkRaw, printRaw } = await import('../raw/get-raw.ts');
+  const { output, template, selector, watch, filename } = flags;
+  checkRaw(path, words, { output, template, selector, watch, filename, 'field-selector': flags.fieldSelector, at: flags.at });
+  await withSession(command, (session) => printRaw(session, path));
 }
 
 function collectKeys(text: string, before: string[]): string[] {

@@ -77,6 +77,7 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   },
   'berth.server.v1.Backups': { Backup: {} },
   'berth.server.v1.Certificates': { GetAuthorities: {}, List: {}, Renew: { names: ['admin'] }, DropAuthority: {} },
+  'berth.server.v1.Pages': { Get: { path: '/metrics' } },
   'berth.server.v1.SecretKeys': { Rotate: {} },
   'berth.authentication.v1.SelfSubjectReviews': { Create: {} },
   'berth.authentication.v1.TokenKeys': { List: {} },

@@ -75,6 +75,52 @@ it.each(['0', '1', '2'])('--chunk-size=%s finds all objects', async (size) => {
   expect((await cli.berth('get', 'cm', '--chunk-size=x')).err).toContain('It takes a whole number, 0 or more');
 });
 
+describe('--raw', () => {
+  it('prints pages of the server as they are', async () => {
+    expect(await cli.berth('get', '--raw', '/healthz')).toEqual({ code: 0, out: 'ok', err: '' });
+    expect((await cli.berth('get', '--raw=/readyz?verbose')).out).toBe(
+      '[+]ping ok\n[+]storage ok\n[+]shutdown ok\nreadyz check passed\n',
+    );
+    expect((await cli.berth('get', '--raw', '/metrics')).out).toMatch(/^apiserver_request_total\{.*method="Get".*\} \d+$/m);
+  });
+
+  it.each([
+    [['/nothing'], 'the server has no page "/nothing": there are /healthz, /livez, /readyz, /metrics'],
+    [['/api/v1/pods'], 'objects are read with "berth get TYPE -o json"'],
+    [['healthz'], '--raw takes a path that begins with "/"'],
+    [['/healthz', 'pods'], 'arguments may not be passed when --raw is specified'],
+    [['/healthz', '-o', 'json'], '--raw and --output may not be specified together'],
+    [['/healthz', '-w'], '--raw and --watch may not be specified together'],
+  ])('%j is refused', async (words, message) => {
+    expect(await cli.berth('get', '--raw', ...words)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(message) });
+  });
+
+  it('asks with the rights of the caller: everybody known may see health, metrics are for those who may get them', async () => {
+    const as = ['--as=jane', '--as-group=system:authenticated'];
+    expect(await cli.berth('get', '--raw=/livez', ...as)).toMatchObject({ code: 0, out: 'ok' });
+    expect(await cli.berth('get', '--raw=/metrics', ...as)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('user "jane" cannot get /metrics'),
+    });
+  });
+
+  it('says of a server that has no pages that it is older, and shows a page of health that is bad', async () => {
+    const old = await startScriptedServer({});
+    const body = Buffer.from('[-]storage failed\nreadyz check failed\n');
+    const bad = await startScriptedServer({ unary: { 'berth.server.v1.Pages/Get': () => ({ status: 500, body }) } });
+    try {
+      await upsertContext({ name: 'old', options: { address: old.address, ca: old.pki.ca }, use: false });
+      await upsertContext({ name: 'bad', options: { address: bad.address, ca: bad.pki.ca }, use: false });
+      expect((await cli.berth('get', '--raw=/healthz', '--context=old')).err).toContain('the server is older than this command');
+      const said = await cli.berth('get', '--raw=/readyz', '--context=bad');
+      expect(said).toEqual({ code: 1, out: '', err: 'error: [-]storage failed\nreadyz check failed\n' });
+    } finally {
+      old.stop();
+      bad.stop();
+    }
+  });
+});
+
 describe('--request-timeout', () => {
   it('is the limit of --chunk-size pages and of a watch, and says that the time ended', async () => {
     const watched = await cli.berth('get', 'cm', '-w', '--request-timeout=3s');

@@ -136,6 +136,7 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('edit', editRules),
   partOf('view', viewRules),
   makeRole('system:discovery', [
+    { nonResourceURLs: ['/healthz', '/livez', '/readyz'], verbs: ['get'] },
     { nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
   ]),
   makeRole('system:basic-user', reviews),
