@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Unpacks an archive of the directory "src" into `out`: names ending in "/" are directories, those with a target are links. */
+/** Unpacks an archive of the directory "src" into `out`. Names that end in "/" are directories, entries with `link` are symbolic links. */
 async function copy(
   ...entries: readonly { readonly name: string; readonly link?: string; readonly text?: string }[]
 ): Promise<void> {
@@ -30,14 +30,14 @@ async function copy(
   await unpack(source, archive as AsyncIterable<Buffer>, out, { preserve: false, warn: (message) => warnings.push(message) });
 }
 
-describe('an archive that comes out of a container', () => {
-  it('gives files, and links that stay inside', async () => {
+describe('unpacking an archive from a container', () => {
+  it('creates files, and links that stay inside the target', async () => {
     await copy({ name: 'a/' }, { name: 'a/text', text: 'hello' }, { name: 'a/b/up', link: '../text' });
     expect(await readFile(join(out, 'a/b/up'), 'utf8')).toBe('hello');
     expect(warnings).toEqual([]);
   });
 
-  it.each(['../evil', '/evil', '..', '', 'a/../../evil'])('is refused as a file that the node calls "%s"', async (name) => {
+  it.each(['../evil', '/evil', '..', '', 'a/../../evil'])('refuses a file that the node names "%s"', async (name) => {
     const archive = pack();
     archive.entry({ name: 'evil' }, 'evil');
     archive.finalize();
@@ -51,21 +51,21 @@ describe('an archive that comes out of a container', () => {
   it.each([
     { why: 'an absolute link', name: 'a', link: '/etc' },
     { why: 'a link that leads up too far', name: 'a/b', link: '../../x' },
-    { why: 'a link that leads up behind a name', name: 'a/b', link: 'c/../../../x' },
-  ])('leaves out $why', async ({ name, link }) => {
+    { why: 'a link with ".." behind a name', name: 'a/b', link: 'c/../../../x' },
+  ])('skips $why', async ({ name, link }) => {
     await copy({ name, link });
     expect(warnings).toHaveLength(1);
     await expect(readlink(join(out, name))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('leaves out a file whose name leads out of what is copied', async () => {
+  it('skips a file whose name leads out of the target', async () => {
     await copy({ name: '../x', text: 'evil' });
     expect(warnings).toHaveLength(1);
     await expect(readFile(join(folder, 'inner', 'x'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('cannot write outside by a link that lies behind another link, nor when it is copied once more', async () => {
-    // "p/q/a/b/c" is four folders deep by its name, but only two where "p/q/a" leads.
+  it('writes nothing outside the target through a link behind another link, also when it is copied again', async () => {
+    // By its name "p/q/a/b/c" is four directories deep; behind the link "p/q/a" it is only two.
     const archive = [{ name: 'x/' }, { name: 'p/q/a', link: '../../x' }, { name: 'p/q/a/b/c', link: '../../../..' }];
     await copy(...archive);
     await copy({ name: 'x/b/c/out-of-it', text: 'evil' });

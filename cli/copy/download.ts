@@ -9,13 +9,13 @@ import type { FileStat } from '../../api/generated/types.ts';
 import { entryPath, staysInside } from './archive-path.ts';
 
 export interface DownloadOptions {
-  /** Whether files get the permissions that they have in the container. */
+  /** Whether files keep their permissions. */
   readonly preserve: boolean;
-  /** Told what was left out, and why. */
+  /** Called for each entry that is skipped, with the reason. */
   warn(message: string): void;
 }
 
-/** Links are made last, so that nothing is written through them; more are refused rather than kept in memory. */
+/** Links are kept in memory and made last, so that nothing is written through them. An archive with more links is refused. */
 const mostLinks = 100_000;
 
 interface Link {
@@ -24,8 +24,9 @@ interface Link {
 }
 
 /**
- * Unpacks the archive of a file or directory of a container: a file to `destination`, or into it when it is a directory; a directory's content
- * into `destination`, which is made when it is missing. What would lead out of it is left out with a warning. Throws INVALID_ARGUMENT.
+ * Unpacks the archive of a file or directory of a container. A file becomes `destination`, or is put into it when that is a directory; the content of a
+ * directory is put into `destination`, which is created when it is missing. Entries that lead out of it are skipped with a warning. Throws
+ * INVALID_ARGUMENT.
  */
 export async function unpack(
   source: FileStat,
@@ -54,7 +55,7 @@ export async function unpack(
   }
   await feeding;
   for (const link of links) await makeLink(root, link, options);
-  // A directory that may not be written into gets its mode when all is in it; the innermost first.
+  // Directories get their modes last, the innermost first: a mode may forbid writing into the directory.
   if (options.preserve) for (const { path, mode } of modes.reverse()) await chmod(path, mode & 0o777);
 }
 
@@ -71,7 +72,7 @@ async function chooseTarget(source: FileStat, destination: string): Promise<stri
   return destination;
 }
 
-/** A node that somebody else has taken over may say anything. */
+/** The name comes from the node, which may be compromised. */
 function ownName({ name = '' }: FileStat): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
   throw badRequest(`the node names the file "${name}", which is no name of a file: nothing was copied`);
@@ -79,7 +80,7 @@ function ownName({ name = '' }: FileStat): string {
 
 async function writeFile(content: AsyncIterable<unknown>, path: string, { mode = 0o644 }: Header, { preserve }: DownloadOptions) {
   await mkdir(dirname(path), { recursive: true });
-  // Not through a link that is there already.
+  // Never write through an existing link.
   await removeLink(path);
   await pipeline(content, createWriteStream(path));
   if (preserve) await chmod(path, mode & 0o777);
@@ -93,9 +94,9 @@ function keepLink(links: Link[], link: Link, { name }: Header, { warn }: Downloa
 
 async function makeLink(root: string, { path, target }: Link, { warn }: DownloadOptions): Promise<void> {
   const at = join(root, ...path);
-  // How far up a link may lead was counted from where its name says that it is: behind another link it would be elsewhere.
+  // `staysInside` counted the directories in the link's name; behind another link there may be fewer.
   if (!(await isReached(root, path.slice(0, -1))))
-    return warn(`skipped link "${path.join('/')}" -> "${target}": the folder that it is in is a link itself`);
+    return warn(`skipped link "${path.join('/')}" -> "${target}": its directory is a link`);
   await mkdir(dirname(at), { recursive: true });
   await removeLink(at);
   try {
@@ -106,7 +107,7 @@ async function makeLink(root: string, { path, target }: Link, { warn }: Download
   }
 }
 
-/** Whether these folders, as far as they are there, are real ones below the root. */
+/** Whether none of the existing directories on this path below the root is a link. */
 async function isReached(root: string, folders: readonly string[]): Promise<boolean> {
   let at = root;
   for (const folder of folders) {

@@ -10,7 +10,7 @@ function screen() {
   return { log, show: (text: string) => void log.push(text), clear: () => void log.push('cleared') };
 }
 
-/** A clock that goes on by so much each time it is asked. */
+/** A clock that advances by `ms` with each call. */
 function steps(ms: number): () => number {
   let at = 0;
   return () => (at += ms);
@@ -23,19 +23,19 @@ async function countOf(stream: AsyncIterable<Uint8Array>): Promise<number> {
 }
 
 describe('the progress of a copy', () => {
-  it('says how much has come once it takes more than a second, five times a second at most, and goes away', async () => {
+  it('shows how much was copied after a second, at most five times a second, and is cleared at the end', async () => {
     const line = screen();
     expect(await countOf(showCopied(pieces(16), line, steps(100)))).toBe(16 * 1024 * 1024);
     expect(line.log).toEqual(['copied 10 MiB', 'copied 12 MiB', 'copied 14 MiB', 'copied 16 MiB', 'cleared']);
   });
 
-  it('says nothing of what is quick', async () => {
+  it('is not shown for a quick copy', async () => {
     const line = screen();
     expect(await countOf(showCopied(pieces(3), line, steps(100)))).toBe(3 * 1024 * 1024);
     expect(line.log).toEqual(['cleared']);
   });
 
-  it('goes away when the copy fails', async () => {
+  it('is cleared when the copy fails', async () => {
     const line = screen();
     const broken = async function* (): AsyncGenerator<Uint8Array> {
       yield* pieces(2);

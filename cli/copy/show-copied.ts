@@ -1,12 +1,12 @@
 import type { Progress } from '../progress.ts';
 
-/** What is quicker needs no progress. */
+/** Progress is shown only for copies that take longer. */
 const patienceMs = 1_000;
-/** How often the line is written anew. */
+/** How often the line is refreshed. */
 const refreshMs = 200;
 const mebi = 1024 * 1024;
 
-/** The pieces as they come, with a line that says how much has come once it takes long; the line is gone when they end, however they do. */
+/** Passes the pieces on, and shows how much was copied once that takes long. The line is cleared at the end, and when the copy fails. */
 export async function* showCopied<T extends Uint8Array>(
   pieces: AsyncIterable<T>,
   progress: Progress,

@@ -7,17 +7,17 @@ import { type Pack, pack } from 'tar-stream';
 import { badRequest } from '../../api/errors/index.ts';
 
 export interface UploadOptions {
-  /** Whether files keep their permissions and, where the container may give files away, their owner. */
+  /** Whether files keep their permissions and, in a container that runs as root, their owner. */
   readonly preserve: boolean;
-  /** As whom the container runs; root may give files away, others own what they write. */
+  /** The user and group that the container runs as. Files copied to a container that does not run as root belong to them. */
   readonly runsAs: { readonly uid: number; readonly gid: number };
   warn(message: string): void;
 }
 
-/** What a new file has where permissions are not kept: what the usual umask (022) leaves. */
+/** The usual umask, for files that do not keep their permissions. */
 const umask = 0o022;
 
-/** A local file or directory; a link at the top is followed. Throws INVALID_ARGUMENT when it is missing. */
+/** Looks at a local file or directory; a link is followed. Throws INVALID_ARGUMENT when it is missing. */
 export async function lookAt(path: string): Promise<Stats> {
   try {
     return await stat(path);
@@ -27,7 +27,7 @@ export async function lookAt(path: string): Promise<Stats> {
   }
 }
 
-/** A tar archive of a local file or directory under the name `as` ("" for the content of a directory alone), in pieces as it is read. */
+/** Streams a tar archive of a local file or directory under the name `as`, "" for the content of a directory without the directory itself. */
 export function packUp(path: string, as: string, options: UploadOptions): AsyncIterable<Uint8Array> {
   const archive = pack();
   addTree(archive, { path, name: as, top: true }, options).then(
@@ -65,24 +65,24 @@ type Header = Parameters<Pack['entry']>[0];
 
 function add(archive: Pack, header: Header): Promise<void> {
   return new Promise((resolve, reject) => {
-    // With content, though it is empty: otherwise the library waits for some.
+    // With empty content: without any, the library waits for it.
     archive.entry(header, '', (error) => (error ? reject(error) : resolve()));
   });
 }
 
-/** Exactly as many bytes as were announced: a file that grows meanwhile is cut, one that shrinks is an error. */
+/** Adds exactly as many bytes as the header announces: a file that grows meanwhile is cut, a file that shrinks is an error. */
 async function addFile(archive: Pack, path: string, header: Header & { readonly size: number }): Promise<void> {
   if (header.size === 0) return await add(archive, header);
   await pipeline(createReadStream(path, { end: header.size - 1 }), archive.entry(header) as unknown as NodeJS.WritableStream);
 }
 
-/** Where a copy goes in a container: a directory that exists, and the name in it ("" for the content of a directory alone). */
+/** The target of an upload: an existing directory, and the name in it ("" for the content of a directory without the directory itself). */
 export interface UploadTarget {
   readonly directory: string;
   readonly name: string;
 }
 
-/** Into a directory that is there, otherwise under the last part of the path, as cp has it. */
+/** As `cp`: into the destination when it is a directory, otherwise under the last part of its path. */
 export function chooseUploadTarget(source: string, destination: string, isDirectory: boolean): UploadTarget {
   if (!isDirectory) return { directory: parentOf(destination), name: basename(destination) };
   const name = basename(source);

@@ -10,13 +10,13 @@ import { checkPath } from './long-paths.ts';
 
 export interface CommandsOptions {
   readonly engine: Pick<LeanEngine, 'call' | 'hijackUnread'>;
-  /** What the engine's events say of the commands. */
+  /** Exit codes from the engine's events. */
   readonly exits?: ExecExits;
-  /** Ends a process of a container and all that it started; false when there is none like it. */
+  /** Kills a process of a container and its descendants; false when the container has no such process. */
   readonly kill?: (pid: number, containerId: string) => boolean;
 }
 
-/** A command under way: where it is known, its output so far, and why it is no longer waited for. */
+/** A running command, its output so far, and why it was given up, if it was. */
 interface Running {
   readonly exec: string;
   readonly action: string;
@@ -27,16 +27,17 @@ interface Running {
 }
 
 const engineTimeoutMs = 15_000;
-// Most commands are probes that succeed in less, again and again: their output is not even looked at.
+// Most commands are probes that succeed within this time: their output is not read.
 const quickMs = 500;
-// The engine tells the exit a moment after the output has ended; where its event does not come it is asked. A command may also close its
-// output and go on.
+// The engine's event with the exit code comes shortly after the end of the output. Events may be lost, and a command may close its output and go
+// on: the engine is polled meanwhile.
 const exitPollMs = 100;
 const slowestExitPollMs = 500;
-// An engine that has much to do takes its time to start a command: that says nothing about the command.
+// A busy engine is slow to start a command; this time does not count against the command.
 const startSlackMs = 10_000;
 const startPollMs = 1_000;
-/** Short commands in containers, for probes and hooks: few and small calls, a bound in time, and nothing left behind. */
+
+/** Runs short commands in containers, for probes and hooks: with few and small calls, within a time limit, and leaving no process behind. */
 export function createCommands({ engine, exits = createExecExits(), kill = killCommand }: CommandsOptions): CommandRunner {
   async function open(containerId: string, command: readonly string[], action: string): Promise<Running> {
     checkPath('the command', command[0]);
@@ -62,7 +63,7 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
     return inspectExec(engine, exec, action);
   }
 
-  /** Gives a command up when its time is over, counted from when the engine has started it. */
+  /** Gives a command up when its time limit, counted from its start by the engine, has passed. */
   function watchTime(running: Running, timeoutMs: number): () => void {
     const latestMs = Date.now() + timeoutMs + startSlackMs;
     const look = async () => {
@@ -102,7 +103,7 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
     }
   }
 
-  /** The exit code and the output of what did not succeed at once; undefined when it is given up. */
+  /** Reads the output and the exit code of a command that did not succeed at once. Undefined when the command is given up. */
   async function follow(running: Running, options: CommandOptions, told: number | undefined): Promise<number | undefined> {
     if (running.given !== undefined) return undefined;
     const { timeoutMs, maxBytes } = options;
@@ -127,7 +128,7 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
   };
 }
 
-/** How long it is waited for a success alone. */
+/** How long to wait for a success before the output is read. */
 function quickMsOf({ timeoutMs = Number.POSITIVE_INFINITY }: CommandOptions): number {
   return Math.min(quickMs, timeoutMs / 2);
 }
@@ -138,7 +139,7 @@ function give(running: Running, why: 'overdue' | 'aborted'): void {
   running.exit.forget();
 }
 
-/** Reads what both streams say, as far as it is wanted, until the engine ends them or the command is given up. */
+/** Reads both streams until the engine ends them or the command is given up, and keeps the first `maxBytes`. */
 async function collect(running: Running, maxBytes: number): Promise<void> {
   const kept: Uint8Array[] = [];
   const split = createFrameSplitter();
