@@ -32,6 +32,12 @@ beforeAll(async () => {
       script('exec sleep 1000', { name: 'deaf', stdin: true }),
       script(`${line}; yes $x | head -c 20000000; exec sleep 1000`, { name: 'wrote' }),
       script(`${line}; while :; do echo $x; done`, { name: 'talks' }),
+      // A file system that only the container sees: its own tar reads and writes there.
+      script('mkdir /own && mount -t tmpfs -o size=300m own /own && touch /ready; exec sleep 1000', {
+        name: 'own',
+        securityContext: { privileged: true },
+        readinessProbe: { exec: { command: ['test', '-e', '/ready'] }, periodSeconds: 1 },
+      }),
     ]),
   );
   await house.running('flood');
@@ -161,21 +167,71 @@ describe('a container that does not read', () => {
     }
   });
 
-  it('gets files at the pace of its disk: 80 MB pass through the agent without staying', async () => {
+  it.each([
+    { to: 'its disk', container: 'app', path: '/tmp', bytes: 80e6 },
+    { to: 'memory that only the container sees', container: 'own', path: '/own', bytes: 200e6 },
+  ])('gets files at the pace of $to: $bytes bytes pass through the agent without staying', async ({ container, path, bytes }) => {
     let highest = 0;
-    async function* archive(): AsyncGenerator<Uint8Array> {
-      yield header('copied', 80e6);
-      for (let left = 80e6; left > 0; left -= chunk.length) {
-        highest = Math.max(highest, agentMB());
-        yield chunk.subarray(0, Math.min(left, chunk.length));
-      }
-      yield Buffer.alloc(1024 + ((512 - (80e6 % 512)) % 512));
-    }
-    await client.pods.writeFiles(key, { container: 'app', path: '/tmp' }, archive(), limit());
+    await client.pods.writeFiles(
+      key,
+      { container, path },
+      archiveOf(bytes, () => (highest = Math.max(highest, agentMB()))),
+      limit(),
+    );
     expect(highest - atStart).toBeLessThan(growthMB);
-    expect(await house.sh('flood', 'wc -c < /tmp/copied', 'app')).toBe('80000000\n');
+    expect(await house.sh('flood', `wc -c < ${path}/copied`, container)).toBe(`${bytes}\n`);
   });
 });
+
+describe('a copy that goes through the container', () => {
+  it('holds back its tar when its reader stops, and gives the rest when it goes on', async () => {
+    await house.sh('flood', 'head -c 200000000 /dev/zero > /own/copied', 'own');
+    const file = await readOnce(client.pods.readFiles(key, { container: 'own', path: '/own/copied' }, limit()));
+    try {
+      await untilStill(() => [Math.round(agentMB() / 4)]);
+      // To its end, behind which the exit code of tar counts; the first piece has been read.
+      expect(await readOn(file, Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(199e6);
+    } finally {
+      await file.return?.();
+    }
+  });
+
+  it('leaves no tar behind when its reader or writer goes away', async () => {
+    const tars = () => house.sh('flood', 'pidof tar || true', 'own');
+    await house.sh('flood', 'head -c 200000000 /dev/zero > /own/copied', 'own');
+    const file = await readOnce(client.pods.readFiles(key, { container: 'own', path: '/own/copied' }, limit()));
+    expect(await tars()).toMatch(/\d/);
+    await file.return?.();
+    await eventually('the reading tar is gone', async () => (await tars()).trim() === '' || undefined);
+    const broken = new AbortController();
+    let sent: () => void = () => {};
+    const underWay = new Promise<void>((resolve) => {
+      sent = resolve;
+    });
+    async function* stuck(): AsyncGenerator<Uint8Array> {
+      yield Buffer.concat([header('half', 1e6), Buffer.alloc(500_000)]);
+      sent();
+      await new Promise((_, reject) => broken.signal.addEventListener('abort', () => reject(new Error('broken off'))));
+    }
+    const writing = client.pods.writeFiles(key, { container: 'own', path: '/own' }, stuck(), { signal: broken.signal });
+    writing.catch(() => {});
+    await underWay;
+    await eventually('the writing tar is there', async () => (await tars()).trim() !== '' || undefined);
+    broken.abort();
+    await expect(writing).rejects.toThrow();
+    await eventually('the writing tar is gone', async () => (await tars()).trim() === '' || undefined);
+  });
+});
+
+/** One large file, and a look before each piece. */
+async function* archiveOf(bytes: number, look: () => void): AsyncGenerator<Uint8Array> {
+  yield header('copied', bytes);
+  for (let left = bytes; left > 0; left -= chunk.length) {
+    look();
+    yield chunk.subarray(0, Math.min(left, chunk.length));
+  }
+  yield Buffer.alloc(1024 + ((512 - (bytes % 512)) % 512));
+}
 
 /** One file's header in a tar archive. */
 function header(name: string, size: number): Buffer {
