@@ -49,19 +49,52 @@ export function tableRow(decoder: EntryDecoder, entry: Entry, now: Date): TableR
   };
 }
 
-/** JSON made for one watcher serves the others. */
-const jsonMemo = new WeakMap<Entry, Buffer>();
+/** Enough for watchers that begin together or have different selections; those of one selection share whole frames. */
+const MOST_JSON_BYTES = 8 * 1024 * 1024;
+
+/** The JSON of the objects of one kind that were encoded last. */
+class JsonMemo {
+  private readonly decoder: EntryDecoder;
+  private readonly known = new Map<Entry, Buffer>();
+  private bytes = 0;
+
+  constructor(decoder: EntryDecoder) {
+    this.decoder = decoder;
+  }
+
+  encode(entry: Entry): Buffer {
+    const known = this.known.get(entry);
+    if (known) return known;
+    const json = encodeJson(this.decoder.kind, this.decoder.decode(entry));
+    this.known.set(entry, json);
+    this.bytes += entry.bytes.length + json.length;
+    for (const [oldest, { length }] of this.known) {
+      if (this.bytes <= MOST_JSON_BYTES) break;
+      this.known.delete(oldest);
+      this.bytes -= oldest.bytes.length + length;
+    }
+    return json;
+  }
+}
+
+/** JSON made for one watcher serves the others of its kind. Only their formats hold it, so that it goes with the last of them. */
+const jsonMemos = new WeakMap<EntryDecoder, WeakRef<JsonMemo>>();
+
+function jsonMemo(decoder: EntryDecoder): JsonMemo {
+  const known = jsonMemos.get(decoder)?.deref();
+  if (known) return known;
+  const memo = new JsonMemo(decoder);
+  jsonMemos.set(decoder, new WeakRef(memo));
+  return memo;
+}
 
 function jsonEvents(decoder: EntryDecoder): EventFormat {
+  const memo = jsonMemo(decoder);
   return {
     id: 'json',
     field: 2,
     hasHeading: false,
-    encode(entry) {
-      const known = jsonMemo.get(entry) ?? encodeJson(decoder.kind, decoder.decode(entry));
-      jsonMemo.set(entry, known);
-      return known;
-    },
+    encode: (entry) => memo.encode(entry),
     bookmark: (metadata) => encodeJson(decoder.kind, { metadata }),
   };
 }

@@ -174,6 +174,7 @@ class Pump {
     if (this.ended) return;
     this.ended = true;
     this.leave();
+    this.source.close();
     this.reportStarted();
     this.done(error);
   }

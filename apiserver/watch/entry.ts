@@ -38,13 +38,15 @@ export function placeOf(key: string): { namespace: string; name: string } {
   return second === undefined ? { namespace: '', name: first } : { namespace: first, name: second };
 }
 
-/** Decoded objects that several readers of one version are likely to want within moments of each other. */
+/** Decoded objects that several readers of one version are likely to want within moments of each other: so many, and encoded so large, at most. */
 const MEMO_SIZE = 128;
+const MEMO_BYTES = 1024 * 1024;
 
 /** Decodes entries for readers that only look; who changes the object decodes one for itself. */
 export class EntryDecoder {
   readonly kind: Kind;
   private readonly memo = new Map<Entry, ApiObject>();
+  private memoBytes = 0;
 
   constructor(kind: Kind) {
     this.kind = kind;
@@ -55,7 +57,12 @@ export class EntryDecoder {
     if (known) return known;
     const object = decodeMessage<ApiObject>(this.kind.message, entry.bytes);
     this.memo.set(entry, object);
-    if (this.memo.size > MEMO_SIZE) this.memo.delete(this.memo.keys().next().value!);
+    this.memoBytes += entry.bytes.length;
+    for (const oldest of this.memo.keys()) {
+      if (this.memo.size <= MEMO_SIZE && this.memoBytes <= MEMO_BYTES) break;
+      this.memo.delete(oldest);
+      this.memoBytes -= oldest.bytes.length;
+    }
     return object;
   }
 

@@ -100,6 +100,42 @@ test('many that come back from the same version share one encoded response, from
   expect(frames.size).toBe(1);
 });
 
+test('frames are kept for watchers with the same selection, and dropped with the last of them', () => {
+  const { cache, put } = harness();
+  const [first, second, other] = [watch(cache, 0), watch(cache, 0), watch(cache, 0, { labelSelector: 'x=1' })];
+  put('a', 1, { x: '1' });
+  cache.advance(1);
+  for (const source of [first, second, other]) read(source);
+  const all = cache.frames.size;
+  first.close();
+  first.close();
+  expect(cache.frames.size).toBe(all);
+  second.close();
+  expect(cache.frames.size).toBeGreaterThan(0);
+  expect(cache.frames.size).toBeLessThan(all);
+  const late = watch(cache, 0);
+  expect(read(late)).toEqual(['ADDED a@1']);
+  for (const source of [other, late]) source.close();
+  expect(cache.frames.size).toBe(0);
+});
+
+test('decoded objects are kept for other readers as far as their number and their bytes are bounded', () => {
+  const { cache, put } = harness();
+  const count = (size: number) => {
+    for (let i = 0; i < 200; i++) put(`c${i}`, cache.ring.endSequence + 1, { x: 'y'.repeat(size) });
+    const entries = cache.range('configmaps/');
+    const decoded = entries.map((entry) => cache.decoder.decode(entry));
+    // From the last on, as the first that is missing displaces another.
+    let kept = 0;
+    while (kept < 200 && cache.decoder.decode(entries[199 - kept]!) === decoded[199 - kept]) kept++;
+    return kept;
+  };
+  expect(count(10)).toBe(128);
+  const large = count(100_000);
+  expect(large).toBeGreaterThan(8);
+  expect(large).toBeLessThan(12);
+});
+
 test('those that begin with the present share what they have to read', () => {
   const { cache, put } = harness();
   put('a', 1);

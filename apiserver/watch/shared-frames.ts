@@ -10,18 +10,50 @@ export interface Frame {
 /** Those at the same place ask within one wave; what is kept beyond serves the few that lag behind. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** Frames that several watchers of one kind want, made once for all that stand at the same place with the same selection and format. */
+/** The watchers with one selection and format, and the keys of the frames that were made for them. */
+interface Sharing {
+  watchers: number;
+  readonly keys: Set<string>;
+}
+
+/**
+ * Frames that several watchers of one kind want, made once for all that stand at the same place with the same selection and format. They go with the last
+ * of these watchers.
+ */
 export class SharedFrames {
   private readonly frames = new Map<string, Frame>();
+  private readonly sharing = new Map<string, Sharing>();
   private bytes = 0;
 
-  /** The frame at `sequence` for the streams with this id; a short one only as long as nothing has come behind it. */
+  /** How many bytes are kept. */
+  get size(): number {
+    return this.bytes;
+  }
+
+  /** Counts a watcher with this id; every `join` is followed by one `leave`. */
+  join(id: string): void {
+    const sharing = this.sharing.get(id);
+    if (sharing) sharing.watchers++;
+    else this.sharing.set(id, { watchers: 1, keys: new Set() });
+  }
+
+  leave(id: string): void {
+    const sharing = this.sharing.get(id);
+    if (!sharing || --sharing.watchers > 0) return;
+    for (const key of sharing.keys) this.drop(key);
+    this.sharing.delete(id);
+  }
+
+  /** The frame at `sequence` for the watchers with this id; a short one only as long as nothing has come behind it. */
   get(id: string, sequence: number, endSequence: number, make: () => Frame): Frame {
     const key = `${sequence}\0${id}`;
     const known = this.frames.get(key);
     if (known && (known.full || known.next === endSequence)) return known;
-    if (known) this.drop(key, known);
+    if (known) this.drop(key);
     const frame = make();
+    const sharing = this.sharing.get(id);
+    if (!sharing) return frame;
+    sharing.keys.add(key);
     this.frames.set(key, frame);
     this.bytes += sizeOf(frame);
     this.trim(frame);
@@ -30,6 +62,7 @@ export class SharedFrames {
 
   clear(): void {
     this.frames.clear();
+    for (const { keys } of this.sharing.values()) keys.clear();
     this.bytes = 0;
   }
 
@@ -37,12 +70,15 @@ export class SharedFrames {
   private trim(newest: Frame): void {
     for (const [key, frame] of this.frames) {
       if (this.bytes <= MAX_BYTES || frame === newest) return;
-      this.drop(key, frame);
+      this.drop(key);
     }
   }
 
-  private drop(key: string, frame: Frame): void {
+  private drop(key: string): void {
+    const frame = this.frames.get(key);
+    if (!frame) return;
     this.frames.delete(key);
+    this.sharing.get(key.slice(key.indexOf('\0') + 1))?.keys.delete(key);
     this.bytes -= sizeOf(frame);
   }
 }

@@ -42,8 +42,9 @@ export class WatchSource {
   private endInitial: number | undefined;
   private sequence: number;
   private first = true;
+  private closed = false;
 
-  /** Throws OUT_OF_RANGE when the events after `start.revision` are no longer kept. */
+  /** Shares what it encodes until `close`. Throws OUT_OF_RANGE when the events after `start.revision` are no longer kept. */
   constructor(cache: KindCache, selection: Selection, format: EventFormat, start: WatchStart) {
     this.cache = cache;
     this.selection = selection;
@@ -55,6 +56,15 @@ export class WatchSource {
     this.sequence = sequence;
     if (start.initialEvents) this.initial = cache.range(selection.prefix);
     if (start.initialBookmark) this.endInitial = cache.revision;
+    cache.frames.join(this.id);
+  }
+
+  /** Gives back what was kept for this watcher; it must not be asked afterwards. */
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.initial = undefined;
+    this.cache.frames.leave(this.id);
   }
 
   /** Whether something may be there to read. */

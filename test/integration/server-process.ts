@@ -8,12 +8,20 @@ const program = fileURLToPath(new URL('./apiserver-process.ts', import.meta.url)
 
 /** An API server in a process of its own, that a test can kill. Resolves when it serves. */
 export async function startServerProcess(dataDir: string, address: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--import', hook, program, dataDir, address], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = ['--expose-gc', '--import', hook, program, dataDir, address];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   await Promise.race([
     once(child.stdout!, 'data'),
     once(child, 'exit').then(([code]) => expect.unreachable(`the server ended with code ${code}`)),
   ]);
   return child;
+}
+
+/** How many bytes of objects and buffers a server holds after it has collected its garbage. */
+export async function heldBytes(server: ChildProcess): Promise<number> {
+  const line = once(server.stdout!, 'data');
+  server.kill('SIGUSR2');
+  return Number(String((await line)[0]));
 }
 
 /** Ends it without a chance to tidy up; ended ones stay so. */
