@@ -127,7 +127,8 @@ test('a version whose changes are no longer kept is expired, and so is one of an
 test('a watcher that does not read is cut off and the others never notice', async () => {
   const refused: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line) => refused.push(line) });
-  const strict = await startServer({ watchLimits: { stallMs: 1_000 }, log });
+  // Longer than a busy machine keeps the watchers that read from it.
+  const strict = await startServer({ watchLimits: { stallMs: 5_000 }, log });
   const { resourceVersion } = (await strict.client.pods.create(pod('first'))).metadata!;
   const scope = { namespace: 'default', resourceVersion };
   // Nobody asks this one for its second batch, so flow control stops it.
