@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 
 /** `import ... from 'berth'` in examples finds the sources, through the same "exports" that give users the built package. */
 const conditions = ['berth-source', ...defaultServerConditions];
+/** A condition that is polled, and a test, fail when they hang; how busy the machine is does not matter. */
+const expectation = { poll: { timeout: 30_000 } };
 const excluded = ['node_modules/**', 'dist/**'];
 
 // One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
@@ -23,6 +25,7 @@ export default defineConfig({
             '{api,client,apiserver,scheduler,agent,controllers,cli,examples,hack,test/fakes,test/builders,bench}/**/*.test.ts',
           ],
           exclude: excluded,
+          expect: expectation,
           // A machine that builds something else beside them is no failure.
           testTimeout: 60_000,
         },
@@ -32,6 +35,7 @@ export default defineConfig({
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
           exclude: excluded,
+          expect: expectation,
           isolate: false,
           testTimeout: 60_000,
         },
@@ -42,6 +46,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           exclude: excluded,
+          expect: expectation,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -51,6 +56,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: excluded,
+          expect: expectation,
           testTimeout: 180_000,
           hookTimeout: 300_000,
           fileParallelism: false,
@@ -61,6 +67,7 @@ export default defineConfig({
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
           exclude: excluded,
+          expect: expectation,
           // The long form of one test kills engines for an hour.
           testTimeout: process.env.BERTH_CHAOS === 'long' ? 7_200_000 : 600_000,
           hookTimeout: 300_000,

@@ -1,4 +1,4 @@
-import protobuf, { type Root, type Service } from 'protobufjs';
+import protobuf, { type Root, type Service, type Type } from 'protobufjs';
 import { packages } from '../generated/descriptors.ts';
 
 const root = new protobuf.Root();
@@ -12,6 +12,18 @@ export function descriptorsOf(name: string): Root {
   for (let end = name.lastIndexOf('.'); end > 0; end = name.lastIndexOf('.', end - 1)) addPackage(name.slice(0, end));
   root.resolveAll();
   return root;
+}
+
+const types = new Map<string, Type>();
+
+/** The protobufjs type of a message, e.g. "berth.core.v1.Pod". Throws for a name that the descriptors do not have. */
+export function messageType(name: string): Type {
+  let type = types.get(name);
+  if (!type) {
+    type = descriptorsOf(name).lookupType(name);
+    types.set(name, type);
+  }
+  return type;
 }
 
 /** A service as the descriptors declare it. Throws for a name that they do not have. */

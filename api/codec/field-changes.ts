@@ -1,7 +1,7 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { equalValues } from '../meta/equal.ts';
 import { type FieldSet, isEmptySet, SELF } from '../meta/field-set.ts';
-import { messageType } from './message.ts';
+import { messageType } from './descriptors.ts';
 
 /** Which fields were added or got another value, and which are gone (each with everything below it). */
 export interface FieldChanges {

@@ -1,7 +1,7 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { equalValues } from '../meta/equal.ts';
 import { isJsonObject, type Json, type JsonObject } from '../meta/merge-patch.ts';
-import { messageType } from './message.ts';
+import { messageType } from './descriptors.ts';
 import { fieldsTo } from './message-fields.ts';
 import { mergeKey } from './strategic-merge.ts';
 

@@ -1,9 +1,9 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { isTooDeep } from '../meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
+import { messageType } from './descriptors.ts';
 import { INLINE } from './json-fields.ts';
 import type { JsonReader } from './json-reader.ts';
-import { messageType } from './message.ts';
 import { nearestWord } from './nearest.ts';
 import {
   durationCodec,

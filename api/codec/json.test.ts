@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { isInvalid } from '../errors/index.ts';
 import type { ConfigMap, Lease, NodeMetrics, ObjectMeta, Pod } from '../generated/types.ts';
 import { kindNamed, kinds } from '../kinds/index.ts';
+import { messageType } from './descriptors.ts';
 import { fromJson, messageFromJson, messageToJson, readObject, toJson } from './json.ts';
-import { decodeMessage, encodeMessage, messageType } from './message.ts';
+import { decodeMessage, encodeMessage } from './message.ts';
 
 const pod = kindNamed('Pod');
 const DEPTH = 5;

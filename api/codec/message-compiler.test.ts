@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import protobuf, { type Field, type ReflectionObject, type Type } from 'protobufjs';
 import { describe, expect, it } from 'vitest';
-import { allDescriptors } from './descriptors.ts';
-import { decodeForeign, decodeMessage, encodeMessage, messageType } from './message.ts';
+import { allDescriptors, messageType } from './descriptors.ts';
+import { decodeForeign, decodeMessage, encodeMessage } from './message.ts';
 
 const DEPTH = 4;
 const POD = 'berth.core.v1.Pod';

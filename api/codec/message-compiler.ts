@@ -1,4 +1,4 @@
-import type { Field, MapField, Type } from 'protobufjs';
+import type { FieldShape, MessageShape } from './message-shapes.ts';
 import type { WireInput } from './wire-input.ts';
 import type { WireOutput } from './wire-output.ts';
 
@@ -35,8 +35,8 @@ const VALUE = 2;
  * The decoder of a type as a function of its own: with the names of the fields in its text, V8 gives the objects that it makes fixed
  * shapes, which a loop over a table of names cannot. `childOf` gives the decoder of a type below it, when it is first needed.
  */
-export function compileDecoder(type: Type, childOf: (type: Type) => Decode): Decode {
-  const fields = type.fieldsArray.map((field) => field.resolve());
+export function compileDecoder(type: MessageShape, childOf: (type: MessageShape) => Decode): Decode {
+  const { fields } = type;
   const body = `
     while (input.at < end) {
       const tag = input.uint32();
@@ -56,8 +56,8 @@ export function compileDecoder(type: Type, childOf: (type: Type) => Decode): Dec
 }
 
 /** The encoder of a type: its fields backwards, so that the first is written last. */
-export function compileEncoder(type: Type, childOf: (type: Type) => Encode): Encode {
-  const fields = type.fieldsArray.map((field) => field.resolve());
+export function compileEncoder(type: MessageShape, childOf: (type: MessageShape) => Encode): Encode {
+  const { fields } = type;
   const backwards = fields.map((field, index) => ({ field, index })).sort((a, b) => b.field.id - a.field.id);
   const body = backwards.map(
     ({ field, index }) => `
@@ -67,13 +67,13 @@ export function compileEncoder(type: Type, childOf: (type: Type) => Encode): Enc
   return build(`function encode(message, output) { let value; ${body.join('')} }`, { children: lazily(fields, childOf) });
 }
 
-function decodeField(field: Field, index: number): string {
+function decodeField(field: FieldShape, index: number): string {
   const at = `message[${JSON.stringify(field.name)}]`;
   const value = decodeValue(field, index, 'end');
   const { wire } = formOf(field);
-  if (field.map) return decodeEntry(field, index, at);
+  if (field.keyType !== undefined) return decodeEntry(field, index, at);
   if (!field.repeated) {
-    const merged = field.resolvedType ? `children[${index}](input, input.enter(end), ${at})` : value;
+    const merged = isScalar(field) ? value : `children[${index}](input, input.enter(end), ${at})`;
     return `case ${tag(field.id, wire)}: ${at} = ${merged}; ${forgetOthers(field)} break;`;
   }
   const single = `case ${tag(field.id, wire)}: (${at} ??= []).push(${value}); break;`;
@@ -90,16 +90,14 @@ function decodeField(field: Field, index: number): string {
 }
 
 /** Of the members of a oneof the last counts. */
-function forgetOthers(field: Field): string {
-  const others = field.partOf?.fieldsArray.filter(({ id }) => id !== field.id) ?? [];
-  const all = others.map(({ name }) => `message[${JSON.stringify(name)}]`);
+function forgetOthers(field: FieldShape): string {
+  const all = field.rivals.map((name) => `message[${JSON.stringify(name)}]`);
   return all.map((at) => `if (${at} !== undefined) delete ${at};`).join(' ');
 }
 
-function decodeEntry(field: Field, index: number, at: string): string {
+function decodeEntry(field: FieldShape, index: number, at: string): string {
   const { wire, empty } = formOf(field);
-  const { keyType } = field as unknown as MapField;
-  if (keyType !== 'string') throw new Error(`the codec knows no maps by ${keyType} (${field.fullName}): add them`);
+  if (field.keyType !== 'string') throw new Error(`the codec knows no maps by ${field.keyType} (${field.name}): add them`);
   return `case ${tag(field.id, LENGTH_DELIMITED)}: {
       const to = input.enter(end);
       let key = "";
@@ -118,15 +116,15 @@ function decodeEntry(field: Field, index: number, at: string): string {
     }`;
 }
 
-function decodeValue(field: Field, index: number, end: string): string {
-  if (field.resolvedType) return `children[${index}](input, input.enter(${end}))`;
+function decodeValue(field: FieldShape, index: number, end: string): string {
+  if (!isScalar(field)) return `children[${index}](input, input.enter(${end}))`;
   return `input.${field.type}(${end})`;
 }
 
-function encodeField(field: Field, index: number): string {
+function encodeField(field: FieldShape, index: number): string {
   const { wire } = formOf(field);
   const all = (each: string): string => `for (let i = value.length - 1; i >= 0; i--) {${each}}`;
-  if (field.map)
+  if (field.keyType !== undefined)
     return `const keys = Object.keys(value);
       for (let i = keys.length - 1; i >= 0; i--) {
         const start = output.size;
@@ -134,7 +132,7 @@ function encodeField(field: Field, index: number): string {
         output.string(keys[i]); output.uint32(${tag(KEY, LENGTH_DELIMITED)});
         output.uint32(output.size - start); output.uint32(${tag(field.id, LENGTH_DELIMITED)});
       }`;
-  if (field.repeated && field.packed && wire !== LENGTH_DELIMITED)
+  if (field.repeated && wire !== LENGTH_DELIMITED)
     return `if (value.length > 0) {
         const start = output.size;
         ${all(encodeValue(field, index, 'value[i]'))}
@@ -144,17 +142,13 @@ function encodeField(field: Field, index: number): string {
   return field.repeated ? all(`${encodeValue(field, index, 'value[i]')} ${end}`) : `${encodeValue(field, index, 'value')} ${end}`;
 }
 
-function encodeValue(field: Field, index: number, value: string): string {
-  if (!field.resolvedType) return `output.${field.type}(${value});`;
+function encodeValue(field: FieldShape, index: number, value: string): string {
+  if (isScalar(field)) return `output.${field.type}(${value});`;
   return `{ const before = output.size; children[${index}](${value}, output); output.uint32(output.size - before); }`;
 }
 
-function formOf(field: Field): Form {
-  if (field.resolvedType && 'fieldsArray' in field.resolvedType) return { wire: LENGTH_DELIMITED, empty: '{}' };
-  const scalar = scalars[field.type];
-  if (!scalar) throw new Error(`the codec does not know the type ${field.type} of ${field.fullName}: add it`);
-  return scalar;
-}
+const formOf = ({ type }: FieldShape): Form => scalars[type] ?? { wire: LENGTH_DELIMITED, empty: '{}' };
+const isScalar = ({ type }: FieldShape): boolean => scalars[type] !== undefined;
 
 const tag = (id: number, wire: number): number => ((id << 3) | wire) >>> 0;
 
@@ -164,11 +158,14 @@ function build<T>(text: string, sight: Readonly<Record<string, unknown>>): T {
 }
 
 /** The functions of the types below, by the index of their field; each is made when it is first called. */
-function lazily<T extends (...args: never[]) => unknown>(fields: readonly Field[], of: (type: Type) => T): (T | undefined)[] {
-  const children: (T | undefined)[] = fields.map(({ resolvedType }, index) => {
-    if (!resolvedType) return undefined;
+function lazily<T extends (...args: never[]) => unknown>(
+  fields: readonly FieldShape[],
+  of: (type: MessageShape) => T,
+): (T | undefined)[] {
+  const children: (T | undefined)[] = fields.map((field, index) => {
+    if (isScalar(field)) return undefined;
     const first = (...args: Parameters<T>): unknown => {
-      children[index] = of(resolvedType as Type);
+      children[index] = of(field.message()!);
       return children[index](...args);
     };
     return first as T;

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ConfigMap } from '../generated/types.ts';
-import { decodeMessage, encodeMessage, messageType } from './message.ts';
+import { messageType } from './descriptors.ts';
+import { decodeMessage, encodeMessage } from './message.ts';
 
 const POD = 'berth.core.v1.Pod';
 

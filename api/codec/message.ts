@@ -1,20 +1,7 @@
-import type { Type } from 'protobufjs';
-import { descriptorsOf } from './descriptors.ts';
 import { compileDecoder, compileEncoder, type Decode, type Encode } from './message-compiler.ts';
+import { type MessageShape, messageShape } from './message-shapes.ts';
 import { WireInput } from './wire-input.ts';
 import { WireOutput } from './wire-output.ts';
-
-const types = new Map<string, Type>();
-
-/** The protobufjs type of a message, e.g. "berth.core.v1.Pod". Throws for a name that the descriptors do not have. */
-export function messageType(name: string): Type {
-  let type = types.get(name);
-  if (!type) {
-    type = descriptorsOf(name).lookupType(name);
-    types.set(name, type);
-  }
-  return type;
-}
 
 /**
  * A message as bytes. The value must have the in-memory form that its generated type describes; that is trusted, not checked, because
@@ -22,7 +9,7 @@ export function messageType(name: string): Type {
  */
 export function encodeMessage(messageName: string, value: object): Buffer {
   try {
-    encoderOf(messageType(messageName))(value, output);
+    encoderOf(messageShape(messageName))(value, output);
     return output.take();
   } catch (error) {
     output.reset();
@@ -50,22 +37,22 @@ export function decodeForeign<T extends object>(messageName: string, bytes: Uint
 }
 
 function decode<T extends object>(messageName: string, input: WireInput): T {
-  return decoderOf(messageType(messageName))(input, input.end) as T;
+  return decoderOf(messageShape(messageName))(input, input.end) as T;
 }
 
-const decoders = new WeakMap<Type, Decode>();
-const encoders = new WeakMap<Type, Encode>();
+const decoders = new WeakMap<MessageShape, Decode>();
+const encoders = new WeakMap<MessageShape, Encode>();
 const output = new WireOutput();
 
-function decoderOf(type: Type): Decode {
+function decoderOf(type: MessageShape): Decode {
   return decoders.get(type) ?? remember(decoders, type, compileDecoder(type, decoderOf));
 }
 
-function encoderOf(type: Type): Encode {
+function encoderOf(type: MessageShape): Encode {
   return encoders.get(type) ?? remember(encoders, type, compileEncoder(type, encoderOf));
 }
 
-function remember<T>(known: WeakMap<Type, T>, type: Type, value: T): T {
+function remember<T>(known: WeakMap<MessageShape, T>, type: MessageShape, value: T): T {
   known.set(type, value);
   return value;
 }

@@ -2,7 +2,7 @@ import protobuf, { type Field, type Type } from 'protobufjs';
 import { badRequest } from '../errors/constructors.ts';
 import { shortened } from '../errors/violations.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch, setMember } from '../meta/merge-patch.ts';
-import { messageType } from './message.ts';
+import { messageType } from './descriptors.ts';
 import { fieldsTo } from './message-fields.ts';
 
 const PATCH = '(berth.meta.v1.patch)';

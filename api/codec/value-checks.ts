@@ -1,10 +1,10 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import type { FieldViolation } from '../errors/api-error.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { messageType } from './descriptors.ts';
 import { INLINE, isJsonValue } from './json-fields.ts';
 import { valueCodec } from './json-plan.ts';
 import { JsonReader } from './json-reader.ts';
-import { messageType } from './message.ts';
 
 type Check = (value: unknown, at: JsonReader) => unknown;
 

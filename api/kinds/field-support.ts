@@ -1,5 +1,5 @@
 import type { Field, Type } from 'protobufjs';
-import { messageType } from '../codec/message.ts';
+import { messageType } from '../codec/descriptors.ts';
 import { fieldsTo } from '../codec/message-fields.ts';
 import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden } from '../errors/violations.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageType } from '../codec/message.ts';
+import { messageType } from '../codec/descriptors.ts';
 import type { ConfigMap, Event, Namespace, Node, NodeMetrics, Secret } from '../generated/types.ts';
 import { formatAge } from './cells.ts';
 import { type KindMap, kindNamed, kindOf, kinds } from './index.ts';

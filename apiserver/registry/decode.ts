@@ -1,6 +1,7 @@
 import type { Type } from 'protobufjs';
+import { messageType } from '../../api/codec/descriptors.ts';
 import { fromJson, subjectOf } from '../../api/codec/json.ts';
-import { decodeForeign, messageType } from '../../api/codec/message.ts';
+import { decodeForeign } from '../../api/codec/message.ts';
 import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { unknownField } from '../../api/errors/violations.ts';

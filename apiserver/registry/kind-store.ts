@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { decodeMessage, encodeMessage, messageType } from '../../api/codec/message.ts';
+import { messageType } from '../../api/codec/descriptors.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';

@@ -1,6 +1,6 @@
 import type { Field, Type } from 'protobufjs';
+import { messageType } from '../../api/codec/descriptors.ts';
 import { jsonFields, messageBelow } from '../../api/codec/json-fields.ts';
-import { messageType } from '../../api/codec/message.ts';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';

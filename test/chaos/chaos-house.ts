@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { isNotFound } from '../../api/errors/index.ts';
 import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { type Client, type Container, listAll, type Pod, type PodSpec } from '../../client/index.ts';
 import { containersOf, eventually, freePort, run } from '../e2e/installation.ts';
@@ -30,6 +31,13 @@ export interface ChaosHouse {
   close(): Promise<void>;
 }
 
+/** Of the pods that were listed a moment ago some are gone by now. */
+async function deleteIfThere(client: Client, name: string): Promise<void> {
+  await client.pods.delete({ namespace, name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+}
+
 /** The server runs, an agent does not. */
 export async function createChaosHouse(name: string): Promise<ChaosHouse> {
   await removeAbandoned();
@@ -45,7 +53,7 @@ export async function createChaosHouse(name: string): Promise<ChaosHouse> {
   async function clear(): Promise<void> {
     // Large specs come in several pages.
     const { items } = await listAll(client.pods, { namespace });
-    await Promise.all(items.map(({ metadata }) => client.pods.delete({ namespace, name: metadata?.name ?? '' })));
+    await Promise.all(items.map(({ metadata }) => deleteIfThere(client, metadata?.name ?? '')));
     await eventually(
       'no pod and no container is left',
       async () => {

@@ -1,4 +1,5 @@
-import { messageType } from '../../api/codec/message.ts';
+import { messageType } from '../../api/codec/descriptors.ts';
+import { definePackage } from '../../api/codec/message-shapes.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
@@ -47,6 +48,7 @@ export function registerToy(): void {
   const { root } = messageType('berth.meta.v1.ObjectMeta');
   if (root.lookup('example.toys.v1.Toy')) return;
   root.define('example.toys.v1', nested).resolveAll();
+  definePackage('example.toys.v1', nested);
 }
 
 export const toy: Kind<Toy> = {

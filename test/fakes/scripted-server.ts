@@ -1,6 +1,6 @@
 import * as grpc from '@grpc/grpc-js';
-import { serviceType } from '../../api/codec/descriptors.ts';
-import { decodeMessage, encodeMessage, messageType } from '../../api/codec/message.ts';
+import { messageType, serviceType } from '../../api/codec/descriptors.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { createTestPki, type TestPki } from './test-pki.ts';
 
 type Unary = (request: Record<string, unknown>, call: grpc.ServerUnaryCall<Buffer, Buffer>) => object | Promise<object>;
