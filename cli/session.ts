@@ -30,8 +30,11 @@ export interface Session {
 
 /** Connects, runs, and closes the connection whatever happens. Warnings of the server go to standard error. */
 export async function withSession(command: Command, run: (session: Session) => Promise<void>): Promise<void> {
-  // The gRPC library takes long to load; commands that do not connect (help, version) do not pay for it.
-  const { connect, loadContext } = await import('../client/index.ts');
+  // Commands that do not connect (help, version) do not pay for what connects.
+  const [{ connectBriefly }, { loadContext }] = await Promise.all([
+    import('../client/connect-briefly.ts'),
+    import('../client/config.ts'),
+  ]);
   const flags = command.optsWithGlobals<GlobalFlags>();
   const { name, namespace, options, warnings } = await loadContext(flags.context);
   for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
@@ -41,7 +44,7 @@ export async function withSession(command: Command, run: (session: Session) => P
   const notice = certificateNotice(name, options.cert, Date.now());
   if (notice !== undefined) onWarning(notice);
   const requestTimeoutMs = flags.requestTimeout === undefined ? undefined : parseRequestTimeout(flags.requestTimeout);
-  const client = connect({ ...options, userAgent: 'berth-cli', onWarning, impersonate, requestTimeoutMs });
+  const client = connectBriefly({ ...options, userAgent: 'berth-cli', onWarning, impersonate, requestTimeoutMs });
   try {
     await run({
       client,

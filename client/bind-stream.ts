@@ -1,6 +1,7 @@
 import { encodeMessage } from '../api/codec/message.ts';
 import type { BindResult, Pod } from '../api/generated/types.ts';
-import { type Connection, longestTimerMs, type Method } from './connection.ts';
+import { longestTimerMs } from './clock.ts';
+import type { Connection, Method } from './connection.ts';
 import { ItemStream, itemTimeoutMs } from './item-stream.ts';
 import type { CallOptions, ObjectKey } from './resource-client.ts';
 

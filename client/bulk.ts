@@ -10,7 +10,8 @@ import type {
   WriteOptions,
 } from '../api/generated/types.ts';
 import type { JsonObject } from '../api/meta/merge-patch.ts';
-import { type Connection, longestTimerMs, type Method } from './connection.ts';
+import { longestTimerMs } from './clock.ts';
+import type { Connection, Method } from './connection.ts';
 import { ItemStream, itemTimeoutMs } from './item-stream.ts';
 import type { CallOptions, ObjectKey, ObjectWriteOptions, PatchTarget } from './resource-client.ts';
 

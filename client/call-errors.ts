@@ -1,6 +1,6 @@
-import { status as grpcStatus, type ServiceError } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
 import { decodeMessage } from '../api/codec/message.ts';
-import { ApiError } from '../api/errors/index.ts';
+import { ApiError, type ErrorCode } from '../api/errors/index.ts';
 import type { Status } from '../api/generated/types.ts';
 import { codeOf, fromStatus, reasonOf } from './status-details.ts';
 
@@ -14,6 +14,10 @@ export interface FailedCall {
   readonly isStream?: boolean;
 }
 
+/** How a call ended, as the gRPC library says it. */
+export type FailedStatus = Error &
+  Pick<ServiceError, 'code' | 'details'> & { readonly metadata?: { get(name: string): readonly (string | Buffer)[] } };
+
 /** The one door through which the gRPC library's errors come: nobody beyond it sees one. */
 export function fromServiceError(error: unknown, call: FailedCall): ApiError {
   if (error instanceof ApiError) return error;
@@ -22,7 +26,7 @@ export function fromServiceError(error: unknown, call: FailedCall): ApiError {
   const status = readStatus(error);
   if (status) return fromStatus(status);
   const code = codeOf(error.code);
-  return new ApiError(code, reasonOf(code), messageOf(error, call), { cause: error });
+  return new ApiError(code, reasonOf(code), messageOf(code, error, call), { cause: error });
 }
 
 export function cancelled(call: Pick<FailedCall, 'path'>): ApiError {
@@ -41,12 +45,12 @@ function timeoutText({ address, path, timeoutMs = 0, isStream = false }: FailedC
   return `${what} within ${timeoutMs} ms`;
 }
 
-function isServiceError(error: unknown): error is ServiceError {
+function isServiceError(error: unknown): error is FailedStatus {
   return error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number';
 }
 
 /** What the server says of its error; undefined when the error was made on the way. */
-function readStatus(error: ServiceError): Status | undefined {
+function readStatus(error: FailedStatus): Status | undefined {
   const [bytes] = error.metadata?.get('grpc-status-details-bin') ?? [];
   if (!(bytes instanceof Buffer)) return undefined;
   try {
@@ -57,13 +61,13 @@ function readStatus(error: ServiceError): Status | undefined {
   }
 }
 
-function messageOf(error: ServiceError, call: FailedCall): string {
-  switch (error.code) {
-    case grpcStatus.UNAVAILABLE:
+function messageOf(code: ErrorCode, error: FailedStatus, call: FailedCall): string {
+  switch (code) {
+    case 'UNAVAILABLE':
       return `cannot reach the API server at ${call.address}: ${plainCause(error.details)}`;
-    case grpcStatus.DEADLINE_EXCEEDED:
+    case 'DEADLINE_EXCEEDED':
       return timeoutText(call);
-    case grpcStatus.RESOURCE_EXHAUSTED:
+    case 'RESOURCE_EXHAUSTED':
       // The server's own refusals come with details; this one is the library's.
       return `the message of ${call.path} is too large: objects are at most 1.5 MiB`;
     default:

@@ -7,7 +7,7 @@ export interface Clock {
 }
 
 /** Node.js calls a timer that is to run longer, 25 days, at once. */
-const longestTimerMs = 2 ** 31 - 1;
+export const longestTimerMs = 2 ** 31 - 1;
 
 /** The machine's clock. */
 export const systemClock: Clock = {

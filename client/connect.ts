@@ -1,74 +1,8 @@
-import type { KindMap, KindName } from '../api/kinds/index.ts';
-import { kindOf } from '../api/kinds/index.ts';
-import type { ApiObject, Kind } from '../api/kinds/kind.ts';
-import { createBackupClient } from './backup-client.ts';
-import { createBulkWriter } from './bulk-writer.ts';
-import { createCertificatesClient } from './certificates-client.ts';
 import type { Client, ConnectOptions } from './client.ts';
+import { clientOver } from './client-over.ts';
 import { createConnection } from './connection.ts';
-import { createKindClient } from './kind-client.ts';
-import { createLogLevelsClient } from './log-levels-client.ts';
-import { createNamespaceClient } from './namespace-client.ts';
-import { createObjectsClient } from './objects-client.ts';
-import { createPagesClient } from './pages-client.ts';
-import { createPlacementsClient } from './placements-client.ts';
-import { createPodClient } from './pod-client.ts';
-import type { ResourceClient } from './resource-client.ts';
-import { createReviewsClient } from './reviews-client.ts';
-import { createSecretKeysClient } from './secret-keys-client.ts';
-import { createServiceAccountClient } from './service-account-client.ts';
-import { createTunnelClient } from './tunnel-client.ts';
-import { createUsageHistoriesClient } from './usage-histories-client.ts';
 
 /** A client of the API server. Connects with the first call. Throws INVALID_ARGUMENT for certificates that cannot be read. */
 export function connect(options: ConnectOptions): Client {
-  const connection = createConnection(options);
-
-  function resource<K extends KindName>(kind: K): ResourceClient<KindMap[K]>;
-  function resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;
-  function resource(kind: KindName | Kind): ResourceClient<ApiObject> {
-    return createKindClient(connection, typeof kind === 'string' ? known(kind) : kind);
-  }
-
-  return {
-    pods: createPodClient(connection, known('Pod')),
-    nodes: resource('Node'),
-    namespaces: createNamespaceClient(connection, known('Namespace')),
-    events: resource('Event'),
-    configMaps: resource('ConfigMap'),
-    secrets: resource('Secret'),
-    serviceAccounts: createServiceAccountClient(connection, known('ServiceAccount')),
-    persistentVolumes: resource('PersistentVolume'),
-    persistentVolumeClaims: resource('PersistentVolumeClaim'),
-    storageClasses: resource('StorageClass'),
-    runtimeClasses: resource('RuntimeClass'),
-    priorityClasses: resource('PriorityClass'),
-    podDisruptionBudgets: resource('PodDisruptionBudget'),
-    roles: resource('Role'),
-    clusterRoles: resource('ClusterRole'),
-    roleBindings: resource('RoleBinding'),
-    clusterRoleBindings: resource('ClusterRoleBinding'),
-    leases: resource('Lease'),
-    nodeMetrics: resource('NodeMetrics'),
-    resource,
-    objects: createObjectsClient(connection),
-    logLevels: createLogLevelsClient(connection),
-    reviews: createReviewsClient(connection),
-    usageHistories: createUsageHistoriesClient(connection),
-    placements: createPlacementsClient(connection),
-    bulkWriter: (writerOptions = {}) =>
-      createBulkWriter({ connection, kindNamed: known, onWarning: options.onWarning }, writerOptions),
-    tunnel: createTunnelClient(connection),
-    backups: createBackupClient(connection),
-    certificates: createCertificatesClient(connection),
-    pages: createPagesClient(connection),
-    secretKeys: createSecretKeysClient(connection),
-    close: () => connection.close(),
-  };
-}
-
-function known(name: KindName): Kind {
-  const kind = kindOf(name);
-  if (!kind) throw new RangeError(`use kind "${name}": api/kinds does not list it`);
-  return kind;
+  return clientOver(createConnection(options), options);
 }

@@ -1,14 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import * as grpc from '@grpc/grpc-js';
-import { decodeMessage, encodeMessage } from '../api/codec/message.ts';
-import { ApiError, badRequest, internal } from '../api/errors/index.ts';
 import { onAbort } from './abort.ts';
 import { cancelled, type FailedCall, fromServiceError, unanswered } from './call-errors.ts';
+import { decodeResponse, encodeRequest, maxMessageBytes, readWarnings } from './call-messages.ts';
 import type { ConnectOptions } from './client.ts';
-import { pause } from './clock.ts';
+import { longestTimerMs } from './clock.ts';
 import { createCredentials, serverName } from './credentials.ts';
 import { createDuplex, type Duplex } from './duplex.ts';
 import type { CallOptions } from './resource-client.ts';
+import { defaultTimeoutMs, retryRefused } from './retry-refused.ts';
+import { timeLimit } from './time-limit.ts';
 
 /** A method of a service: its path and the names of its messages. */
 export interface Method {
@@ -34,12 +34,6 @@ export interface Connection {
   close(): void;
 }
 
-const defaultTimeoutMs = 30_000;
-/** Timers know no more. */
-export const longestTimerMs = 2 ** 31 - 1;
-/** As the server sends: pages are at most 2 MiB, but hold one object at least, which may have 1.5 MiB and six times that in JSON. */
-const maxMessageBytes = 12 * 1024 * 1024;
-
 const channelOptions: grpc.ClientOptions = {
   'grpc.keepalive_time_ms': 30_000,
   'grpc.keepalive_timeout_ms': 10_000,
@@ -54,9 +48,6 @@ const channelOptions: grpc.ClientOptions = {
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
 };
-
-/** A call that the server refuses at its door, since this client asks for too much, is tried so often. */
-const maxAttempts = 8;
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
@@ -107,23 +98,9 @@ class GrpcConnection implements Connection {
     return this.#connected.client;
   }
 
-  async unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {
+  unary<Res extends object>(method: Method, request: object, call: CallOptions = {}): Promise<Res> {
     const timeoutMs = this.timeLimit(call.timeoutMs, defaultTimeoutMs) ?? Number.POSITIVE_INFINITY;
-    const endsAt = Date.now() + timeoutMs;
-    let refusal: unknown;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const leftMs = attempt === 1 ? timeoutMs : Math.max(1, endsAt - Date.now());
-        return await this.#once<Res>(method, request, { ...call, timeoutMs: leftMs });
-      } catch (error) {
-        // Why a call ran out of time that was refused until then is the refusal.
-        if (refusal !== undefined && error instanceof ApiError && error.code === 'DEADLINE_EXCEEDED') throw refusal;
-        refusal = error;
-        const waitMs = retryDelay(error, attempt);
-        if (waitMs === undefined || Date.now() + waitMs >= endsAt) throw error;
-        await (call.signal ? pause(waitMs, call.signal) : delay(waitMs));
-      }
-    }
+    return retryRefused({ ...call, timeoutMs }, (limited) => this.#once<Res>(method, request, limited));
   }
 
   #once<Res extends object>(method: Method, request: object, call: CallOptions & { readonly timeoutMs: number }): Promise<Res> {
@@ -133,7 +110,7 @@ class GrpcConnection implements Connection {
       this.#checkOpen(method, call.signal);
       const finish = (error: grpc.ServiceError | null, bytes?: Buffer) => {
         unlink();
-        if (!error && bytes) settle(resolve, reject, () => decode<Res>(method, bytes));
+        if (!error && bytes) settle(resolve, reject, () => decodeResponse<Res>(method, bytes));
         else reject(call.signal?.aborted ? cancelled(method) : fromServiceError(error, failed));
       };
       const { path } = method;
@@ -141,7 +118,7 @@ class GrpcConnection implements Connection {
         path,
         asIs,
         asIs,
-        encode(method, request),
+        encodeRequest(method, request),
         this.#metadata(call),
         deadline(timeoutMs),
         finish,
@@ -152,7 +129,7 @@ class GrpcConnection implements Connection {
 
   async *stream<Res extends object>(method: Method, request: object, call: CallOptions = {}): AsyncGenerator<Res> {
     this.#checkOpen(method, call.signal);
-    const bytes = encode(method, request);
+    const bytes = encodeRequest(method, request);
     const timeoutMs = this.timeLimit(call.timeoutMs);
     const running = this.#client.makeServerStreamRequest(
       method.path,
@@ -166,7 +143,7 @@ class GrpcConnection implements Connection {
     // The library emits errors also when nobody reads any more.
     running.on('error', () => {});
     try {
-      for await (const message of running) yield decode<Res>(method, message as Buffer);
+      for await (const message of running) yield decodeResponse<Res>(method, message as Buffer);
       if (call.signal?.aborted) throw cancelled(method);
     } catch (error) {
       const failed = { ...this.#failedCall(method, timeoutMs), isStream: true };
@@ -183,8 +160,8 @@ class GrpcConnection implements Connection {
     const unlink = this.#track(running, call.signal);
     const answer = this.#awaitAnswer(running);
     return createDuplex<Req, Res>(running, {
-      encode: (message) => encode(method, message),
-      decode: (bytes) => decode<Res>(method, bytes),
+      encode: (message) => encodeRequest(method, message),
+      decode: (bytes) => decodeResponse<Res>(method, bytes),
       toError: (error) => {
         if (call.signal?.aborted) return cancelled(method);
         if (answer.isLate()) return unanswered(this.#failedCall(method, this.#options.requestTimeoutMs));
@@ -198,9 +175,7 @@ class GrpcConnection implements Connection {
   }
 
   timeLimit(ownMs: number | undefined, usualMs?: number): number | undefined {
-    const { requestTimeoutMs } = this.#options;
-    if (requestTimeoutMs === undefined) return ownMs ?? usualMs;
-    return requestTimeoutMs === 0 ? ownMs : Math.min(ownMs ?? requestTimeoutMs, requestTimeoutMs);
+    return timeLimit(this.#options.requestTimeoutMs, ownMs, usualMs);
   }
 
   /** Ends a session that the server does not answer in time. What it takes afterwards is the user's to say. */
@@ -277,37 +252,11 @@ function closeUnused({ client, calls }: Connected): void {
   if (calls === 0) client.close();
 }
 
-/**
- * How long to wait before the same call is made again; undefined: it is not. Only for calls that were refused before anything was done, by a
- * server that says when to come back; the wait is partly random, so that those who were refused together do not come back together.
- */
-function retryDelay(error: unknown, attempt: number): number | undefined {
-  if (!(error instanceof ApiError) || error.reason !== 'TooManyRequests' || error.retryAfterMs === undefined) return undefined;
-  return attempt < maxAttempts ? error.retryAfterMs * (1 + Math.random()) : undefined;
-}
-
 function settle<T>(resolve: (value: T) => void, reject: (error: unknown) => void, compute: () => T): void {
   try {
     resolve(compute());
   } catch (error) {
     reject(error);
-  }
-}
-
-function encode(method: Method, request: object): Buffer {
-  if (Buffer.isBuffer(request)) return request;
-  try {
-    return encodeMessage(method.request, request);
-  } catch (cause) {
-    throw badRequest(`call ${method.path}: the request is no ${method.request}: ${(cause as Error).message}`);
-  }
-}
-
-function decode<T extends object>(method: Method, bytes: Buffer): T {
-  try {
-    return decodeMessage<T>(method.response, bytes);
-  } catch (cause) {
-    throw internal(`call ${method.path}: the answer is no ${method.response}`, cause);
   }
 }
 
@@ -318,18 +267,4 @@ function deadline(timeoutMs: number | undefined): grpc.CallOptions {
 function keepaliveOf({ keepalive }: ConnectOptions): grpc.ClientOptions {
   if (!keepalive) return {};
   return { 'grpc.keepalive_time_ms': keepalive.timeMs, 'grpc.keepalive_timeout_ms': keepalive.timeoutMs };
-}
-
-/** The texts are percent-encoded, since metadata is ASCII and several values may arrive joined by commas. */
-function readWarnings(values: readonly (string | Buffer)[]): string[] {
-  return values.flatMap((value) => String(value).split(',')).map((text) => decodeText(text.trim()));
-}
-
-function decodeText(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Sent by somebody who does not encode: better as it is than not at all.
-    return text;
-  }
 }

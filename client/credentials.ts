@@ -1,20 +1,13 @@
-import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
 import { badRequest } from '../api/errors/index.ts';
 import type { ConnectOptions } from './client.ts';
-
-/** TLS may not name a server by its IP address (RFC 6066), so another name is sent; the certificate is checked against the address. */
-const nameForAddresses = 'localhost';
-
-/** "127.0.0.1:7443", "[::1]:7443" or "host:7443" -> the host. */
-function hostOf(address: string): string {
-  return address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-}
+import { hostOf, sentName } from './server-name.ts';
 
 /** The channel options that go with `createCredentials`. */
 export function serverName(address: string): grpc.ChannelOptions {
-  return isIP(hostOf(address)) ? { 'grpc.ssl_target_name_override': nameForAddresses } : {};
+  const host = hostOf(address);
+  return sentName(host) === host ? {} : { 'grpc.ssl_target_name_override': sentName(host) };
 }
 
 /** TLS with the given CA only, and a client certificate or a bearer token. Throws INVALID_ARGUMENT for what cannot be read. */

@@ -17,6 +17,8 @@ export interface FieldShape {
   readonly keyType: string | undefined;
   /** The names of the other members of its oneof. */
   readonly rivals: readonly string[];
+  /** Its fields are those of the message around it in the JSON form. */
+  readonly inline: boolean;
   /** The message that it holds; undefined for a scalar. */
   message(): MessageShape | undefined;
 }
@@ -37,8 +39,10 @@ interface DeclaredField {
   readonly id: number;
   readonly rule?: string;
   readonly keyType?: string;
+  readonly options?: Readonly<Record<string, unknown>>;
 }
 
+const INLINE = '(berth.meta.v1.inline)';
 const scalars: ReadonlySet<string> = new Set(['bool', 'int32', 'uint32', 'int64', 'double', 'string', 'bytes']);
 const parsed = new Map<string, PackageJson>();
 const shapes = new Map<string, MessageShape>();
@@ -53,6 +57,17 @@ export function messageShape(name: string): MessageShape {
   const shape = findShape(name);
   if (shape === undefined) throw new Error(`no such type: ${name}`);
   return shape;
+}
+
+/** A field as the JSON form names it, behind the inlined fields that hold it; undefined when the message has none. */
+export function shapesTo(shape: MessageShape, name: string): readonly FieldShape[] | undefined {
+  const own = shape.fields.find((field) => field.name === name);
+  if (own && !own.inline) return [own];
+  for (const field of shape.fields) {
+    const inner = field.inline ? shapesTo(field.message()!, name) : undefined;
+    if (inner) return [field, ...inner];
+  }
+  return undefined;
 }
 
 function findShape(name: string): MessageShape | undefined {
@@ -97,13 +112,13 @@ function own<T>(values: Readonly<Record<string, T>> | undefined, name: string): 
 function fieldShape(
   message: string,
   name: string,
-  { type, id, rule, keyType }: DeclaredField,
+  { type, id, rule, keyType, options }: DeclaredField,
   { oneofs = {} }: Declared,
 ): FieldShape {
   const oneof = Object.values(oneofs).find((each) => each.oneof.includes(name))?.oneof ?? [];
   const rivals = oneof.filter((each) => each !== name);
   const resolve = scalars.has(type) ? () => undefined : () => resolved(message, name, type);
-  return { name, id, type, repeated: rule === 'repeated', keyType, rivals, message: resolve };
+  return { name, id, type, repeated: rule === 'repeated', keyType, rivals, inline: Boolean(options?.[INLINE]), message: resolve };
 }
 
 /** As in a proto file a name is looked for in the message, then in what is around it. */

@@ -1,6 +1,4 @@
-import type { Field, Type } from 'protobufjs';
-import { messageType } from '../codec/descriptors.ts';
-import { fieldsTo } from '../codec/message-fields.ts';
+import { type FieldShape, type MessageShape, messageShape, shapesTo } from '../codec/message-shapes.ts';
 import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden } from '../errors/violations.ts';
 
@@ -40,12 +38,10 @@ export interface CompiledFieldSupport {
   hidden?: boolean;
 }
 
-const INLINE = '(berth.meta.v1.inline)';
-
 /** Compiles a table for a message. Throws for a path that the message does not have, so that a table cannot go stale unseen. */
 export function compileFieldSupport(messageName: string, table: FieldSupportTable): CompiledFieldSupport {
   const root: CompiledFieldSupport = { children: new Map() };
-  for (const [path, support] of Object.entries(table)) insert(root, messageType(messageName), path, support);
+  for (const [path, support] of Object.entries(table)) insert(root, messageShape(messageName), path, support);
   prune(root, false);
   return root;
 }
@@ -59,25 +55,25 @@ export function lazyFieldSupport(messageName: string, table: FieldSupportTable):
   };
 }
 
-function insert(root: CompiledFieldSupport, message: Type, path: string, support: FieldSupport): void {
-  let [at, type]: [CompiledFieldSupport, Type | undefined] = [root, message];
+function insert(root: CompiledFieldSupport, message: MessageShape, path: string, support: FieldSupport): void {
+  let [at, type]: [CompiledFieldSupport, MessageShape | undefined] = [root, message];
   for (const step of path.split('.')) {
     const name = step.replace(/\[\]$/, '');
-    const found: readonly Field[] | undefined = type && fieldsTo(type, name);
-    const field: Field | undefined = found?.at(-1);
-    if (!found || !field || (field.repeated && !field.map) !== step.endsWith('[]')) {
+    const found: readonly FieldShape[] | undefined = type && shapesTo(type, name);
+    const field: FieldShape | undefined = found?.at(-1);
+    if (!found || !field || field.repeated !== step.endsWith('[]')) {
       throw new Error(`field support: no field "${step}" of "${path}" in ${message.name}; write lists as "name[]"`);
     }
     for (const each of found) at = childOf(at, each);
-    type = field.map ? undefined : (field.resolvedType as Type | undefined);
+    type = field.keyType === undefined ? field.message() : undefined;
   }
   at.support = support;
 }
 
-function childOf(at: CompiledFieldSupport, field: Field): CompiledFieldSupport {
+function childOf(at: CompiledFieldSupport, field: FieldShape): CompiledFieldSupport {
   let child = at.children.get(field.name);
   if (!child) {
-    child = { children: new Map(), hidden: Boolean(field.options?.[INLINE]) };
+    child = { children: new Map(), hidden: field.inline };
     at.children.set(field.name, child);
   }
   return child;

@@ -112,7 +112,7 @@ async function fieldWords(current: string): Promise<Words> {
 export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: number): Lookup {
   return {
     async contexts() {
-      const { listContexts } = await import('../../client/index.ts');
+      const { listContexts } = await import('../../client/config.ts');
       return (await listContexts()).map(({ name }) => name);
     },
     names: (kind) =>
@@ -142,9 +142,12 @@ async function asked<T>(
   timeoutMs: number,
   ask: (session: Asked, call: { timeoutMs: number }) => Promise<T>,
 ): Promise<T> {
-  const { connect, loadContext } = await import('../../client/index.ts');
+  const [{ connectBriefly }, { loadContext }] = await Promise.all([
+    import('../../client/connect-briefly.ts'),
+    import('../../client/config.ts'),
+  ]);
   const context = await loadContext(flags.get('context'));
-  const client = connect({ ...context.options, userAgent: 'berth-completion' });
+  const client = connectBriefly({ ...context.options, userAgent: 'berth-completion' });
   try {
     return await ask({ client, namespace: flags.get('namespace') ?? context.namespace }, { timeoutMs });
   } finally {
