@@ -3,7 +3,7 @@ import { nearestWord } from '../api/codec/nearest.ts';
 import { badRequest } from '../api/errors/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient } from '../client/index.ts';
-import { type OutputFlags, withOutputFlags } from './printers/formats.ts';
+import { type OutputFlags, readObjectOutput, withOutputFlags } from './printers/formats.ts';
 import type { ObjectOutput } from './printers/output.ts';
 
 /** none: for real; client: nothing is sent; server: the server checks everything and stores nothing. */
@@ -76,9 +76,7 @@ export class WritePrinter {
 
   /** Throws for a bad `-o`, so that nothing is written before that is known. */
   static async for(flags: WriteFlags): Promise<WritePrinter> {
-    if (flags.output === undefined && flags.template === undefined) return new WritePrinter(flags, undefined);
-    const { parseObjectOutput } = await import('./printers/output.ts');
-    return new WritePrinter(flags, await parseObjectOutput(flags));
+    return new WritePrinter(flags, await readObjectOutput(flags));
   }
 
   async print(kind: Kind, object: JsonObject, done: string): Promise<void> {

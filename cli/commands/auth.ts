@@ -1,6 +1,8 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import { ExitWith } from '../failure.ts';
+import { type OutputFlags, readObjectOutput, withOutputFlags } from '../printers/formats.ts';
+import type { ObjectOutput } from '../printers/output.ts';
 import { withSession } from '../session.ts';
 
 interface CanIFlags {
@@ -26,11 +28,11 @@ export function registerAuth(program: Command): void {
       if (flags.list) await listRules(verb, command);
       else await answer(verb, target, flags, command);
     });
-  auth
+  const whoami = auth
     .command('whoami')
     .description('Show who the server takes you for')
-    .addOption(new Option('-o, --output <format>', 'the whole answer').choices(['json', 'yaml']))
-    .action(async ({ output }: { readonly output?: 'json' | 'yaml' }, command: Command) => {
+    .action(async (flags: OutputFlags, command: Command) => {
+      const output = await readObjectOutput(flags);
       await withSession(command, async ({ client }) => {
         const { username = '', groups = [] } = await client.reviews.whoAmI();
         const { plainTable } = await import('../printers/plain-table.ts');
@@ -41,17 +43,17 @@ export function registerAuth(program: Command): void {
         process.stdout.write(output ? await document(output, username, groups) : plainTable(['ATTRIBUTE', 'VALUE'], rows));
       });
     });
+  withOutputFlags(whoami, 'the whole answer: ');
 }
 
-async function document(output: 'json' | 'yaml', username: string, groups: readonly string[]): Promise<string> {
+async function document(output: ObjectOutput, username: string, groups: readonly string[]): Promise<string> {
   const review = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'SelfSubjectReview',
-    status: { userInfo: { username, groups } },
+    status: { userInfo: { username, groups: [...groups] } },
   };
-  if (output === 'json') return `${JSON.stringify(review, null, 2)}\n`;
-  const { stringify } = await import('yaml');
-  return stringify(review);
+  const { printObjects } = await import('../printers/objects.ts');
+  return printObjects([review], output, { single: true });
 }
 
 async function answer(verb: string | undefined, target: string | undefined, flags: CanIFlags, command: Command): Promise<void> {

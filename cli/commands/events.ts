@@ -8,7 +8,7 @@ import { eventColumns, eventRows } from '../events/event-rows.ts';
 import { compareEvents } from '../events/event-times.ts';
 import { followTable } from '../follow.ts';
 import { listAllJson, listAllRows } from '../listing.ts';
-import { type OutputFlags, withOutputFlags } from '../printers/formats.ts';
+import { type OutputFlags, readObjectOutput, withOutputFlags } from '../printers/formats.ts';
 import type { ObjectOutput } from '../printers/output.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
@@ -35,16 +35,10 @@ export function registerEvents(program: Command): void {
     .option('-w, --watch', 'go on showing what happens')
     .option('--no-headers', 'without headings')
     .action(async (flags: EventsFlags, command: Command) => {
-      const output = await readOutput(flags);
+      const output = await readObjectOutput(flags);
       await withSession(command, (session) => showEvents(session, flags, output));
     });
   withOutputFlags(withChunkSizeFlag(command), 'how to print: ');
-}
-
-async function readOutput(flags: EventsFlags): Promise<ObjectOutput | undefined> {
-  if (flags.output === undefined && flags.template === undefined) return undefined;
-  const { parseObjectOutput } = await import('../printers/output.ts');
-  return await parseObjectOutput(flags);
 }
 
 async function showEvents(session: Session, flags: EventsFlags, output: ObjectOutput | undefined): Promise<void> {

@@ -4,32 +4,32 @@ import type { FieldChange, Revision } from '../../api/generated/types.ts';
 import { toRfc3339 } from '../../api/meta/time.ts';
 import type { Json, JsonObject, ObjectKey, ObjectsClient } from '../../client/index.ts';
 import { historyHeadings, historyRows } from '../history/rows.ts';
+import { type OutputFlags, readObjectOutput, withOutputFlags } from '../printers/formats.ts';
+import type { ObjectOutput } from '../printers/output.ts';
 import { plainTable } from '../printers/plain-table.ts';
 import { parseResourceArguments } from '../resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 
-interface HistoryFlags {
+interface HistoryFlags extends OutputFlags {
   readonly limit?: number;
-  readonly output?: string;
   readonly full?: boolean;
   readonly headers: boolean;
 }
 
 export function registerHistory(program: Command): void {
-  program
+  const command = program
     .command('history')
     .description('Show who changed which fields of an object when, also of one that is deleted')
     .argument('<type...>', 'TYPE/NAME or TYPE NAME')
     .option('--limit <n>', 'only the newest n versions', parseLimit)
-    .option('-o, --output <format>', 'how to print: wide, json or yaml')
     .option('--full', 'every change, with whole values')
     .option('--no-headers', 'without headings')
     .action(async (words: string[], flags: HistoryFlags, command: Command) => {
-      const { output = '' } = flags;
-      if (!['', 'wide', 'json', 'yaml'].includes(output))
-        throw badRequest(`-o does not know "${output}"; it takes wide, json or yaml`);
-      await withSession(command, (session) => showHistory(session, words, flags));
+      if (flags.output === 'name') throw badRequest('a history has no name: -o takes wide, json, yaml or a template');
+      const output = flags.output === 'wide' ? undefined : await readObjectOutput(flags);
+      await withSession(command, (session) => showHistory(session, words, flags, output));
     });
+  withOutputFlags(command, 'how to print: wide, ');
 }
 
 function parseLimit(text: string): number {
@@ -38,17 +38,21 @@ function parseLimit(text: string): number {
   return limit;
 }
 
-async function showHistory(session: Session, words: readonly string[], flags: HistoryFlags): Promise<void> {
+async function showHistory(
+  session: Session,
+  words: readonly string[],
+  flags: HistoryFlags,
+  output: ObjectOutput | undefined,
+): Promise<void> {
   const [only, ...others] = parseResourceArguments(words);
   const name = only?.names[0];
   if (!only || !name || others.length > 0 || only.names.length > 1)
     throw badRequest('name one object, e.g. berth history pod/web');
   const { kind } = only;
   const key = kind.namespaced ? { namespace: session.namespace, name } : { name };
-  const isTable = !flags.output || flags.output === 'wide';
-  const wholeValues = flags.full === true || !isTable;
+  const wholeValues = flags.full === true || output !== undefined;
   const revisions = await readHistory(session.client.objects, kind.kind, key, { limit: flags.limit, wholeValues });
-  if (isTable) {
+  if (output === undefined) {
     const wide = flags.output === 'wide';
     const options = { now: new Date(), wide, full: flags.full === true };
     const rows = revisions.flatMap((revision) => historyRows(revision, options));
@@ -61,7 +65,7 @@ async function showHistory(session: Session, words: readonly string[], flags: Hi
     revisions: revisions.map(revisionJson),
   };
   const { printObjects } = await import('../printers/objects.ts');
-  process.stdout.write(printObjects([document], { format: flags.output as 'json' | 'yaml' }, { single: true }));
+  process.stdout.write(printObjects([document], output, { single: true, headers: flags.headers }));
 }
 
 interface Wanted {

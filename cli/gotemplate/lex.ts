@@ -20,6 +20,8 @@ export type TokenType =
   | 'pipe'
   | 'left paren'
   | 'right paren'
+  /** A character that has no meaning there; the parser says where. */
+  | 'other'
   | 'EOF';
 
 export interface Token {
@@ -149,6 +151,10 @@ class Lexer {
     if (this.#text[at] === '.') {
       this.#at++;
       return { type: 'dot', text: '.', at };
+    }
+    if (/[!-~]/.test(this.#text[at] ?? '')) {
+      this.#at++;
+      return { type: 'other', text: this.#text[at]!, at };
     }
     throw this.#wrong(`unrecognized character in action: ${characterName(this.#text, at)}`, at);
   }

@@ -217,7 +217,7 @@ class Parser {
       const [first, ...rest] = words;
       if (token.type === 'pipe') this.#take();
       else if (token.type !== 'close' && token.type !== 'right paren')
-        throw this.#unexpected(token, operand ? 'operand' : context);
+        throw this.#unexpected(token, words.length > 0 ? 'operand' : context);
       if (first === undefined) throw this.#wrong(token.type === 'pipe' ? 'missing value for command' : 'empty command', token);
       if (token.type === 'pipe' && this.#endsHere()) throw this.#wrong('missing value for command', token);
       return { words: [first, ...rest], at, end: words.at(-1)!.end };
@@ -346,7 +346,9 @@ class Parser {
   }
 
   #unexpected(token: Token, context: string): TemplateError {
-    const what = token.type === 'keyword' ? `<${token.text}>` : token.type === 'EOF' ? 'EOF' : JSON.stringify(token.text);
+    const { type, text } = token;
+    const quoted = text.length > 10 ? `${JSON.stringify(text.slice(0, 10))}...` : JSON.stringify(text);
+    const what = type === 'keyword' ? `<${text}>` : type === 'EOF' ? 'EOF' : quoted;
     return this.#wrong(`unexpected ${what} in ${context}`, token);
   }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ObjectOutput } from './output.ts';
 
 /** What `-o` may be, by what it takes behind "=". */
 export const outputFormats = {
@@ -30,4 +31,11 @@ export function withOutputFlags(command: Command, what: string): Command {
   return command
     .option('-o, --output <format>', `${what}${objectOutputHelp}`)
     .option('--template <template>', 'the template of -o, or its file; without -o it is a go-template');
+}
+
+/** What -o and --template ask for; undefined: neither is given, and nothing is loaded. Throws INVALID_ARGUMENT. */
+export async function readObjectOutput(flags: OutputFlags): Promise<ObjectOutput | undefined> {
+  if (flags.output === undefined && flags.template === undefined) return undefined;
+  const { parseObjectOutput } = await import('./output.ts');
+  return await parseObjectOutput(flags);
 }

@@ -122,6 +122,8 @@ describe('on the command line', () => {
     expect(JSON.parse(out).status.userInfo).toEqual({ username: 'ännä, b', groups: ['dev,x', 'ops', 'system:authenticated'] });
     const account = await shell.berth('auth', 'whoami', '--as=system:serviceaccount:default:default', '-o', 'yaml');
     expect(account.out).toContain('- system:serviceaccounts:default');
+    const named = await shell.berth('auth', 'whoami', '--as=jane', '-o', 'jsonpath={.status.userInfo.username}');
+    expect(named.out).toBe('jane');
     const missing = await shell.berth('auth', 'whoami', '--as=system:serviceaccount:default:bot-x');
     expect(missing.err).toContain(
       'there is no service account default/bot-x; make it with "berth create serviceaccount bot-x -n default"',

@@ -36,6 +36,7 @@ describe('-o', () => {
     [['get', 'cm', 'a', 'b', '-o', 'jsonpath-as-json={.items[*].data.key}'], '[\n    "a",\n    "b"\n]\n'],
     [['label', 'cm', 'a', 'm=1', '-o', 'go-template={{.metadata.labels.m}}'], '1'],
     [['create', 'configmap', 'x', '--dry-run=client', '--from-literal=k=v', '--template', '{{.data.k}}'], 'v'],
+    [['events', '-o', 'go-template={{len .items}}'], '0'],
     [['wait', 'cm/a', '--for=create', '-o', 'go-template={{.metadata.name}} {{.data}}'], 'a map[key:a]'],
   ])('berth %j', async (words, out) => expect(await cli.berth(...words)).toEqual({ code: 0, out, err: '' }));
 

@@ -73,6 +73,9 @@ describe('history', () => {
       /^kind: ObjectHistory\n(?:.*\n)* {4}type: DELETED\n/,
     );
     expect(cells((await berth('history', 'pod/web', '-o', 'wide', '--limit=1')).out)).toHaveLength(2);
+    expect((await berth('history', 'pod/web', '--template={{.object.name}}: {{len .revisions}}', '--limit=1')).out).toBe(
+      'web: 1',
+    );
     expect((await berth('history', 'pod/web', '--no-headers', '--limit=1')).out).not.toContain('REVISION');
   });
 
@@ -89,7 +92,7 @@ describe('history', () => {
     [['history', 'pods'], 'name one object, e.g. berth history pod/web'],
     [['history', 'pod/a', 'pod/b'], 'name one object, e.g. berth history pod/web'],
     [['history', 'lease/n1', '-n', 'x'], 'leases keep no history: only the present ones can be read'],
-    [['history', 'pod/web', '-o', 'name'], '-o does not know "name"; it takes wide, json or yaml'],
+    [['history', 'pod/web', '-o', 'name'], 'a history has no name: -o takes wide, json, yaml or a template'],
   ])('%j is answered with what is wrong', async (words, message) => {
     expect(await berth(...words)).toEqual({ code: 1, out: '', err: `error: ${message}\n` });
   });
