@@ -10,6 +10,8 @@ export type RuntimeErrorCode =
   | 'port-in-use'
   | 'invalid'
   | 'no-space'
+  /** A reader was too slow: what it has not read is kept no more. */
+  | 'overtaken'
   | 'failed';
 
 /** The one error that leaves a container runtime. The message keeps the engine's own words, but for a taken port; the cause always has them. */

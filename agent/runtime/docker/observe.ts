@@ -26,7 +26,12 @@ export interface Inspection {
     readonly WorkingDir: string;
     readonly StopSignal?: string;
   };
-  readonly HostConfig?: { readonly CpuShares?: number; readonly CpuQuota?: number; readonly Memory?: number };
+  readonly HostConfig?: {
+    readonly CpuShares?: number;
+    readonly CpuQuota?: number;
+    readonly Memory?: number;
+    readonly LogConfig?: { readonly Type?: string; readonly Config?: Readonly<Record<string, string>> | null };
+  };
   readonly State: {
     readonly Status: string;
     readonly Running: boolean;
