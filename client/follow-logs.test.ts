@@ -27,6 +27,8 @@ interface Break {
   readonly ends?: boolean;
   /** What the log has grown to when the call begins. */
   readonly lines?: number;
+  /** How many of its first lines the node has deleted by then. */
+  readonly deleted?: number;
 }
 
 /** A node with one log in the order of its file: `since` works to the millisecond, as the agent's does; pieces are `size` bytes. */
@@ -37,11 +39,12 @@ function fakeLog(lines: readonly Line[], breaks: readonly Break[], size = 7) {
       const end = breaks[requests.length];
       requests.push({ key, options });
       if (end?.error && end.afterBytes < 0) throw end.error;
-      const visible = lines.slice(0, end?.lines);
+      const kept = lines.slice(Math.max(0, ...breaks.slice(0, requests.length).map(({ deleted = 0 }) => deleted)));
+      const visible = kept.slice(0, end?.lines);
       const openedAt: Timestamp = timestamp(new Date(beginning + Math.floor((visible.at(-1)?.at ?? 0) / 1e6) + 1));
       yield { containerID: 'c1', openedAt };
       const sinceMs = options.sinceTime ? toMillis(options.sinceTime) - beginning : 0;
-      const asked = (end?.lines === undefined ? lines : visible).filter(({ at }) => at >= sinceMs * 1e6);
+      const asked = (end?.lines === undefined ? kept : visible).filter(({ at }) => at >= sinceMs * 1e6);
       const tail = options.tailLines === undefined ? asked : asked.slice(Math.max(0, asked.length - options.tailLines));
       const bytes = Buffer.from(written(tail, options.timestamps));
       const until = end ? Math.min(end.afterBytes, bytes.length) : bytes.length;
@@ -198,6 +201,98 @@ describe('followLogs', () => {
     const notes: string[] = [];
     await follow(pods, {}, { onLost: (error) => notes.push((error as Error).message), onResumed: () => notes.push('on') });
     expect(notes).toEqual(['the connection was lost', 'on']);
+  });
+
+  describe('when the node has deleted lines', () => {
+    const all = Array.from({ length: 5_000 }, (_, i) => ({ at: (i + 1) * 1_000_000, text: `line ${i}` }));
+    /** What was read, and the gaps that were told, each with the last line that had been read by then. */
+    async function followed(breaks: readonly Break[], log: PodLogOptions = {}, lines: readonly Line[] = all, size = 7) {
+      const gaps: object[] = [];
+      let text = '';
+      const { pods, requests } = fakeLog(lines, breaks, size);
+      const onGap = (gap: object) => gaps.push({ ...gap, read: text.trimEnd().split('\n').at(-1) });
+      const lost: unknown[] = [];
+      const options: FollowLogsOptions = { clock: instantClock(), random: () => 0, onGap, onLost: (error) => lost.push(error) };
+      for await (const data of followLogs(pods, key, log, options)) text += data.toString();
+      return { text, gaps, requests, lost };
+    }
+    const one = (afterBytes: number) => ({ afterBytes });
+    const bytes = (count: number) => Buffer.byteLength(written(all.slice(0, count), true));
+
+    it.each([
+      ['of a short log', 100, {}],
+      ['of a log longer than what is remembered', 3_000, {}],
+      ['of the end of a log', 100, { tailLines: 4_990 }],
+    ])('tells once between which lines %s', async (_title, read, log) => {
+      const first = 'tailLines' in log ? 10 : 0;
+      const cut = bytes(first + read) - bytes(first) + 5;
+      const { text, gaps } = await followed(
+        [one(cut), { afterBytes: 1e9, deleted: 4_000, error: unavailable('again') }, { afterBytes: 1e9, deleted: 4_500 }],
+        log,
+      );
+      expect(text).toBe(written([...all.slice(first, first + read), ...all.slice(4_000)]));
+      expect(gaps).toEqual([
+        { after: stamp((first + read) * 1_000_000), before: stamp(4_001 * 1_000_000), read: `line ${first + read - 1}` },
+      ]);
+    });
+
+    it('tells nothing while what was read last is still there', async () => {
+      for (const deleted of [0, 1, 99]) {
+        const { text, gaps } = await followed([one(bytes(100)), { afterBytes: 1e9, deleted }]);
+        expect(text).toBe(written(all));
+        expect(gaps).toEqual([]);
+      }
+    });
+
+    it('goes on behind the gap when the node says that a slow reader was overtaken, and takes that for no loss of the connection', async () => {
+      const overtaken = {
+        afterBytes: bytes(2_000),
+        error: new ApiError('OUT_OF_RANGE', 'Expired', 'lines of the log are missing'),
+      };
+      const { text, gaps, lost } = await followed([overtaken, { afterBytes: 1e9, deleted: 2_500, ends: true }]);
+      expect(text).toBe(written([...all.slice(0, 2_000), ...all.slice(2_500)]));
+      expect(gaps).toHaveLength(1);
+      expect(lost).toEqual([]);
+    });
+
+    it('ends the line in the middle of which the gap begins', async () => {
+      const lines = [...three, { at: 4_000_000, text: 'x'.repeat(300_000) }, { at: 5_000_000, text: 'end' }];
+      const { text, gaps } = await followed([one(200_000), { afterBytes: 1e9, deleted: 4 }], {}, lines, 10_000);
+      expect(text).toMatch(/^one\ntwo\nthree\nx+\nend\n$/);
+      expect(gaps).toEqual([{ after: stamp(4_000_000), before: stamp(5_000_000), read: expect.stringMatching(/^x+$/) }]);
+    });
+
+    it('tells of every line that is missing, and repeats none, whatever is deleted and wherever the connection is cut', async () => {
+      const steps = fc.array(fc.nat(3), { minLength: 1, maxLength: 60 });
+      const cuts = fc.array(fc.record({ afterBytes: fc.nat(900), deleted: fc.nat(20) }), { maxLength: 5 });
+      await fc.assert(
+        fc.asyncProperty(steps, cuts, fc.integer({ min: 1, max: 50 }), async (deltas, breaks, size) => {
+          let now = 1_000_000;
+          const lines = deltas.map((delta, i) => {
+            now += 1 + delta * 700_000;
+            return { at: now, text: `line ${i}` };
+          });
+          let deleted = 0;
+          const growing = breaks.map((each) => {
+            deleted += each.deleted;
+            return { afterBytes: each.afterBytes, deleted: deleted - each.deleted };
+          });
+          const { text, gaps } = await followed([...growing, { afterBytes: 1e9, ends: true, deleted }], {}, lines, size);
+          const read = text.split('\n').slice(0, -1);
+          expect(read).toEqual(lines.map((each) => each.text).filter((line) => read.includes(line)));
+          for (let i = 1; i < read.length; i++) {
+            const [before, after] = [read[i - 1], read[i]].map((line) => lines.findIndex((each) => each.text === line)) as [
+              number,
+              number,
+            ];
+            const told = { after: stamp(lines[before]!.at), before: stamp(lines[after]!.at), read: read[i - 1] };
+            if (after === before + 1) continue;
+            expect(gaps).toContainEqual(told);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    });
   });
 
   it('gives up in the end', async () => {

@@ -1,10 +1,10 @@
-import { isCancelled, isExhausted, isNotFound, isUnavailable } from '../api/errors/index.ts';
+import { isCancelled, isExhausted, isExpired, isNotFound, isUnavailable } from '../api/errors/index.ts';
 import type { PodLogOptions, Timestamp } from '../api/generated/types.ts';
 import { fromRfc3339 } from '../api/meta/time.ts';
 import { createBackoff } from './backoff.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { LogLines, type LogPiece } from './log-lines.ts';
-import { createLogPosition, type LogPosition } from './log-position.ts';
+import { createLogPosition, type LogGap, type LogPosition } from './log-position.ts';
 import type { PodStreams } from './pod-streams.ts';
 import type { ObjectKey } from './resource-client.ts';
 
@@ -15,6 +15,11 @@ export interface FollowLogsOptions {
   readonly onLost?: (error: unknown) => void;
   /** It goes on. */
   readonly onResumed?: () => void;
+  /**
+   * Lines may be missing: they were written faster than they were read, or while there was no connection, and the node has deleted them.
+   * Called before the first line behind the gap is given.
+   */
+  readonly onGap?: (gap: LogGap) => void;
   /** How long to try before the loss is thrown (default five minutes). */
   readonly giveUpAfterMs?: number;
   readonly clock?: Clock;
@@ -22,10 +27,11 @@ export interface FollowLogsOptions {
 }
 
 const defaultGiveUpMs = 300_000;
+const newline = 10;
 
 /**
  * A container's log as it grows, until the container ends. Goes on after a lost connection, a restart of the API server, of the node's agent
- * or of its container engine: no line is lost, none is repeated. Stays with the run of the container that it began with, as long as the node
+ * or of its container engine: no line is repeated, and none is lost but for those that the node has deleted meanwhile, which `onGap` tells. Stays with the run of the container that it began with, as long as the node
  * keeps it. When the container has ended the rest is read once more without following: engines up to Docker 20.10 end a log that is
  * followed with the container, though its reader was behind.
  *
@@ -40,7 +46,7 @@ export async function* followLogs(
 ): AsyncGenerator<Buffer> {
   const { clock = systemClock, giveUpAfterMs = defaultGiveUpMs, signal = new AbortController().signal } = options;
   const backoff = createBackoff({ initialMs: 200, maxMs: 5_000, ...(options.random && { random: options.random }) });
-  const reading = new Reading(log);
+  const reading = new Reading(log, options.onGap);
   let lostAt: number | undefined;
   let ended = false;
   let held: LogLines | undefined;
@@ -77,9 +83,12 @@ export async function* followLogs(
         return;
       }
       if (signal.aborted || reading.containerID === undefined || !isPassing(error)) throw error;
-      if (lostAt === undefined) options.onLost?.(error);
-      lostAt ??= clock.now();
-      if (clock.now() - lostAt >= giveUpAfterMs) throw error;
+      // The connection is well: only what this one was reading has been deleted, and what is still there is read next.
+      if (!isExpired(error)) {
+        if (lostAt === undefined) options.onLost?.(error);
+        lostAt ??= clock.now();
+      }
+      if (lostAt !== undefined && clock.now() - lostAt >= giveUpAfterMs) throw error;
     }
     reading.lost();
     await pause(backoff.next(), signal, clock);
@@ -88,7 +97,7 @@ export async function* followLogs(
 
 /** Whether the same call may succeed a little later. A server that ends its calls as it goes may say CANCELLED. */
 function isPassing(error: unknown): boolean {
-  return isUnavailable(error) || isExhausted(error) || isCancelled(error);
+  return isUnavailable(error) || isExhausted(error) || isCancelled(error) || isExpired(error);
 }
 
 /** What is known of one log that is being followed. */
@@ -96,11 +105,15 @@ class Reading {
   containerID: string | undefined;
   readonly #log: PodLogOptions;
   readonly #position: LogPosition;
+  readonly #onGap: FollowLogsOptions['onGap'];
   #openedAt: Timestamp | undefined;
   #left: number;
+  /** Whether what was handed on ends within a line. */
+  #inLine = false;
 
-  constructor(log: PodLogOptions) {
+  constructor(log: PodLogOptions, onGap: FollowLogsOptions['onGap']) {
     this.#log = log;
+    this.#onGap = onGap;
     this.#position = createLogPosition({ inMiddle: log.tailLines !== undefined });
     this.#left = log.limitBytes ?? Number.POSITIVE_INFINITY;
   }
@@ -137,12 +150,18 @@ class Reading {
     for (const { time, data, first } of pieces) {
       const seen = this.#position.see(time, data.length, first);
       if (seen === data.length && data.length > 0) continue;
+      const { gap } = this.#position;
+      if (first && gap) {
+        this.#onGap?.(gap);
+        if (this.#inLine) parts.push(Buffer.from('\n'));
+      }
       if (first && seen === 0 && this.#log.timestamps) parts.push(Buffer.from(`${time} `));
       parts.push(data.subarray(seen));
     }
     const all = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
     const wanted = all.length > this.#left ? all.subarray(0, this.#left) : all;
     this.#left -= wanted.length;
+    if (wanted.length > 0) this.#inLine = wanted[wanted.length - 1] !== newline;
     return wanted;
   }
 }

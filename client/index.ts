@@ -51,6 +51,7 @@ export {
 } from './leader-election.ts';
 export { type Listing, listAll } from './list-all.ts';
 export type { LogLevelsClient } from './log-levels-client.ts';
+export type { LogGap } from './log-position.ts';
 export { type Logger, stderrLogger } from './logger.ts';
 export type {
   HistoryOptions,

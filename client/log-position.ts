@@ -15,6 +15,16 @@ export interface LogPosition {
    * them for a line that was, some when the connection was lost within a long line.
    */
   see(time: string, bytes: number, first: boolean): number;
+  /** Lines may be missing before the one that came last: the newest that was seen has not come again, so it is no longer kept. */
+  readonly gap: LogGap | undefined;
+}
+
+/** Lines between these two times, RFC 3339 with nanoseconds, may be missing: the node has deleted what was written there. */
+export interface LogGap {
+  /** Of the last line before. */
+  readonly after: string;
+  /** Of the first line behind. */
+  readonly before: string;
 }
 
 export interface LogPositionOptions {
@@ -44,7 +54,10 @@ class CountedPosition implements LogPosition {
   #forgotten = '';
   /** Since the connection was lost: the remembered lines that have not come again, by time. Empty when all have: from then on all is new. */
   #awaited = new Map<string, SeenLine[]>();
+  /** Of those the newest: a log is always read in the same order, so that what is new comes behind it. */
+  #newest: SeenLine | undefined;
   #current: SeenLine | undefined;
+  gap: LogGap | undefined;
   /** How much of the current line has come. */
   #at = 0;
 
@@ -65,10 +78,13 @@ class CountedPosition implements LogPosition {
       if (same) same.push(line);
       else this.#awaited.set(line.time, [line]);
     }
+    // What is older than a forgotten line is not read again, as after a clock was set back.
+    this.#newest = this.#lines.findLast(({ time }) => time > this.#forgotten);
   }
 
   see(time: string, bytes: number, first: boolean): number {
     if (first) {
+      this.gap = undefined;
       this.#current = this.#begin(time);
       this.#at = 0;
     }
@@ -84,6 +100,7 @@ class CountedPosition implements LogPosition {
       const known = this.#comesAgain(time);
       if (known) return known;
       if (time <= this.#forgotten || (this.#inMiddle && time < this.#oldest)) return undefined;
+      this.#checkNewest(time);
     }
     const line = { time, bytes: 0 };
     this.#lines.push(line);
@@ -98,6 +115,15 @@ class CountedPosition implements LogPosition {
     const line = same?.shift();
     if (same?.length === 0) this.#awaited.delete(time);
     return line;
+  }
+
+  /** A new line has come: the newest that was seen must have come again before, or the node has no more what was written between them. */
+  #checkNewest(time: string): void {
+    if (this.#newest !== undefined && this.#awaited.get(this.#newest.time)?.includes(this.#newest)) {
+      this.gap = { after: this.#newest.time, before: time };
+      this.#awaited = new Map();
+    }
+    this.#newest = undefined;
   }
 
   #forget(): void {

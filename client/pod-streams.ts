@@ -10,7 +10,10 @@ import type { CallOptions, ObjectKey } from './resource-client.ts';
 
 /** What streams to and from pods, each with flow control from end to end: nothing is read or written faster than the other side. */
 export interface PodStreams {
-  /** What the container wrote, piece by piece; with `follow` until it ends or the call is aborted. `followLogs` goes on after a lost connection. */
+  /**
+   * What the container wrote, piece by piece; with `follow` until it ends or the call is aborted. OUT_OF_RANGE (`isExpired`): the node has
+   * deleted lines that a slow reader had not followed to. `followLogs` goes on behind them, and after a lost connection.
+   */
   logs(key: ObjectKey, options?: PodLogOptions, call?: CallOptions): AsyncIterable<Buffer>;
   /** The same as the server sends it: first which run of the container it is, then data. With `containerID` only of this run. */
   logResponses(key: LogKey, options?: PodLogOptions, call?: CallOptions): AsyncIterable<PodLogsResponse>;

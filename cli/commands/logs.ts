@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { badRequest, isCancelled } from '../../api/errors/index.ts';
 import type { PodLogOptions } from '../../api/generated/types.ts';
 import { followLogs } from '../../client/follow-logs.ts';
+import type { LogGap } from '../../client/log-position.ts';
 import { describeFailure } from '../failure.ts';
 import { type LogsFlags, parseLogOptions, parseMaxRequests } from '../logs/log-options.ts';
 import { endsInLine, LinePrefix, writeAll } from '../logs/log-output.ts';
@@ -73,7 +74,13 @@ async function followAll(run: LogsRun, sources: readonly LogSource[]): Promise<v
   const follow = async (source: LogSource): Promise<void> => {
     const { pod: name, container } = source;
     const options = { ...run.options, container };
-    const pieces = followLogs(client.pods, { namespace, name }, options, { signal: run.signal, ...notes() });
+    const of = sources.length > 1 ? ` of ${name}/${container}` : '';
+    const onGap = ({ after, before }: LogGap): void => {
+      process.stderr.write(
+        `warning: lines${of} written between ${after} and ${before} may be missing: the node has deleted them before they were read\n`,
+      );
+    };
+    const pieces = followLogs(client.pods, { namespace, name }, options, { signal: run.signal, onGap, ...notes() });
     await tolerate(run, source, () => print(pieces, prefixOf(run, source), sources.length > 1));
   };
   await Promise.all(sources.map(follow));

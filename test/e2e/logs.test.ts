@@ -28,9 +28,14 @@ const pod = (name: string, labels: object, containers: object[], spec: object = 
 const counter =
   'i=0; while [ ! -e /stop ]; do i=$((i+1)); echo "line $i"; echo $i > /new; mv /new /reached; [ $((i % 5)) = 0 ] && echo "err $i" >&2; usleep 10000; done; echo last';
 
+/** A line, and after a word 90 MB, three times as much as the engine keeps, as fast as it takes them; after another word some more. */
+const torrent =
+  'awk \'BEGIN { pad = sprintf("%990s", ""); for (i = 2; i <= 90000; i++) print i, pad }\'; touch /written; while [ ! -e /stop ]; do usleep 10000; done; seq 90001 90100';
+
 beforeAll(async () => {
   house = await createPodHouse('logs');
   await house.apply(
+    pod('torrent', {}, [container('app', `echo 1; while [ ! -e /start ]; do usleep 10000; done; ${torrent}`)]),
     pod('count', {}, [container('app', counter)]),
     pod(
       'again',
@@ -65,6 +70,44 @@ function follow(...args: string[]): Follower {
   let output = '';
   child.stdout.on('data', (data: Buffer) => (output += data));
   return { child, output: () => output, ended: new Promise((resolve) => child.on('close', resolve)) };
+}
+
+interface Hole {
+  readonly after: string;
+  readonly before: string;
+}
+
+/** Follows a log of numbered lines and keeps only what is between them. */
+function followNumbers(name: string) {
+  const env = { ...process.env, BERTH_CONFIG: house.berth.config };
+  const args = [launcher, 'logs', '-f', name, '--timestamps'];
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const seen = { first: 0, last: 0, lines: 0, wrong: [] as string[], holes: [] as Hole[], told: [] as Hole[], words: '' };
+  let lastTime = '';
+  let rest = '';
+  child.stderr.on('data', (data: Buffer) => (seen.words += data));
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve)).then((code) => {
+    for (const [, after = '', before = ''] of seen.words.matchAll(
+      /^warning: lines written between (\S+) and (\S+) may be missing: .*\n/gm,
+    ))
+      seen.told.push({ after, before });
+    return code;
+  });
+  const add = (line: string): void => {
+    const [, time = '', digits = ''] = /^(\S+Z) (\d+) *$/.exec(line) ?? [];
+    const number = Number(digits);
+    if (number <= seen.last) seen.wrong.push(line.trimEnd());
+    if (seen.last > 0 && number > seen.last + 1) seen.holes.push({ after: lastTime, before: time });
+    seen.first ||= number;
+    [seen.last, lastTime] = [number, time];
+    seen.lines++;
+  };
+  child.stdout.on('data', (data: Buffer) => {
+    const lines = (rest + data.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) add(line);
+  });
+  return { child, seen, ended };
 }
 
 /** How far a follower has come. */
@@ -115,6 +158,26 @@ describe('logs -f', () => {
     await terminal.until('note: the log goes on\n');
     await terminal.until('last\n');
     terminal.close();
+  });
+
+  it('tells a reader that is too slow between which lines some are missing, and gives every other line once', async () => {
+    await house.running('torrent');
+    const [slow, quick] = [followNumbers('torrent'), followNumbers('torrent')];
+    await eventually('both follow', async () => (slow.seen.lines + quick.seen.lines === 2 ? true : undefined));
+    slow.child.stdout.pause();
+    await house.sh('torrent', 'touch /start');
+    await eventually('all is written', async () => house.sh('torrent', 'test -e /written && echo yes').catch(() => undefined));
+    slow.child.stdout.resume();
+    await eventually('the slow one goes on', async () => (slow.seen.lines > 1 ? true : undefined));
+    await house.sh('torrent', 'touch /stop');
+    for (const { seen, ended } of [slow, quick]) {
+      expect(await ended).toBe(0);
+      expect(seen.wrong).toEqual([]);
+      expect([seen.first, seen.last]).toEqual([1, 90_100]);
+      expect(seen.told).toEqual(seen.holes);
+    }
+    expect(slow.seen.holes.length).toBeGreaterThan(0);
+    expect(slow.seen.words.match(/\n/g)).toHaveLength(slow.seen.holes.length);
   });
 
   it('says what a container waits for that has not started', async () => {
