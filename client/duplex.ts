@@ -27,6 +27,9 @@ export interface DuplexCodec<Req, Res> {
   onEnd(): void;
 }
 
+/** The library takes 16 messages that are not sent yet, whatever their size: so many bytes are enough to keep a connection busy. */
+const mostUnsent = 128 * 1024;
+
 export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>, codec: DuplexCodec<Req, Res>): Duplex<Req, Res> {
   const closed = new AbortController();
   let failure: ServiceError | undefined;
@@ -35,6 +38,9 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
   let unwanted = false;
   /** Those waiting for room. */
   const waiting = new Set<() => void>();
+  /** Bytes that the library has taken and not sent. */
+  let unsent = 0;
+  const isFull = (): boolean => call.writableNeedDrain || unsent >= mostUnsent;
   const wakeAll = () => {
     for (const wake of waiting) wake();
     waiting.clear();
@@ -63,8 +69,13 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
     closed: closed.signal,
     async write(message) {
       checkOpen();
-      if (call.write(codec.encode(message))) return;
-      await new Promise<void>((resolve) => waiting.add(resolve));
+      const bytes = codec.encode(message);
+      unsent += bytes.length;
+      call.write(bytes, () => {
+        unsent -= bytes.length;
+        if (!isFull()) wakeAll();
+      });
+      while (isFull() && !closed.signal.aborted) await new Promise<void>((resolve) => waiting.add(resolve));
       if (failure) throw codec.toError(failure);
     },
     end() {

@@ -8,7 +8,7 @@ import type { CallMeters } from './call-meter.ts';
 import { resetUnread } from './caller.ts';
 import type { CallContext, Door } from './door.ts';
 import { encodeResult, type Item, type Outcome, readItems } from './item-frames.ts';
-import { type Duplex, framesOf } from './tunnel/duplex.ts';
+import { type Duplex, framesOf, keepLittleUnread } from './tunnel/duplex.ts';
 
 /** Bounds of streams of items. Those that clients see stand in the protos, too. */
 export interface ItemStreamLimits {
@@ -326,10 +326,4 @@ class ItemStream {
     this.gone = true;
     this.fail(exhausted('the stream was cut off because its results were not read', RETRY_AFTER_MS));
   }
-}
-
-/** The library reads 16 messages ahead, whatever their size; it has no option for it, and goes on reading so where this does nothing. */
-function keepLittleUnread(call: Duplex): void {
-  const { _readableState: state } = call as unknown as { _readableState?: { highWaterMark?: number } };
-  if (state?.highWaterMark !== undefined) state.highWaterMark = 1;
 }

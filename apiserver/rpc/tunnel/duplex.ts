@@ -24,10 +24,21 @@ export function framesOf(call: Duplex): AsyncIterableIterator<Buffer> {
   };
 }
 
-/** Sends one frame and resolves when there is room for the next. Throws CANCELLED when the signal aborts before. */
-export function send(call: Duplex | ServerWritableStream<Buffer, Buffer>, frame: Buffer, signal: AbortSignal): Promise<void> {
+/** The library reads 16 messages ahead, whatever their size; it has no option for it, and goes on reading so where this does nothing. */
+export function keepLittleUnread(call: Duplex): void {
+  const { _readableState: state } = call as unknown as { _readableState?: { highWaterMark?: number } };
+  if (state?.highWaterMark !== undefined) state.highWaterMark = 1;
+}
+
+/** Sends one frame and resolves when there is room for the next. Throws `reason` (CANCELLED) when the signal aborts before. */
+export function send(
+  call: Duplex | ServerWritableStream<Buffer, Buffer>,
+  frame: Buffer,
+  signal: AbortSignal,
+  reason: () => ApiError = cancelled,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(cancelled());
+    const abort = (): void => reject(reason());
     if (signal.aborted) {
       abort();
       return;

@@ -52,7 +52,12 @@ export async function forwardOutput(
     while (reader.next()) {
       if (reader.number === ERROR_FIELD) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
       if (reader.number === END_FIELD) return;
-      if (reader.number === wanted) await abortable(send(call, Buffer.from(reader.value()), signal), signal, leaving);
+      if (reader.number === wanted) await send(call, asBuffer(reader.value()), signal, leaving);
     }
   }
+}
+
+/** The same bytes, not copied. */
+function asBuffer(data: Uint8Array): Buffer {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }

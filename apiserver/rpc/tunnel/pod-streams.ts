@@ -14,7 +14,7 @@ import { decodeStrictly } from '../../registry/decode.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { type CallContext, type Door, encodeWarning } from '../door.ts';
 import type { SpecialMethods } from '../typed-service.ts';
-import { type Duplex, framesOf } from './duplex.ts';
+import { type Duplex, framesOf, keepLittleUnread } from './duplex.ts';
 import { forwardInput, forwardOutput } from './forward.ts';
 import { chooseContainer, findTarget } from './stream-target.ts';
 import type { Tunnels } from './tunnels.ts';
@@ -134,6 +134,7 @@ async function carryBothWays<Start extends StreamStart>(
   call: Duplex,
   context: CallContext,
 ): Promise<void> {
+  keepLittleUnread(call);
   const frames = framesOf(call);
   const first = await frames.next();
   const start = first.done ? undefined : decodeStrictly<{ start?: Start }>(carriage.message, first.value, 'frame').start;

@@ -5,7 +5,7 @@ import { decodeStrictly } from '../../registry/decode.ts';
 import { serviceDefinition } from '../definitions.ts';
 import type { CallContext, Door } from '../door.ts';
 import { fromStatus } from '../status.ts';
-import { type Duplex, framesOf, send } from './duplex.ts';
+import { type Duplex, framesOf, keepLittleUnread, send } from './duplex.ts';
 import type { Tunnels } from './tunnels.ts';
 
 export const TUNNEL_SERVICE = 'berth.node.v1.Tunnel';
@@ -63,6 +63,7 @@ async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Prom
   // Which node's the stream is, is judged when it is found.
   if (!isMaster(identity) && nodeNameOf(identity) === undefined)
     throw permissionDenied(`user "${identity.user}" is no node, and serves no streams`);
+  keepLittleUnread(call);
   const frames = framesOf(call);
   const first = await frames.next();
   const streamId = first.done

@@ -28,7 +28,7 @@ interface Waiter {
 const OPEN_TIMEOUT_MS = 10_000;
 /** Streams that are being opened at one time; a node that never answers must not fill the memory. */
 const MAX_WAITING = 1_000;
-/** Streams that are open at one time: each holds the flow-control windows of two calls, about 128 KiB when nobody reads. */
+/** Streams that are open at one time: each holds the flow-control windows of two calls and two frames, about 256 KiB when nobody reads. */
 const MAX_OPEN = 2_000;
 const RETRY_AFTER_MS = 5_000;
 
