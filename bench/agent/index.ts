@@ -1,6 +1,7 @@
 import type { Figure } from '../figure.ts';
 import { type Part, runParts } from '../parts.ts';
 import { benchChurn } from './churn.ts';
+import { benchLogs } from './logs.ts';
 import { benchPods } from './pods.ts';
 import { benchProbes } from './probes.ts';
 import { benchRunning } from './running.ts';
@@ -12,6 +13,7 @@ const parts: Readonly<Record<string, Part>> = {
   warm: benchWarm,
   running: benchRunning,
   probes: benchProbes,
+  logs: benchLogs,
   churn: benchChurn,
 };
 
