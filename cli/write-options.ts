@@ -3,8 +3,9 @@ import { nearestWord } from '../api/codec/nearest.ts';
 import { badRequest } from '../api/errors/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient } from '../client/index.ts';
-import { type OutputFlags, readObjectOutput, withOutputFlags } from './printers/formats.ts';
+import type { OutputFlags } from './printers/formats.ts';
 import type { ObjectOutput } from './printers/output.ts';
+import { readObjectOutput, withOutputFlags } from './printers/output-flags.ts';
 
 /** none: for real; client: nothing is sent; server: the server checks everything and stores nothing. */
 export type DryRun = 'none' | 'client' | 'server';
