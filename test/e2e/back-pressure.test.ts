@@ -222,6 +222,23 @@ describe('a copy that goes through the container', () => {
     await expect(writing).rejects.toThrow();
     await eventually('the writing tar is gone', async () => (await tars()).trim() === '' || undefined);
   });
+
+  it('ends a tar that hangs, which neither reads nor writes, when its reader goes away', async () => {
+    const hung = async () => (await house.sh('flood', 'kill -0 "$(cat /hung)" && echo yes || true', 'own')).trim();
+    const hang = "printf '#!/bin/sh\\necho $$ > /hung\\nwhile :; do sleep 1; done\\n' > /tmp/hang && chmod +x /tmp/hang";
+    await house.sh('flood', `${hang} && mv /tmp/hang /bin/tar`, 'own');
+    const gone = new AbortController();
+    const looking = client.pods.stat(key, { container: 'own', path: '/own/copied' }, { signal: gone.signal });
+    looking.catch(() => {});
+    try {
+      await eventually('tar hangs', async () => (await hung()) === 'yes' || undefined);
+      gone.abort();
+      await expect(looking).rejects.toThrow();
+      await eventually('the hanging tar is gone', async () => (await hung()) === '' || undefined);
+    } finally {
+      await house.sh('flood', 'ln -sf busybox /bin/tar', 'own');
+    }
+  });
 });
 
 /** One large file, and a look before each piece. */
