@@ -52,7 +52,7 @@ test('items beyond the rate of their client wait for their turn, and none is ref
   };
   const open = harness(() => ({ own: undefined, waitsFor: [], run }), { clientRate: 10, clientBurst: 3 });
   const { served } = open(5);
-  await vi.waitFor(() => expect(begun).toBe(3));
+  await vi.waitFor(() => expect(begun).toBe(3), { timeout: 30_000 });
   for (const expected of [4, 5]) {
     await settle();
     expect(begun).toBe(expected - 1);
@@ -70,7 +70,7 @@ test('a stream that ends while items wait for their turn ends at once, and begin
   };
   const open = harness(() => ({ own: undefined, waitsFor: [], run }), { clientRate: 1, clientBurst: 1 });
   const { served, stop } = open(3);
-  await vi.waitFor(() => expect(begun).toBe(1));
+  await vi.waitFor(() => expect(begun).toBe(1), { timeout: 30_000 });
   stop();
   await expect(served).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   await vi.advanceTimersByTimeAsync(10_000);
@@ -82,7 +82,7 @@ test('a stream that was cancelled keeps its place until all its items have ended
   const run = () => new Promise<typeof done>((resolve) => running.push(() => resolve(done)));
   const open = harness(() => ({ own: undefined, waitsFor: [], run }), { streams: 2 });
   const streams = [open(2), open(1)];
-  await vi.waitFor(() => expect(running).toHaveLength(3));
+  await vi.waitFor(() => expect(running).toHaveLength(3), { timeout: 30_000 });
   for (const { cancel } of streams) cancel();
   await Promise.all(streams.map(({ served }) => served));
   const refusal = { code: 'RESOURCE_EXHAUSTED', message: expect.stringContaining('streams of writes') };
@@ -93,7 +93,7 @@ test('a stream that was cancelled keeps its place until all its items have ended
   running[1]!();
   await settle();
   const next = open(1);
-  await vi.waitFor(() => expect(running).toHaveLength(4));
+  await vi.waitFor(() => expect(running).toHaveLength(4), { timeout: 30_000 });
   for (const end of running) end();
   await next.served;
 });

@@ -35,7 +35,7 @@ describe('the questions to a scheduler', () => {
   it('are answered by their number, by the scheduler that was asked', async () => {
     const { links, link, asked, ask } = setUp();
     const answer = ask();
-    await vi.waitFor(() => expect(asked).toHaveLength(1));
+    await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 30_000 });
     links.answer({ send: () => {} }, { id: asked[0], placements: { items: [{ name: 'of another' }] } });
     links.answer(link, { id: asked[0], placements: { items: [{ name: 'p' }] } });
     expect((await answer).placements?.items).toEqual([{ name: 'p' }]);
@@ -49,7 +49,7 @@ describe('the questions to a scheduler', () => {
     expect(asked).toHaveLength(most);
     links.answer(link, { id: asked[0], placements: {} });
     const next = ask();
-    await vi.waitFor(() => expect(asked).toHaveLength(most + 1));
+    await vi.waitFor(() => expect(asked).toHaveLength(most + 1), { timeout: 30_000 });
     links.answer(link, { id: asked[most], placements: {} });
     expect(await next).toMatchObject({ placements: {} });
   });
@@ -60,11 +60,11 @@ describe('the questions to a scheduler', () => {
     const other = { send: vi.fn() };
     links.connect('other', other);
     void links.ask('other', { list: {} }, signal).catch(() => {});
-    await vi.waitFor(() => expect(other.send).toHaveBeenCalledOnce());
+    await vi.waitFor(() => expect(other.send).toHaveBeenCalledOnce(), { timeout: 30_000 });
     disconnect();
     links.connect('s', { send: () => void asked.push(0) });
     void ask().catch(() => {});
-    await vi.waitFor(() => expect(asked.at(-1)).toBe(0));
+    await vi.waitFor(() => expect(asked.at(-1)).toBe(0), { timeout: 30_000 });
   });
 
   it('wait for a scheduler to connect, so many at most', async () => {

@@ -59,15 +59,15 @@ test('a watch that cannot resume reloads the caches, and tries that again until 
   const { feed, cache, breakWatch } = await start(failures);
   failures.list.push(new StorageError('failed', 'read the store'), new StorageError('failed', 'read the store'));
   breakWatch();
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000 });
   await create('unseen');
   for (let left = 3; left > 0; left--) {
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000 });
     await vi.advanceTimersByTimeAsync(1_000);
   }
-  await vi.waitFor(() => expect(namesIn(cache)).toEqual(['unseen']));
+  await vi.waitFor(() => expect(namesIn(cache)).toEqual(['unseen']), { timeout: 30_000 });
   await create('after');
-  await vi.waitFor(() => expect(namesIn(cache)).toEqual(['after', 'unseen']));
+  await vi.waitFor(() => expect(namesIn(cache)).toEqual(['after', 'unseen']), { timeout: 30_000 });
   expect(failures.list).toEqual([]);
   expect(feed.failed.aborted).toBe(false);
 });
@@ -96,11 +96,11 @@ test('a watch that resumes loads relaxed kinds anew: no log tells what became of
   const names = () => cache.range('leases/').map(({ key }) => key.slice('leases/default/'.length));
   expect(names()).toEqual(['ghost']);
   fail();
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000 });
   await storage.delete('leases/default/ghost', ghost, { ...by, verb: 'delete', bytes: new Uint8Array(0) });
   await put('unseen');
   await vi.advanceTimersByTimeAsync(1_000);
-  await vi.waitFor(() => expect(names()).toEqual(['unseen']));
+  await vi.waitFor(() => expect(names()).toEqual(['unseen']), { timeout: 30_000 });
 });
 
 test('a store that is damaged where the watch goes on is told, as the caches would stand still', async () => {

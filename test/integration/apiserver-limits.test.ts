@@ -36,7 +36,9 @@ describe('a server that is busy', () => {
     for (const name of ['n1', 'scheduler']) clients.push(await connectAs(server, name));
     // The admin takes all there is.
     occupied = Array.from({ length: 12 }, () => occupy(server.client, leaving.signal));
-    await vi.waitFor(() => expect(value(metrics, 'apiserver_current_inflight_requests{request_kind="readOnly"}')).toBe(12));
+    await vi.waitFor(() => expect(value(metrics, 'apiserver_current_inflight_requests{request_kind="readOnly"}')).toBe(12), {
+      timeout: 30_000,
+    });
   });
   afterAll(async () => {
     leaving.abort();
