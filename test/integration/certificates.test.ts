@@ -169,7 +169,7 @@ describe('a new authority', () => {
     expect(await failure(reach(user).nodes.list())).toMatchObject({ code: 'UNAVAILABLE' });
     expect(await failure(reach({ ...user, ca: newCa }).nodes.list())).toMatchObject({ code: 'UNAUTHENTICATED' });
     // Nor does it count any longer on a connection that was open.
-    await vi.waitFor(async () => expect(await failure(connected.nodes.list())).toMatchObject({ code: 'UNAVAILABLE' }), 20_000, {
+    await vi.waitFor(async () => expect(await failure(connected.nodes.list())).toMatchObject({ code: 'UNAVAILABLE' }), {
       timeout: 30_000,
     });
   }, 60_000);
