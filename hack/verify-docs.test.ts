@@ -15,6 +15,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { expandFlags } from '../cli/flag-words.ts';
 import { createProgram } from '../cli/main.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -65,6 +66,8 @@ describe('the documents', () => {
     expect(unknownWords(program, ['fly', '--high'])).toEqual(['berth fly']);
     expect(unknownWords(program, ['get', 'pods', '-n', 'team', '--colour=blue'])).toEqual(['berth get --colour']);
     expect(unknownWords(program, ['config', 'forget'])).toEqual(['berth config forget']);
+    expect(unknownWords(program, ['exec', '-it', 'web', '-cmain'])).toEqual([]);
+    expect(unknownWords(program, ['exec', '-iz', 'web'])).toEqual(['berth exec -z']);
     expect(leads('README.md', 'docs/concepts.md#a-pod')).toBe(true);
     expect(leads('README.md', 'docs/concepts.md#a-boat')).toBe(false);
   });
@@ -101,7 +104,9 @@ function commandLines(text: string): string[][] {
   return commands.map(([, rest = '']) => rest.split(' -- ')[0]!.trim().split(/\s+/));
 }
 
-function unknownWords(program: Command, [name = '', ...words]: readonly string[]): string[] {
+/** Flags are read as the command line reads them: "-it" is "-i -t", "-ofile" is "-o file". */
+function unknownWords(program: Command, line: readonly string[]): string[] {
+  const [name = '', ...words] = expandFlags(program, line);
   const command = program.commands.find((each) => each.name() === name);
   if (command === undefined) return [`berth ${name}`];
   const [first = ''] = words;
