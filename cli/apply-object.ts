@@ -7,26 +7,8 @@ import { type ManifestPlan, manifestKey } from './each-manifest.ts';
 import type { Session } from './session.ts';
 import { type WriteFlags, writeOptions } from './write-options.ts';
 
-export interface Applied {
-  /** What there was; undefined: nothing. */
-  readonly live: JsonObject | undefined;
-  readonly object: JsonObject;
-  readonly done: 'created' | 'configured' | 'unchanged';
-}
-
-type ApplyPlan = ManifestPlan & Pick<Applied, 'live'>;
-
-/** Brings one object to what its manifest says, or finds out what that would do. */
-export async function applyObject(session: Session, document: ManifestObject, flags: WriteFlags): Promise<Applied> {
-  const plan = await planApply(session, document, flags);
-  if ('object' in plan) return plan as Applied;
-  const { objects } = session.client;
-  const { write, live } = plan;
-  const object = await (write.verb === 'patch'
-    ? objects.patch(write.kind, write.target, write.patch, write.options)
-    : objects.create(write.kind, write.object, write.options));
-  return { live, object, done: plan.done(object) as Applied['done'] };
-}
+/** With what there is; undefined: nothing. */
+export type ApplyPlan = ManifestPlan & { readonly live: JsonObject | undefined };
 
 /** How one object comes to be what its manifest says. */
 export async function planApply(session: Session, document: ManifestObject, flags: WriteFlags): Promise<ApplyPlan> {

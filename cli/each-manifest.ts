@@ -38,7 +38,7 @@ export type ManifestPlan =
   | { readonly object: JsonObject; readonly done: string }
   | { readonly write: ManifestWrite; done(after: JsonObject): string };
 
-type ManifestWrite = Extract<BulkWrite, { verb: 'patch' } | { verb: 'create' | 'update' | 'updateStatus' }>;
+export type ManifestWrite = Extract<BulkWrite, { verb: 'patch' } | { verb: 'create' | 'update' | 'updateStatus' }>;
 
 export interface ManifestWrites {
   plan(document: ManifestObject): Promise<ManifestPlan>;

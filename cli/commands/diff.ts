@@ -3,7 +3,6 @@ import { badRequest, isNotFound, notFound } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
-import { applyObject } from '../apply-object.ts';
 import type { Side } from '../diff/object-diff.ts';
 import { diffFailed } from '../diff/usage-exit.ts';
 import { eachManifest } from '../each-manifest.ts';
@@ -64,14 +63,15 @@ function checkFlags(words: readonly string[], { at, to, filename, selector, allN
 type Print = (text: string) => void;
 
 async function diffManifests(session: Session, flags: DiffFlags, print: Print): Promise<void> {
+  const { computeAfterApply } = await import('../diff/after-apply.ts');
   const { objectDiff } = await import('../diff/object-diff.ts');
   const { readManifests } = await import('../manifests.ts');
   const documents = await readManifests({ filename: flags.filename ?? [], recursive: flags.recursive ?? false });
   await eachManifest(session, documents, async (document) => {
-    const { live, object } = await applyObject(session, document, { dryRun: 'server' });
-    print(
-      objectDiff(document.kind, { name: 'LIVE', note: 'now', object: live }, { name: 'MERGED', note: 'after apply', object }),
-    );
+    const { live, object, refusal } = await computeAfterApply(session, document);
+    const note = refusal === undefined ? 'after apply' : 'as the manifest says, which apply refuses';
+    print(objectDiff(document.kind, { name: 'LIVE', note: 'now', object: live }, { name: 'MERGED', note, object }));
+    if (refusal !== undefined) throw refusal;
   });
 }
 

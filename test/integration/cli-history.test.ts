@@ -166,6 +166,29 @@ describe('diff', () => {
     expect(await berth('diff', '-f', file)).toEqual({ code: 0, out: '', err: '' });
   });
 
+  it('shows the difference also where apply refuses it, with the refusal', async () => {
+    const file = join(cli.folder, 'refused.yaml');
+    const manifest = (name: string, spec: object) =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name },
+        spec: { containers: [{ name: 'main', image: 'web:1' }], ...spec },
+      });
+    await writeFile(file, manifest('fixed', {}));
+    await berth('apply', '-f', file);
+    const spec = { hostname: 'other', containers: [{ name: 'main', image: 'web:9' }] };
+    await writeFile(file, `${manifest('fixed', spec)}\n---\n${manifest('Fresh', {})}`);
+    const { code, out, err } = await berth('diff', '-f', file);
+    expect([code, (await berth('apply', '-f', file)).err]).toEqual([2, err]);
+    expect(err).toMatch(/^error: .*spec.hostname: .*\nerror: .*metadata.name: /);
+    expect(out).toContain('+++ MERGED/v1.Pod.default.fixed\tas the manifest says, which apply refuses\n');
+    const [first = '', second] = out.split('+++ MERGED/v1.Pod.default.Fresh\tas the manifest says');
+    const lines = first.split('\n').filter((line) => /^[-+] /.test(line));
+    expect(lines).toEqual(['-      image: web:1', '+      image: web:9', '+  hostname: other']);
+    expect(second).toContain('+      image: web:1\n');
+  });
+
   it.each([
     [['diff', 'pod/web']],
     [['diff', 'pod/none', '--at', '0s']],
