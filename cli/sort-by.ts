@@ -3,22 +3,43 @@ import { compareQuantity, isQuantity } from '../api/meta/quantity.ts';
 import { findAll } from './jsonpath/evaluate.ts';
 import { type Path, parsePath } from './jsonpath/parse.ts';
 
-/** Objects in order of the field that `--sort-by` names; those without it come first, equal ones stay in order. */
-export function sortObjects(objects: readonly JsonObject[], path: Path): JsonObject[] {
-  const keyed = objects.map((object) => ({ object, key: findAll(path, object)[0] ?? null }));
-  return keyed.toSorted((a, b) => compare(a.key, b.key)).map(({ object }) => object);
-}
+/** The order of the field that `--sort-by` names. */
+export class SortOrder {
+  readonly #path: Path;
+  readonly #text: string;
+  readonly #kinds = new Set<string>();
+  #found = false;
 
-/** Rows in the order of the objects that they show, by uid. */
-export function sortRowsAs<Row extends { uid?: string }>(rows: readonly Row[], objects: readonly JsonObject[]): Row[] {
-  const places = new Map(objects.map((object, at) => [uidOf(object), at]));
-  const place = (row: Row): number => places.get(row.uid ?? '') ?? objects.length;
-  return rows.toSorted((a, b) => place(a) - place(b));
-}
+  /** Takes ".metadata.creationTimestamp", with or without braces. Throws INVALID_ARGUMENT for what is no path. */
+  constructor(text: string) {
+    this.#path = parsePath(text);
+    this.#text = text;
+  }
 
-/** Reads `--sort-by`: ".metadata.creationTimestamp", with or without braces. */
-export function parseSortBy(text: string): Path {
-  return parsePath(text);
+  /** Objects in order; those without the field come first, equal ones stay in order. */
+  objects(objects: readonly JsonObject[]): JsonObject[] {
+    const keyed = objects.map((object) => ({ object, key: findAll(this.#path, object)[0] }));
+    for (const { object, key } of keyed) {
+      this.#found ||= key !== undefined;
+      this.#kinds.add(String(object.kind));
+    }
+    return keyed.toSorted((a, b) => compare(a.key ?? null, b.key ?? null)).map(({ object }) => object);
+  }
+
+  /** Rows in the order of the objects that they show, by uid. */
+  rows<Row extends { uid?: string }>(rows: readonly Row[], objects: readonly JsonObject[]): Row[] {
+    const places = new Map(this.objects(objects).map((object, at) => [uidOf(object), at]));
+    const place = (row: Row): number => places.get(row.uid ?? '') ?? objects.length;
+    return rows.toSorted((a, b) => place(a) - place(b));
+  }
+
+  /** Throws INVALID_ARGUMENT when none of the objects so far has the field and their kinds do not know it either. */
+  async check(): Promise<void> {
+    if (this.#found || this.#kinds.size === 0) return;
+    const { unknownField } = await import('./unknown-sort-field.ts');
+    const error = unknownField(this.#path, this.#text, [...this.#kinds]);
+    if (error) throw error;
+  }
 }
 
 function uidOf({ metadata }: JsonObject): string {

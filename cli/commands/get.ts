@@ -16,7 +16,7 @@ import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
 import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
-import { parseSortBy, sortObjects, sortRowsAs } from '../sort-by.ts';
+import { SortOrder } from '../sort-by.ts';
 import { findTargets } from '../targets.ts';
 import { withManagedFieldsFlag, withManifestFlags } from '../write-options.ts';
 
@@ -123,31 +123,40 @@ async function showObjects(
   const missing = new Missing(query);
   let found: JsonObject[] = [];
   for (const each of wanted) found.push(...(await readJson(session, each, query, missing)));
-  if (query.sortBy) found = sortObjects(found, parseSortBy(query.sortBy));
+  if (query.sortBy) {
+    const order = new SortOrder(query.sortBy);
+    found = order.objects(found);
+    await order.check();
+  }
   if (found.length > 0 || !single) process.stdout.write(printObjects(found, output, { ...query, single }));
   missing.fail();
 }
 
 async function showTables(session: Session, wanted: readonly ResourceArgument[], query: Query): Promise<void> {
   const missing = new Missing(query);
+  const order = query.sortBy ? new SortOrder(query.sortBy) : undefined;
+  const texts: string[] = [];
   let printed = 0;
   for (const each of wanted) {
     const { columns, rows } = await readTable(session, each, query, missing);
     if (rows.length === 0) continue;
-    if (printed > 0) process.stdout.write('\n');
-    const ordered = query.sortBy ? await sortRows(session, each, query, rows) : rows;
-    process.stdout.write(tablePrinter(columns, each.kind, query)(ordered));
+    const ordered = order ? order.rows(rows, await readSortKeys(session, each, query)) : rows;
+    const text = `${printed > 0 ? '\n' : ''}${tablePrinter(columns, each.kind, query)(ordered)}`;
+    // Whether the order makes sense is known when everything was read.
+    if (order) texts.push(text);
+    else process.stdout.write(text);
     printed += rows.length;
   }
+  await order?.check();
+  for (const text of texts) process.stdout.write(text);
   const named = wanted.some((each) => each.names.length > 0);
   if (printed === 0 && !named) process.stderr.write(`No resources found${placeText(session, wanted, query)}.\n`);
   missing.fail();
 }
 
 /** The table does not hold the fields to sort by: the objects do. */
-async function sortRows(session: Session, each: ResourceArgument, query: Query, rows: readonly TableRow[]): Promise<TableRow[]> {
-  const objects = await readJson(session, each, query, new Missing({ ...query, ignoreNotFound: true }));
-  return sortRowsAs(rows, sortObjects(objects, parseSortBy(query.sortBy ?? '')));
+async function readSortKeys(session: Session, each: ResourceArgument, query: Query): Promise<JsonObject[]> {
+  return await readJson(session, each, query, new Missing({ ...query, ignoreNotFound: true }));
 }
 
 /** Objects that were asked for by name and are not there: each is told, the others are shown all the same. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseManifests } from '../../api/codec/yaml.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import { parseSortBy, sortObjects, sortRowsAs } from '../sort-by.ts';
+import { SortOrder } from '../sort-by.ts';
 import { printObjects, yamlText } from './objects.ts';
 import { parseObjectOutput, parseOutput } from './output.ts';
 
@@ -154,7 +154,7 @@ describe('YAML', () => {
 
 describe('--sort-by', () => {
   const sorted = (path: string): unknown[] =>
-    sortObjects(pods, parseSortBy(path)).map(({ metadata }) => (metadata as JsonObject).name);
+    new SortOrder(path).objects(pods).map(({ metadata }) => (metadata as JsonObject).name);
 
   it('knows numbers and quantities from words, and puts what has none first', () => {
     expect(sorted('.n')).toEqual(['c', 'b', 'a']);
@@ -165,6 +165,32 @@ describe('--sort-by', () => {
 
   it('orders rows as the objects that they show', () => {
     const rows = [{ uid: '9' }, { uid: '1' }, { uid: '2' }];
-    expect(sortRowsAs(rows, sortObjects(pods, parseSortBy('.n'))).map(({ uid }) => uid)).toEqual(['2', '1', '9']);
+    expect(new SortOrder('.n').rows(rows, pods).map(({ uid }) => uid)).toEqual(['2', '1', '9']);
+  });
+
+  const checked = (path: string, ...objects: JsonObject[]): Promise<void> => {
+    const order = new SortOrder(path);
+    order.objects(objects);
+    return order.check();
+  };
+  const old: JsonObject = { kind: 'Pod', metadata: { name: 'old', labels: { app: 'web' } } };
+  const young: JsonObject = { kind: 'Pod', metadata: { name: 'young' } };
+
+  it.each([
+    ['.metadata.nam', `"{.metadata.nam}" in the list of objects: "pod.metadata" has no field "nam"; did you mean "name"?`],
+    ['{.metadata.labels.ap}', '"{.metadata.labels.ap}" in the list of objects'],
+    ['spec.containers[0].imag', '"{.spec.containers[0].imag}" in the list of objects: "pod.spec.containers" has no field "imag"'],
+    [`.metadata.annotations['a/b']`, `"{.metadata.annotations['a/b']}" in the list of objects`],
+    [`.status.conditions[?(@.type=="x")].status`, '"{.status.conditions[?(@.type=="x")].status}" in the list of objects'],
+  ])('names the path %j, which no object has and no pod can have', async (path, message) => {
+    await expect(checked(path, young, old)).rejects.toThrow(`couldn't find any field with path ${message}`);
+  });
+
+  it('takes a field that some have, that pods may have, or that one of the kinds has', async () => {
+    await checked('.metadata.labels.app', young, old);
+    await checked('.status.startTime', young);
+    await checked('.status.containerStatuses[0].restartCount', young);
+    await checked('.spec.unschedulable', young, { kind: 'Node', metadata: { name: 'n1' } });
+    await checked('.anything');
   });
 });

@@ -70,6 +70,24 @@ it('--show-kind names objects with their type', async () => {
   expect(out.split('\n').map((line) => line.split(' ')[0])).toEqual(['configmap/a', 'configmap/b', 'configmap/c', '']);
 });
 
+describe('--sort-by', () => {
+  it.each([[[]], [['-o', 'json']], [['-o', 'name']]])(
+    'refuses a field that no object has, and prints nothing: %j',
+    async (format) => {
+      const { code, out, err } = await cli.berth('get', 'cm,ns', '--sort-by=.metadata.nam', ...format);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(err).toBe('error: couldn\'t find any field with path "{.metadata.nam}" in the list of objects\n');
+    },
+  );
+
+  it('takes a field that only some of the objects have', async () => {
+    const words = ['get', 'cm,ns', '--no-headers', '--sort-by', '{.data.key}'];
+    const names = (await cli.berth(...words)).out.split('\n').map((line) => line.split(' ')[0]);
+    expect(names.slice(0, 5)).toEqual(['configmap/a', 'configmap/b', 'configmap/c', '', expect.stringMatching(/^namespace\//)]);
+    expect((await cli.berth('get', 'cm', '-l', 'n=none', '--sort-by=.metadata.nam')).err).toContain('No resources found');
+  });
+});
+
 it.each(['0', '1', '2'])('--chunk-size=%s finds all objects', async (size) => {
   expect((await cli.berth('get', 'cm', `--chunk-size=${size}`, '-oname')).out).toBe('configmap/a\nconfigmap/b\nconfigmap/c\n');
   expect((await cli.berth('get', 'cm', `--chunk-size=${size}`, '--no-headers')).out.split('\n')).toHaveLength(4);
