@@ -62,6 +62,11 @@ export function unavailable(message: string, cause?: unknown): ApiError {
   return new ApiError('UNAVAILABLE', 'ServiceUnavailable', message, { cause });
 }
 
+/** The client has given the call up, or its time is over. */
+export function callCancelled(): ApiError {
+  return new ApiError('CANCELLED', 'Cancelled', 'the call was cancelled');
+}
+
 /** The call exists in the API but not for this kind. */
 export function unimplemented(message: string): ApiError {
   return new ApiError('UNIMPLEMENTED', 'MethodNotAllowed', message);

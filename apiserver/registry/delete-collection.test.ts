@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
+import { unavailable } from '../../api/errors/index.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Storage } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
@@ -9,6 +10,18 @@ import { KindStore } from './kind-store.ts';
 
 const kind = kindNamed('ConfigMap');
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+it('ends with its call, and says what ended it', async () => {
+  const storage = { delete: () => Promise.resolve(2) } as unknown as Storage;
+  const cache = new KindCache(kind);
+  const bytes = encodeMessage(kind.message, { metadata: { namespace: 'default', name: 'a' } });
+  cache.reset([{ key: 'configmaps/default/a', bytes, revision: 1 }], 1);
+  const store = new KindStore(cache, { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
+  const context = { user: 'u', manager: 'm', dryRun: false };
+  const input = { namespace: 'default', listOptions: {}, options: {} };
+  const stopping = AbortSignal.abort(unavailable('stopping'));
+  await expect(deleteCollection(store, input, context, stopping)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});
 
 it('begins no more deletions after a fault of the server', async () => {
   let calls = 0;

@@ -1,4 +1,4 @@
-import { ApiError, asApiError } from '../../api/errors/index.ts';
+import { asApiError } from '../../api/errors/index.ts';
 import type { DeleteOptions, ListOptions } from '../../api/generated/types.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
 import { deleteObject } from './delete.ts';
@@ -17,7 +17,7 @@ const AT_ONCE = 32;
 /**
  * Deletes the objects that the selectors choose, page by page; with `limit` only so many of them. Answers how many; one that is gone already,
  * or was made again since the list, does not count. One that cannot be deleted does not keep the others: the first such failure is thrown at
- * the end, a fault of the server's at once. Ends between two objects when `signal` aborts.
+ * the end, a fault of the server's at once. Ends between two objects when `signal` aborts, with its reason.
  */
 export async function deleteCollection(
   store: KindStore,
@@ -35,8 +35,7 @@ export async function deleteCollection(
     const work = async (): Promise<void> => {
       for (const entry of left) {
         if (failed) return;
-        if (signal?.aborted)
-          throw new ApiError('CANCELLED', 'Cancelled', `cannot go on deleting ${store.kind.plural}: nobody waits`);
+        signal?.throwIfAborted();
         if (await deleteListed(store, entry, options, context, failures)) deleted++;
       }
     };

@@ -35,12 +35,17 @@ export async function evictPod(deps: EvictDeps, eviction: Eviction, context: Wri
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const permission = await ask(deps, at, options, context);
     try {
-      return await deleteEvicted(pods, { at, options, permission }, context);
+      return await deleteEvicted(pods, { at, options, permission }, permission === 'counted' ? lasting(context) : context);
     } catch (error) {
       if (error !== outdated) throw error;
     }
   }
   throw conflict(pods.subject(at), 'it changes too often to be evicted: try again');
+}
+
+/** What was taken from the budget is used, also when the caller has gone meanwhile: the next eviction would be refused for a pod that stays. */
+function lasting({ signal: _, isCancelled: __, ...context }: WriteContext): WriteContext {
+  return context;
 }
 
 function nameOf(pods: KindStore, { metadata = {} }: Eviction): ObjectName {
@@ -68,9 +73,9 @@ async function ask(deps: EvictDeps, at: ObjectName, options: DeleteOptions, cont
     permission = leave.kind === 'counted' ? 'counted' : 'unready';
     return leave.kind === 'counted' ? ({ ...previous, status: leave.status } as AnyObject) : previous;
   };
-  const { user, manager, dryRun, signal } = context;
+  const { user, manager, dryRun, signal, isCancelled } = context;
   await budgets.change(budget, {
-    context: { user, manager, dryRun, signal, exceedsLimits: true },
+    context: { user, manager, dryRun, signal, isCancelled, exceedsLimits: true },
     verb: 'update-status',
     compute,
   });

@@ -4,8 +4,9 @@ import { kindNamed } from '../../api/kinds/index.ts';
 import type { Storage, StoredObject } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import { KindCache } from '../watch/kind-cache.ts';
+import type { AnyObject } from './any-object.ts';
 import { deleteObject } from './delete.ts';
-import { KindStore } from './kind-store.ts';
+import { KindStore, type WriteContext } from './kind-store.ts';
 
 const kind = kindNamed('ConfigMap');
 const key = 'configmaps/default/a';
@@ -80,6 +81,57 @@ it('a read of a store that is closing is unavailable, whatever write it belongs 
     const created = store.insert({ namespace: 'default', name: 'a' }, bytes, { ...context, dryRun });
     await expect(created).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   }
+});
+
+describe('a write whose call is cancelled before it begins', () => {
+  const at = { namespace: 'default', name: 'a' };
+  const compute = (previous: AnyObject) => ({ ...previous, data: { value: 'changed' } }) as AnyObject;
+
+  /** A store with one object, in which a read takes until `read`. */
+  function createStore() {
+    let read: () => void = () => {};
+    const reading = new Promise<void>((resolve) => {
+      read = resolve;
+    });
+    const written: string[] = [];
+    const get = async () => {
+      await reading;
+      return { key, bytes, revision: 1 };
+    };
+    const write = (what: string) => async () => {
+      written.push(what);
+      return 2;
+    };
+    const storage = { get, create: write('create'), update: write('update'), delete: write('delete') } as unknown as Storage;
+    const cache = new KindCache(kind);
+    const store = new KindStore(cache, { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
+    return { store, read, written };
+  }
+
+  it.each([
+    ['an update', (store: KindStore, of: WriteContext) => store.change(at, { context: of, verb: 'update', compute })],
+    [
+      'a deletion',
+      (store: KindStore, of: WriteContext) => store.change(at, { context: of, verb: 'delete', compute: () => 'remove' }),
+    ],
+  ])('is not carried out: %s', async (_, change) => {
+    const { store, read, written } = createStore();
+    let cancelled = false;
+    const refused = expect(change(store, { ...context, isCancelled: () => cancelled })).rejects.toMatchObject({
+      code: 'CANCELLED',
+    });
+    cancelled = true;
+    read();
+    await refused;
+    expect(written).toEqual([]);
+  });
+
+  it('is not carried out: a create', async () => {
+    const { store, written } = createStore();
+    const created = store.insert(at, bytes, { ...context, isCancelled: () => true });
+    await expect(created).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(written).toEqual([]);
+  });
 });
 
 describe('a change that is refused because of what the watch cache shows', () => {

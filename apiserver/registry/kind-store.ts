@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { messageType } from '../../api/codec/descriptors.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
+import {
+  type ApiError,
+  alreadyExists,
+  callCancelled,
+  conflict,
+  type ErrorSubject,
+  notFound,
+  unavailable,
+} from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { checkWrite } from '../storage/checks.ts';
@@ -29,6 +37,8 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Aborts with the call: a write that waits for its turn ends. Absent: it waits as long as it takes. */
   readonly signal?: (() => AbortSignal) | undefined;
+  /** Whether the client has cancelled the call: what it wanted is not begun any more. Absent: it cannot. */
+  readonly isCancelled?: (() => boolean) | undefined;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
   readonly mergesConditions?: boolean | undefined;
   /** A change of the system's own: it goes on in a namespace that is full. */
@@ -62,10 +72,8 @@ export interface StoreEnvironment {
   readonly ledger?: NamespaceLedger | undefined;
 }
 
-/** How often a create is tried again while others create and delete the same name. */
+/** How often a write is tried again because another one was faster. Changes of one object queue, so that only creations and deletions outrun them. */
 const MAX_ATTEMPTS = 20;
-/** How often a change is computed again because a write that does not pass through this queue was faster: one of another server, or on its way. */
-const MAX_CHANGES = 1_000;
 /** A write is refused with these because of another one. */
 const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'not-found']);
 /** What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the key. */
@@ -187,6 +195,7 @@ export class KindStore {
       return Buffer.from(write.bytes);
     }
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      checkCaller(context);
       const planned = this.environment.ledger?.reserve({ key, bytes }, this.cache);
       const done = await this.attempt(at, () => this.storage.create(key, write), write, planned);
       if (done) return done;
@@ -196,8 +205,9 @@ export class KindStore {
   }
 
   /**
-   * Changes an object, in its turn among the writers of it: computes the next version from the current one and stores it if nobody was faster, else begins again; a caller
-   * that names a resourceVersion gets ABORTED instead. An equal version writes nothing; one that nothing keeps is removed.
+   * Changes an object, in its turn among the writers of it: computes the next version from the current one and stores it, unless another write was
+   * faster, else begins again; a caller that names a resourceVersion gets ABORTED instead. An equal version writes nothing; one that nothing keeps is
+   * removed. Throws CANCELLED when the caller has gone before the write began.
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
     const { user, signal, dryRun } = options.context;
@@ -214,7 +224,7 @@ export class KindStore {
 
   /** `again`: there was a write a moment ago, which the cache may not show yet. */
   private async repeatChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer> {
-    for (let attempt = 0; attempt < MAX_CHANGES; attempt++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const done = await this.tryChange(at, options, again || attempt > 0);
       if (done) return done;
     }
@@ -245,6 +255,7 @@ export class KindStore {
       this.checkStorable(at, write);
       return stampResourceVersion(write.bytes, String(current.revision));
     }
+    checkCaller(options.context);
     const store = () => this.storage.update(planned.key, current.revision, write);
     return this.attempt(at, store, write, ledger?.reserve(planned, this.cache));
   }
@@ -289,9 +300,15 @@ export class KindStore {
     return stampResourceVersion(current.bytes, String(current.revision));
   }
 
-  private tryRemove(at: ObjectName, current: Current, bytes: Uint8Array, context: WriteContext): Promise<Buffer | undefined> {
+  private async tryRemove(
+    at: ObjectName,
+    current: Current,
+    bytes: Uint8Array,
+    context: WriteContext,
+  ): Promise<Buffer | undefined> {
     const write = this.write(stripVersion(this.kind, bytes), context, 'delete');
-    if (context.dryRun) return Promise.resolve(stampResourceVersion(write.bytes, String(current.revision)));
+    if (context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
+    checkCaller(context);
     return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
   }
 
@@ -347,6 +364,11 @@ export class KindStore {
     const urgent = URGENT_VERBS.has(verb);
     return { kind, bytes, user: context.user, manager: context.manager, verb, durability, urgent };
   }
+}
+
+/** Throws CANCELLED. A client that has cancelled a write may read the object next: a write that was not begun then must not follow. */
+function checkCaller({ isCancelled }: WriteContext): void {
+  if (isCancelled?.()) throw callCancelled();
 }
 
 function tooManyOthers(subject: ErrorSubject): ApiError {

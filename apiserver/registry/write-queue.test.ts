@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { callCancelled } from '../../api/errors/index.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Writers that note their turn and leave when told. */
@@ -48,9 +49,9 @@ it('forgets a writer whose caller has gone', async () => {
   const call = new AbortController();
   enter('first');
   enter('anna', call.signal);
-  enter('bert', AbortSignal.abort());
+  enter('bert', AbortSignal.abort(callCancelled()));
   enter('carl');
-  call.abort();
+  call.abort(callCancelled());
   await Promise.resolve();
   expect(refused.sort()).toEqual(['anna CANCELLED', 'bert CANCELLED']);
   await leave();

@@ -12,7 +12,7 @@ export interface Writer {
 
 interface Waiter {
   enter(): void;
-  refuse(error: ApiError): void;
+  refuse(error: unknown): void;
 }
 
 /** The waiters of one object by user, in the order of their turns. */
@@ -31,7 +31,7 @@ export class WriteQueue {
     this.most = most;
   }
 
-  /** Undefined: go ahead. Else resolves with the writer's turn; throws RESOURCE_EXHAUSTED, and CANCELLED when the caller has gone. Then `leave`. */
+  /** Undefined: go ahead. Else resolves with the writer's turn; throws RESOURCE_EXHAUSTED, and the signal's reason when that aborts. Then `leave`. */
   enter(key: string, writer: Writer): Promise<void> | undefined {
     const line = this.lines.get(key);
     if (line) return this.wait(line, writer);
@@ -63,7 +63,7 @@ export class WriteQueue {
       const aborted = signal?.();
       const gone = (): void => {
         remove(line, user, waiter);
-        waiter.refuse(new ApiError('CANCELLED', 'Cancelled', 'the caller has gone while the write waited for its turn'));
+        waiter.refuse(aborted?.reason);
       };
       const waiter: Waiter = {
         enter() {

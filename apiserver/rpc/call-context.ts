@@ -1,5 +1,6 @@
-import type { EventEmitter } from 'node:events';
+import { type EventEmitter, setMaxListeners } from 'node:events';
 import { Metadata } from '@grpc/grpc-js';
+import { callCancelled, unavailable } from '../../api/errors/index.ts';
 import type { Audit, AuditedAccess } from '../audit/audit.ts';
 import type { Access } from '../auth/attributes.ts';
 import type { Authorizer } from '../auth/authorizer.ts';
@@ -31,8 +32,10 @@ export interface CallContext {
   readonly isEarlierComponent?: boolean;
   /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
   readonly requestId: string;
-  /** Aborts when the client is gone, the deadline is over, or the server stops. */
+  /** Aborts when the client is gone or the deadline is over, with CANCELLED, and when the server stops, with UNAVAILABLE. */
   readonly signal: AbortSignal;
+  /** Whether the client is gone, or the deadline is over. */
+  readonly isCancelled: boolean;
   /** Calls `done` once, when the answer has left or the client is gone; one that is not taken within `ms` is cut off. */
   whenTaken(ms: number, done: () => void): void;
 }
@@ -64,7 +67,8 @@ export class OpenCall implements CallContext {
   #flow: Flow | undefined;
   #requestId: string | undefined;
   #controller: AbortController | undefined;
-  readonly #abort = (): void => this.#controller?.abort();
+  readonly #abort = (): void =>
+    this.#controller?.abort(this.#call.cancelled ? callCancelled() : unavailable('the API server is stopping: try again'));
 
   constructor(call: AnyCall, options: ContextOptions, isStream = false) {
     this.#isStream = isStream;
@@ -156,12 +160,18 @@ export class OpenCall implements CallContext {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
+      // The items of a stream wait with the signal of their call.
+      setMaxListeners(0, this.#controller.signal);
       const { stopping } = this.#options;
       (this.#call as EventEmitter).on('cancelled', this.#abort);
       stopping.addEventListener('abort', this.#abort);
       if (this.#call.cancelled || stopping.aborted) this.#abort();
     }
     return this.#controller.signal;
+  }
+
+  get isCancelled(): boolean {
+    return this.#call.cancelled;
   }
 
   whenTaken(ms: number, done: () => void): void {
@@ -220,6 +230,10 @@ class ItemCall implements CallContext {
 
   get signal(): AbortSignal {
     return this.#call.signal;
+  }
+
+  get isCancelled(): boolean {
+    return this.#call.isCancelled;
   }
 
   whenTaken(ms: number, done: () => void): void {

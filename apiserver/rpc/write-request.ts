@@ -49,6 +49,7 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
     manager: fieldManager || manager,
     dryRun: isDryRun(dryRun),
     signal: () => call.signal,
+    isCancelled: () => call.isCancelled,
     mergesConditions,
     exceedsLimits,
   };

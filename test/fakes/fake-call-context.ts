@@ -15,6 +15,7 @@ export function fakeCall(parts: Partial<CallContext> = {}): CallContext {
     manager: 'm',
     requestId: 'r',
     signal: new AbortController().signal,
+    isCancelled: false,
     whenTaken: () => {},
     ...parts,
   };

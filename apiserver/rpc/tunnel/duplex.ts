@@ -1,5 +1,5 @@
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
-import { ApiError } from '../../../api/errors/index.ts';
+import { type ApiError, callCancelled } from '../../../api/errors/index.ts';
 
 export type Duplex = ServerDuplexStream<Buffer, Buffer>;
 
@@ -35,7 +35,7 @@ export function send(
   call: Duplex | ServerWritableStream<Buffer, Buffer>,
   frame: Buffer,
   signal: AbortSignal,
-  reason: () => ApiError = cancelled,
+  reason: () => ApiError = callCancelled,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(reason());
@@ -51,15 +51,11 @@ export function send(
   });
 }
 
-export function cancelled(): ApiError {
-  return new ApiError('CANCELLED', 'Cancelled', 'the call was cancelled');
-}
-
 /**
  * Rejects with `reason` (CANCELLED) as soon as the signal aborts; otherwise as `work`. What it waits for the signal with is its own and goes with
  * it: a promise that lives as long as a stream would keep everything that it was ever raced against.
  */
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal, reason: () => ApiError = cancelled): Promise<T> {
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal, reason: () => ApiError = callCancelled): Promise<T> {
   let abort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
     abort = () => reject(reason());
