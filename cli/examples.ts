@@ -31,6 +31,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   taint: ['taint nodes n1 dedicated=batch:NoSchedule'],
   auth: ['auth can-i create pods -n team', 'auth whoami'],
   config: ['config get-contexts', 'config use-context far', 'config set-context --current --namespace=team'],
+  'cluster-info': ['cluster-info', 'cluster-info dump --output-directory=report --namespaces=team,kube-system'],
   explain: ['explain pod.spec.containers'],
   backup: ['backup cluster.berth', 'restore cluster.berth'],
 };

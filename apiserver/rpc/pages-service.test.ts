@@ -33,3 +33,12 @@ it('is alive but not ready while it stops', async () => {
   expect(await page('/livez')).toMatchObject({ status: 200, text: 'ok' });
   expect(await page('/readyz')).toMatchObject({ status: 500, text: expect.stringContaining('[-]shutdown failed') });
 });
+
+it('tells the version of the server', async () => {
+  const { status, contentType, text = '' } = (await open().page('/version')) ?? {};
+  expect([status, contentType]).toEqual([200, 'application/json']);
+  const info = JSON.parse(text);
+  expect(info.gitVersion).toMatch(/^v\d+\.\d+\.\d+/);
+  expect(info.gitVersion).toBe(`v${info.major}.${info.minor}.${info.gitVersion.split('.').slice(2).join('.')}`);
+  expect(info).toMatchObject({ nodeVersion: process.version, platform: expect.stringMatching(/^linux\/[a-z0-9]+$/) });
+});

@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { ApiError } from '../../api/errors/index.ts';
 import type { GetPageRequest } from '../../api/generated/types.ts';
+import { versionInfo } from '../../api/meta/version-info.ts';
 import { contentTypes, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
+import { serverVersion } from '../certificates/server-version.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serviceDefinition } from './definitions.ts';
@@ -64,8 +66,14 @@ export function createPages(deps: PagesDeps): ReadonlyMap<string, MakePage> {
     ['/healthz', (verbose) => healthPage('healthz', works, verbose, deps)],
     ['/livez', (verbose) => healthPage('livez', works, verbose, deps)],
     ['/readyz', (verbose) => healthPage('readyz', ready, verbose, deps)],
+    ['/version', async () => versionPage()],
     ['/metrics', async () => ({ status: 200, contentType: contentTypes.prometheus, text: formatMetrics(metrics, 'prometheus') })],
   ]);
+}
+
+function versionPage(): Page {
+  const text = `${JSON.stringify(versionInfo(serverVersion()), null, 2)}\n`;
+  return { status: 200, contentType: 'application/json', text };
 }
 
 async function healthPage(

@@ -64,7 +64,7 @@ export function registerGet(program: Command): void {
     .option('--show-labels', 'with a column of labels')
     .option('-L, --label-columns <keys>', 'with a column for each of these labels', collectKeys, [])
     .option('--sort-by <path>', 'in order of a field, e.g. .metadata.creationTimestamp')
-    .option('--raw <path>', 'a page of the server: /healthz, /livez, /readyz (?verbose), /metrics')
+    .option('--raw <path>', 'a page of the server: /healthz, /livez, /readyz (?verbose), /version, /metrics')
     .option('--ignore-not-found', 'say nothing when an object does not exist')
     .action(async (words: string[], flags: GetFlags, command: Command) => {
       if (flags.raw !== undefined) return await getRaw(flags.raw, words, flags, command);

@@ -228,10 +228,22 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./api-resources.ts')).registerApiResources,
   },
   {
+    name: 'api-versions',
+    group: 'Look at objects',
+    description: 'Show the versions of the API that the server has: "group/version", one a line',
+    load: async () => (await import('./api-versions.ts')).registerApiVersions,
+  },
+  {
     name: 'explain',
     group: 'Look at objects',
     description: 'Show what a kind or one of its fields means, and whether Berth acts on it',
     load: async () => (await import('./explain.ts')).registerExplain,
+  },
+  {
+    name: 'cluster-info',
+    group: 'Operate and secure the cluster',
+    description: "Show the server's address and how the control plane is; with dump: everything for a report of a problem",
+    load: async () => (await import('./cluster-info.ts')).registerClusterInfo,
   },
   {
     name: 'backup',
@@ -333,7 +345,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'version',
     group: 'This program',
-    description: 'Show the version of this program',
+    description: 'Show the versions of this program and of the server',
     load: async () => (await import('./version.ts')).registerVersion,
   },
 ];

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 
 /** The version of this package, from its package.json. */
 export function packageVersion(): string {
@@ -9,8 +9,12 @@ export function packageVersion(): string {
 export function registerVersion(program: Command): void {
   program
     .command('version')
-    .description('Show the version of this program')
-    .action(() => {
-      process.stdout.write(`berth ${packageVersion()} (node ${process.versions.node})\n`);
+    .description('Show the versions of this program and of the server')
+    .option('--client', 'only of this program; no server is asked')
+    .addOption(new Option('-o, --output <format>', 'how to print, with all there is to say').choices(['json', 'yaml']))
+    .addOption(new Option('--short', 'as without it: for scripts that were written for kubectl').hideHelp())
+    .action(async (flags: { readonly client?: boolean; readonly output?: 'json' | 'yaml' }, command: Command) => {
+      const { showVersions } = await import('../version/show-versions.ts');
+      await showVersions(command, packageVersion(), flags);
     });
 }

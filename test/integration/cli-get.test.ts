@@ -104,7 +104,7 @@ describe('--raw', () => {
   });
 
   it.each([
-    [['/nothing'], 'the server has no page "/nothing": there are /healthz, /livez, /readyz, /metrics'],
+    [['/nothing'], 'the server has no page "/nothing": there are /healthz, /livez, /readyz, /version, /metrics'],
     [['/api/v1/pods'], 'objects are read with "berth get TYPE -o json"'],
     [['healthz'], '--raw takes a path that begins with "/"'],
     [['/healthz', 'pods'], 'arguments may not be passed when --raw is specified'],

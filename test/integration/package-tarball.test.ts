@@ -77,7 +77,7 @@ describe('the package that npm pack makes', () => {
 describe('the package, installed with one npm install', () => {
   it('runs from any folder', async () => {
     const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string };
-    expect((await berth('version')).stdout).toBe(`berth ${version} (node ${process.versions.node})\n`);
+    expect((await berth('version', '--client')).stdout).toBe(`Client Version: v${version}\n`);
     expect((await berth('--help')).stdout).toContain('berth');
   });
 

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { withSession } from '../session.ts';
+
+export function registerApiVersions(program: Command): void {
+  program
+    .command('api-versions')
+    .description('Show the versions of the API that the server has: "group/version", one a line')
+    .action(async (_flags: unknown, command: Command) => {
+      await withSession(command, async ({ client }) => {
+        const versions = (await client.objects.kinds()).map(({ apiVersion = '' }) => apiVersion);
+        process.stdout.write(
+          [...new Set(versions)]
+            .sort()
+            .map((version) => `${version}\n`)
+            .join(''),
+        );
+      });
+    });
+}
