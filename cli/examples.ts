@@ -30,7 +30,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   drain: ['drain n1', 'uncordon n1'],
   taint: ['taint nodes n1 dedicated=batch:NoSchedule'],
   auth: ['auth can-i create pods -n team', 'auth whoami'],
-  config: ['config get-contexts', 'config use-context far', 'config set-context --current --namespace=team'],
+  config: [
+    'config get-contexts',
+    'config use-context far',
+    'config set-context --current --namespace=team',
+    "config view --minify --raw -o jsonpath='{.clusters[0].cluster.server}'",
+  ],
   'cluster-info': ['cluster-info', 'cluster-info dump --output-directory=report --namespaces=team,kube-system'],
   explain: ['explain pod.spec.containers'],
   backup: ['backup cluster.berth', 'restore cluster.berth'],

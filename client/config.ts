@@ -129,6 +129,12 @@ export async function upsertContext(context: NewContext, path: string = configPa
   );
 }
 
+/** Writes the file anew as `change` makes it of the present one; of none, of an empty one. What `change` throws leaves the file as it is. */
+export async function changeConfig(change: (file: ConfigFile) => ConfigFile, path: string = configPath()): Promise<void> {
+  const next = change((await read(path)) ?? emptyConfig());
+  await writeSecretFile(path, printConfig(next));
+}
+
 /** Makes a context the current one. */
 export async function useContext(name: string, path: string = configPath()): Promise<void> {
   const file = await read(path);

@@ -1,5 +1,9 @@
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import type { JsonObject } from '../../client/index.ts';
+import type { ClusterFlags, CredentialFlags } from '../config/change-commands.ts';
+import type { OutputFlags } from '../printers/formats.ts';
+import { readObjectOutput, withOutputFlags } from '../printers/output-flags.ts';
 import type { GlobalFlags } from '../session.ts';
 
 /** Reads and writes the contexts file; no server is asked. */
@@ -11,7 +15,7 @@ export function registerConfig(program: Command): void {
     .command('current-context')
     .description('Show the name of the context in use')
     .action(async () => {
-      const { readConfig } = await import('../../client/index.ts');
+      const { readConfig } = await import('../../client/config.ts');
       const { path, file } = await readConfig();
       const current = file?.['current-context'];
       if (!current) throw badRequest(`${path} has no current-context; choose one with "berth config use-context NAME"`);
@@ -23,12 +27,15 @@ export function registerConfig(program: Command): void {
     .description('Make a context the one in use')
     .argument('<name>', 'the context')
     .action(async (name: string) => {
-      const { useContext } = await import('../../client/index.ts');
+      const { useContext } = await import('../../client/config.ts');
       await useContext(name);
       process.stdout.write(`Switched to context "${name}".\n`);
     });
   registerSetContext(config);
+  registerRenameContext(config);
   registerDeleteContext(config);
+  registerParts(config);
+  registerProperties(config);
 }
 
 function registerGetContexts(config: Command): void {
@@ -39,7 +46,7 @@ function registerGetContexts(config: Command): void {
     .addOption(new Option('-o, --output <format>', 'names only').choices(['name']))
     .option('--no-headers', 'without headings')
     .action(async (names: string[], flags: { readonly output?: 'name'; readonly headers: boolean }) => {
-      const { configPath, listContexts } = await import('../../client/index.ts');
+      const { configPath, listContexts } = await import('../../client/config.ts');
       const { plainTable } = await import('../printers/plain-table.ts');
       const all = await listContexts();
       const missing = names.find((name) => !all.some((context) => context.name === name));
@@ -60,50 +67,141 @@ function registerGetContexts(config: Command): void {
     });
 }
 
-interface ViewFlags extends GlobalFlags {
+interface ViewFlags extends GlobalFlags, OutputFlags {
   readonly minify?: boolean;
   readonly raw?: boolean;
-  readonly output: 'yaml' | 'json';
+  readonly flatten?: boolean;
 }
 
 function registerView(config: Command): void {
-  config
+  const view = config
     .command('view')
     .description('Show the file, without keys and tokens')
     .option('--minify', 'only the context in use')
     .option('--raw', 'with keys and tokens')
-    .addOption(new Option('-o, --output <format>', 'how to print').choices(['yaml', 'json']).default('yaml'))
-    .action(async (_flags: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<ViewFlags>();
-      const { readConfig, emptyConfig } = await import('../../client/index.ts');
-      const { minifyConfig, redactConfig } = await import('../config/redact.ts');
-      const { stringify } = await import('yaml');
-      const { path, file = emptyConfig() } = await readConfig();
-      const context = flags.context ?? file['current-context'];
-      if (flags.context !== undefined && !file.contexts.some((entry) => entry.name === flags.context))
-        throw badRequest(`${path} has no context "${flags.context}"`);
-      const chosen = flags.minify ? minifyConfig(file, context) : file;
-      const shown = flags.raw ? chosen : redactConfig(chosen);
-      process.stdout.write(flags.output === 'json' ? `${JSON.stringify(shown, null, 4)}\n` : stringify(shown, { lineWidth: 0 }));
-    });
+    .option('--flatten', 'as --raw: the file names no other files anyway');
+  withOutputFlags(view, 'how to print (default: yaml): ').action(async (_flags: unknown, command: Command) => {
+    const flags = command.optsWithGlobals<ViewFlags>();
+    const output = (await readObjectOutput(flags)) ?? { format: 'yaml' };
+    if (output.format === 'name')
+      throw badRequest('-o name is for objects; "berth config get-contexts -o name" names the contexts');
+    const { readConfig } = await import('../../client/config.ts');
+    const { emptyConfig } = await import('../../client/config-file.ts');
+    const { minifyConfig, redactConfig } = await import('../config/redact.ts');
+    const { printObjects } = await import('../printers/objects.ts');
+    const { path, file = emptyConfig() } = await readConfig();
+    const context = flags.context ?? file['current-context'];
+    if (flags.context !== undefined && !file.contexts.some((entry) => entry.name === flags.context))
+      throw badRequest(`${path} has no context "${flags.context}"`);
+    if (flags.minify && context === undefined) throw badRequest(`${path} has no current-context, which --minify shows`);
+    const chosen = flags.minify ? minifyConfig(file, context) : file;
+    const shown = flags.raw || flags.flatten ? chosen : redactConfig(chosen);
+    process.stdout.write(printObjects([JSON.parse(JSON.stringify(shown)) as JsonObject], output, { single: true }));
+  });
 }
 
 function registerSetContext(config: Command): void {
   config
     .command('set-context')
-    .description('Change the namespace of a context: set-context --current --namespace=team')
+    .description('Make a context, or change one: set-context --current --namespace=team')
     .argument('[name]', 'the context')
     .option('--current', 'the context in use')
-    .action(async (name: string | undefined, flags: { readonly current?: boolean }, command: Command) => {
-      const { readConfig, setContextNamespace } = await import('../../client/index.ts');
-      const { namespace } = command.optsWithGlobals<GlobalFlags>();
-      if (namespace === undefined) throw badRequest('give the namespace that the context is to have with --namespace');
-      if ((name === undefined) === (flags.current !== true)) throw badRequest('give the name of a context, or --current');
-      const { path, file } = await readConfig();
-      const chosen = name ?? file?.['current-context'];
-      if (!chosen) throw badRequest(`${path} has no current-context; choose one with "berth config use-context NAME"`);
-      await setContextNamespace(chosen, namespace);
-      process.stdout.write(`Context "${chosen}" modified.\n`);
+    .option('--cluster <cluster>', 'the cluster that it uses')
+    .option('--user <user>', 'the user that it uses')
+    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
+      const { setContext } = await import('../config/change-commands.ts');
+      const { current, cluster, user, namespace } = command.optsWithGlobals<GlobalFlags & SetContextFlags>();
+      if (namespace === undefined && cluster === undefined && user === undefined)
+        throw badRequest('give what the context is to have: --namespace, --cluster or --user');
+      if ((name === undefined) === (current !== true)) throw badRequest('give the name of a context, or --current');
+      await setContext(name, { cluster, user, namespace });
+    });
+}
+
+interface SetContextFlags {
+  readonly current?: boolean;
+  readonly cluster?: string;
+  readonly user?: string;
+}
+
+/** Clusters and users by themselves, as files of other tools have them. */
+function registerParts(config: Command): void {
+  for (const list of ['clusters', 'users'] as const)
+    config
+      .command(`get-${list}`)
+      .description(`Show the names of the ${list}`)
+      .action(async () => {
+        const { readConfig } = await import('../../client/config.ts');
+        const { file } = await readConfig();
+        const names = (file?.[list] ?? []).map(({ name }) => `${name}\n`);
+        if (names.length > 0) process.stdout.write(`NAME\n${names.join('')}`);
+      });
+  config
+    .command('set-cluster')
+    .description('Make a cluster, or change one')
+    .argument('<cluster>', 'its name')
+    .option('--server <address>', 'where its API server is: HOST:PORT')
+    .option('--certificate-authority <file>', 'whom its certificate has to be signed by, PEM; the file is copied')
+    .addOption(embedOption())
+    .action(async (name: string, flags: ClusterFlags) => {
+      await (await import('../config/change-commands.ts')).setCluster(name, flags);
+    });
+  config
+    .command('set-credentials')
+    .description('Make a user, or change one')
+    .argument('<user>', 'the name')
+    .option('--client-certificate <file>', 'the certificate, PEM; the file is copied')
+    .option('--client-key <file>', 'the key of the certificate, PEM; the file is copied')
+    .option('--token <token>', 'a token; others on this machine may see it in the list of processes')
+    .addOption(embedOption())
+    .action(async (name: string, flags: CredentialFlags) => {
+      await (await import('../config/change-commands.ts')).setCredentials(name, flags);
+    });
+  for (const [noun, list] of [
+    ['cluster', 'clusters'],
+    ['user', 'users'],
+  ] as const)
+    config
+      .command(`delete-${noun}`)
+      .description(`Forget a ${noun}; contexts that name it stay`)
+      .argument(`<${noun}>`, 'its name')
+      .action(async (name: string) => {
+        await (await import('../config/change-commands.ts')).deleteEntry(list, name);
+      });
+}
+
+/** Berth always does what it says. */
+function embedOption(): Option {
+  return new Option('--embed-certs', 'as without it: for scripts that were written for kubectl').hideHelp();
+}
+
+function registerProperties(config: Command): void {
+  config
+    .command('set')
+    .description('Set a value of the file: set contexts.far.namespace team')
+    .argument('<property>', 'current-context, or clusters.NAME.server, users.NAME.token, contexts.NAME.namespace ...')
+    .argument('<value>', 'what it becomes; of a "-data" field base64')
+    .option('--set-raw-bytes', 'the value of a "-data" field is no base64 yet')
+    .action(async (property: string, value: string, flags: { readonly setRawBytes?: boolean }) => {
+      await (await import('../config/change-commands.ts')).set(property, value, flags.setRawBytes === true);
+    });
+  config
+    .command('unset')
+    .description('Take a value out of the file: unset current-context, unset contexts.far.namespace, unset users.ann')
+    .argument('<property>', 'as of set, or a whole entry')
+    .action(async (property: string) => {
+      await (await import('../config/change-commands.ts')).unset(property);
+    });
+}
+
+function registerRenameContext(config: Command): void {
+  config
+    .command('rename-context')
+    .description('Give a context another name')
+    .argument('<name>', 'the context')
+    .argument('<new-name>', 'what it is called from now on')
+    .action(async (from: string, to: string) => {
+      await (await import('../config/change-commands.ts')).renameContext(from, to);
     });
 }
 
@@ -113,7 +211,7 @@ function registerDeleteContext(config: Command): void {
     .description('Forget a context, with its cluster and user when no other uses them')
     .argument('<name>', 'the context')
     .action(async (name: string) => {
-      const { configPath, listContexts, removeContext } = await import('../../client/index.ts');
+      const { configPath, listContexts, removeContext } = await import('../../client/config.ts');
       const context = (await listContexts()).find((each) => each.name === name);
       if (context === undefined) throw badRequest(`cannot delete context "${name}": ${configPath()} has no such context`);
       await removeContext(name);
