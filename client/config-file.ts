@@ -1,4 +1,6 @@
-import { parseDocument, stringify } from 'yaml';
+import { stringify } from 'yaml';
+import { yamlTags } from '../api/codec/yaml-document.ts';
+import { readSettings } from '../api/codec/yaml-settings.ts';
 import { ConfigError } from './config-error.ts';
 
 /** The file as it is written: Kubernetes' kubeconfig. Fields that Berth does not know are kept. */
@@ -45,7 +47,9 @@ function part(file: string, at: string, value: unknown): Fields {
 function text(file: string, at: string, fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value !== 'string' || value === '')
-    throw new ConfigError(`read ${file}: ${at}.${name} must be a text; mend the file or start afresh without it`);
+    throw new ConfigError(
+      `read ${file}: ${at}.${name} must be a text${typeof value === 'object' || value === '' || value === undefined ? '' : ' (put it in quotes)'}; mend the file or start afresh without it`,
+    );
   return value;
 }
 
@@ -70,10 +74,13 @@ function entries<E>(file: string, fields: Fields, list: string, inner: string, c
 
 /** Throws ConfigError for what is no such file. */
 export function parseConfig(content: string, file: string): ConfigFile {
-  const document = parseDocument(content);
-  const [error] = document.errors;
-  if (error) throw new ConfigError(`read ${file}: not YAML: ${error.message.split('\n')[0]}`, { cause: error });
-  const fields = part(file, 'the file', document.toJS() ?? {});
+  let value: unknown;
+  try {
+    value = readSettings(content) ?? {};
+  } catch (cause) {
+    throw new ConfigError(`read ${file}: ${(cause as Error).message}`, { cause });
+  }
+  const fields = part(file, 'the file', value);
   const clusters = entries<ConfigFile['clusters'][number]>(file, fields, 'clusters', 'cluster', (at, cluster) => {
     text(file, at, cluster, 'server');
     text(file, at, cluster, 'certificate-authority-data');
@@ -92,5 +99,6 @@ export function parseConfig(content: string, file: string): ConfigFile {
 }
 
 export function printConfig(file: ConfigFile): string {
-  return stringify(file, { lineWidth: 0 });
+  // With the words that it is read with: a user called "no" stands in quotes.
+  return stringify(file, { lineWidth: 0, customTags: yamlTags });
 }

@@ -22,6 +22,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+/** A thousand million texts in few bytes. */
+const aliasBomb = Array.from({ length: 10 }, (_, i) => `a${i}: &a${i} [${`${i === 0 ? 'x' : `*a${i - 1}`},`.repeat(9)}]`).join(
+  '\n',
+);
 const local = { address: '127.0.0.1:7443', ca: 'CA', cert: 'CERT', key: 'KEY' };
 
 describe('contexts file', () => {
@@ -103,7 +107,13 @@ describe('contexts file', () => {
   });
 
   it.each([
-    ['is not YAML', 'clusters: [', /not YAML: /],
+    ['is not YAML', 'clusters: [', /: line 1, column \d+: /],
+    ['is nested deeply', `clusters: ${'['.repeat(200_000)}`, /it is nested more than 128 levels deep/],
+    ['is nested in mappings', `${'a: {'.repeat(5_000)}${'}'.repeat(5_000)}`, /it is nested more than 128 levels deep/],
+    ['has a key twice', 'contexts: []\ncontexts: []', /line 2, column 1: contexts: the field stands here twice/],
+    ['multiplies aliases', aliasBomb, /: line 1, column 1: .*alias/],
+    ['is no text', Buffer.from([0xff, 0x00, 0xfe]), /it is no text; settings are YAML or JSON in UTF-8/],
+    ['has a word for a text', 'users: [{name: no, user: {}}]', /users\[0\].name must be a text \(put it in quotes\)/],
     ['is a list', '- a', /the file must be a mapping/],
     ['has a cluster without server', 'clusters: [{name: a, cluster: {}}]', /clusters\[0\]\.cluster\.server must be a text/],
     ['has a user that is none', 'users: [{name: a, user: 7}]', /users\[0\]\.user must be a mapping/],
@@ -121,6 +131,21 @@ describe('contexts file', () => {
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as Error).message).toMatch(message);
     expect((error as Error).message).toContain(file);
+  });
+
+  it.each(['/dev/zero', '100 MB'])('reads no more than 1 MiB of %s', async (source) => {
+    const file = join(folder, 'large');
+    if (source === '100 MB') await writeFile(file, 'users: []\n'.repeat(10_000_000));
+    await expect(loadContext(undefined, source === '100 MB' ? file : source)).rejects.toThrow(
+      'it is larger than 1 MiB, too large for a file of settings',
+    );
+  });
+
+  it('keeps names that are words of YAML', async () => {
+    for (const name of ['no', 'on', '0644', '1e3', 'null']) {
+      await upsertContext({ name, options: local, namespace: name, use: true }, path);
+      expect(await loadContext(undefined, path)).toMatchObject({ name, namespace: name });
+    }
   });
 
   it('leaves the old file whole when writing fails', async () => {

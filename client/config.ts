@@ -1,6 +1,8 @@
-import { readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { maxSettingsBytes, settingsText } from '../api/codec/yaml-settings.ts';
 import { privateFileProblem } from '../api/meta/private-file.ts';
 import type { ConnectOptions } from './client.ts';
 import { ConfigError } from './config-error.ts';
@@ -44,7 +46,7 @@ export function configPath(env: NodeJS.ProcessEnv = process.env): string {
 async function read(path: string): Promise<ConfigFile | undefined> {
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = await settingsText(createReadStream(path, { end: maxSettingsBytes }));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new ConfigError(`read ${path}: ${(cause as Error).message}`, { cause });

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { qualifiedNameError } from '../../api/meta/names.ts';
 import { sysctlPatternError } from '../pod/isolation-admission.ts';
@@ -28,17 +28,11 @@ const mostUnits = 1_000;
 /** Throws a plain error that names the file and what is wrong with it: an agent that would misunderstand it does not start. */
 export async function readNodeConfig(dataDir: string): Promise<NodeConfig> {
   const path = join(dataDir, nodeConfigFile);
-  let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    const { maxSettingsBytes, readSettings, settingsText } = await import('../../api/codec/yaml-settings.ts');
+    return parseNodeConfig(readSettings(await settingsText(createReadStream(path, { end: maxSettingsBytes }))) ?? {});
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return parseNodeConfig({});
-    throw error;
-  }
-  try {
-    const { parse } = await import('yaml');
-    return parseNodeConfig(parse(text) ?? {});
-  } catch (error) {
     throw new Error(`read ${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -1,4 +1,4 @@
-import { type Document, LineCounter, parseAllDocuments, type ScalarTag } from 'yaml';
+import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
 import { isTooDeep, tooDeepText } from '../meta/json-depth.ts';
 import { DocumentLines, type Place, pathText } from './yaml-lines.ts';
 import { syntaxProblem } from './yaml-syntax.ts';
@@ -37,13 +37,16 @@ const words: ScalarTag = {
   resolve: (text) => /^(yes|on)$/i.test(text),
 };
 
+/** What the library is to know of words and numbers, in reading and in writing. */
+export const yamlTags = (tags: Tags): Tags => [octal, words, ...tags];
+
 /** Takes a text apart, YAML or JSON, into its documents. Never throws: mistakes stay with their document. */
 export function parseDocuments(text: string): ParsedDocument[] {
   const lineCounter = new LineCounter();
   // The library's own search for duplicate keys takes half a minute for a map of 60,000.
-  const options = { lineCounter, merge: true, uniqueKeys: false, customTags: (tags: unknown[]) => [octal, words, ...tags] };
+  const options = { lineCounter, merge: true, uniqueKeys: false, customTags: yamlTags };
   const read = (each: string): ParsedDocument[] => {
-    const documents = parseAllDocuments(each, options as Parameters<typeof parseAllDocuments>[1]);
+    const documents = parseAllDocuments(each, options);
     if ('empty' in documents) return [];
     return documents.map((document) => ({ document, lines: new DocumentLines(document, lineCounter) }));
   };
@@ -69,6 +72,8 @@ export function readDocument(parsed: ParsedDocument): DocumentValue {
 }
 
 function readValue({ document, lines }: ParsedDocument): DocumentValue {
+  // The library ran out of stack and caught that itself.
+  if (document.errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) throw new RangeError(tooDeepText);
   const syntax = syntaxProblem(document);
   if (syntax) return unreadable([{ place: lines.placeAt(syntax.offset), path: '', reason: syntax.reason }]);
   const bad = lines.badKeys();

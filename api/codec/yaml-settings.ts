@@ -1,4 +1,4 @@
-import { type DocumentProblem, parseDocuments, readDocument } from './yaml-document.ts';
+import { type DocumentProblem, type DocumentValue, type ParsedDocument, parseDocuments, readDocument } from './yaml-document.ts';
 import { type Place, stepsOf } from './yaml-lines.ts';
 
 /** A file of settings: one document, YAML or JSON. */
@@ -11,12 +11,48 @@ export type SettingsDocument =
     }
   | { readonly kind: 'unreadable'; readonly problems: readonly DocumentProblem[] };
 
+/** What a file of settings may have: certificates of hundreds of clusters, and little enough for a reader that takes seconds for the worst of a megabyte. */
+export const maxSettingsBytes = 1024 * 1024;
+
+/** The text of a file from its bytes. Throws an Error, to be put behind the file's name, when it is too long or no text. */
+export async function settingsText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const bytes: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > maxSettingsBytes) throw new Error('it is larger than 1 MiB, too large for a file of settings');
+    bytes.push(chunk);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(bytes));
+  } catch {
+    throw new Error('it is no text; settings are YAML or JSON in UTF-8');
+  }
+}
+
 /** Never throws. */
 export function parseSettings(text: string): SettingsDocument {
-  const documents = parseDocuments(text).map((parsed) => ({ parsed, read: readDocument(parsed) }));
+  return onlyDocument(text) ?? unreadable({ line: 1, column: 1 }, 'the file is empty');
+}
+
+/** What a file of settings says; undefined when it is empty. Throws an Error, to be put behind the file's name, that says where what is wrong. */
+export function readSettings(text: string): unknown {
+  const document = onlyDocument(text);
+  if (document?.kind !== 'unreadable') return document?.value;
+  const [{ place, path, reason }] = document.problems as readonly [DocumentProblem];
+  throw new Error(`line ${place.line}, column ${place.column}: ${path === '' ? '' : `${path}: `}${reason}`);
+}
+
+interface Read {
+  readonly parsed: ParsedDocument;
+  readonly read: DocumentValue;
+}
+
+function onlyDocument(text: string): SettingsDocument | undefined {
+  const documents = parseDocuments(text).map((parsed): Read => ({ parsed, read: readDocument(parsed) }));
   // What stands before the first --- or behind the last one, comments say, is no document.
   const [only, second] = documents.filter(({ read }) => read.kind === 'unreadable' || (read.value ?? undefined) !== undefined);
-  if (!only) return unreadable({ line: 1, column: 1 }, 'the file is empty');
+  if (!only) return undefined;
   if (second) return unreadable(second.parsed.lines.placeOf([]), 'a second document begins here; settings are one document');
   if (only.read.kind === 'unreadable') return only.read;
   const { lines } = only.parsed;

@@ -129,6 +129,7 @@ it('survives alias bombs and unresolved aliases', () => {
 
 it.each([
   ['levels beyond the bound', `a: ${'['.repeat(200)}${']'.repeat(200)}`],
+  ['levels beyond the stack', `a: ${'['.repeat(100_000)}`],
   ['JSON beyond the bound', `${'{"a":'.repeat(200)}1${'}'.repeat(200)}`],
 ])('says of a file with %s that it is nested too deeply', (_title, text) => {
   expect(parseManifests(text, 'deep.yaml')).toMatchObject([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Attributes } from '../auth/attributes.ts';
 import type { Identity } from '../auth/identity.ts';
-import { AuditLevels, type AuditPolicy, defaultPolicy, parsePolicy } from './policy.ts';
+import { AuditLevels, type AuditPolicy, defaultPolicy, parsePolicy, readPolicy } from './policy.ts';
 
 const anna: Identity = { user: 'anna', groups: ['dev', 'system:authenticated'] };
 const node: Identity = { user: 'system:node:n1', groups: ['system:nodes'] };
@@ -94,7 +94,26 @@ describe('a policy', () => {
     [`${header}rules: [{level: None, user: [a]}]`, 'rules[0].user: unknown field'],
     [`${header}rules: [{level: None, verbs: get}]`, 'rules[0].verbs: must be a list of texts'],
     [`${header}rules: [{level: None, resources: [{group: 1}]}]`, 'rules[0].resources[0].group: must be a text'],
+    [`${header}rules: [{level: None`, 'p.yaml: line 3, column '],
+    [`${header}rules: []\nrules: []`, 'line 4, column 1: rules: the field stands here twice'],
   ])('is refused as %j', (text, why) => {
     expect(() => parsePolicy(text, 'p.yaml')).toThrow(why);
+  });
+
+  it.each([
+    ['[', ''],
+    ['{a: ', '}'],
+    ['- ', ''],
+  ])('is refused when it is nested deeply, as with "%s"', (open, close) => {
+    const text = `${header}rules:\n  ${open.repeat(50_000)}${close.repeat(50_000)}`;
+    expect(() => parsePolicy(text, 'p.yaml')).toThrow('p.yaml: line 1, column 1: it is nested more than 128 levels deep');
+  });
+
+  it('is read up to 1 MiB', async () => {
+    await expect(readPolicy('/dev/zero')).rejects.toThrow(
+      'read the audit policy /dev/zero: it is larger than 1 MiB, too large for a file of settings',
+    );
+    await expect(readPolicy('/nowhere')).rejects.toThrow('read the audit policy /nowhere: there is no such file');
+    await expect(readPolicy('/')).rejects.toThrow('read the audit policy /: ');
   });
 });

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { createReadStream } from 'node:fs';
+import { maxSettingsBytes, readSettings, settingsText } from '../../api/codec/yaml-settings.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import type { Attributes } from '../auth/attributes.ts';
@@ -141,7 +141,7 @@ function isMeant([kind, part]: CompiledResources['patterns'][number], { resource
 export async function readPolicy(path: string): Promise<AuditPolicy> {
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = await settingsText(createReadStream(path, { end: maxSettingsBytes }));
   } catch (cause) {
     throw badRequest(
       `read the audit policy ${path}: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message}`,
@@ -154,9 +154,9 @@ export function parsePolicy(text: string, path: string): AuditPolicy {
   const refuse = (at: string, why: string) => badRequest(`${path}: ${at === '' ? '' : `${at}: `}${why}`);
   let value: unknown;
   try {
-    value = parse(text);
+    value = readSettings(text);
   } catch (cause) {
-    throw refuse('', (cause as Error).message.split('\n')[0] ?? '');
+    throw refuse('', (cause as Error).message);
   }
   if (!isJsonObject(value)) throw refuse('', 'it must be an object: apiVersion, kind, rules');
   checkFields(value, ['apiVersion', 'kind', 'metadata', 'rules'], '', refuse);

@@ -180,6 +180,7 @@ const enabling = (module: string, name: string) =>
 describe('a configuration that is wrong', () => {
   it.each<[string, string, string | RegExp]>([
     ['is empty', '# nothing\n', '1:1: the file is empty'],
+    ['is nested deeply', '['.repeat(100_000), '1:1: it is nested more than 128 levels deep'],
     ['is two documents', `${head}profiles: [{}]\n---\na: 1\n`, '5:1: a second document begins here; settings are one document'],
     ['is no YAML', `${head}profiles: [\n`, /^4:1: /],
     ['says a thing twice', `${head}kind: x\n`, '3:1: kind: the field stands here twice'],

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { JsonReader } from '../../api/codec/json-reader.ts';
-import { parseSettings } from '../../api/codec/yaml-settings.ts';
+import { maxSettingsBytes, parseSettings, settingsText } from '../../api/codec/yaml-settings.ts';
 import { ownPlugins, type ProfilePlan } from '../profile.ts';
 import { compileProfiles, type KnownPlugins } from './compile-profiles.ts';
 import { ConfigurationError } from './config-error.ts';
@@ -35,7 +35,7 @@ export async function readSchedulerConfig(
 
 async function readText(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await settingsText(createReadStream(file, { end: maxSettingsBytes }));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
