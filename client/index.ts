@@ -66,7 +66,16 @@ export type {
 } from './objects-client.ts';
 export type { PagesClient, ServerPage } from './pages-client.ts';
 export type { PlacementsClient } from './placements-client.ts';
-export type { AttachStream, ExecOutput, ExecStream, LogKey, PodStreams, PortForwardStream } from './pod-streams.ts';
+export type {
+  AttachedStream,
+  AttachKey,
+  AttachStream,
+  ExecOutput,
+  ExecStream,
+  LogKey,
+  PodStreams,
+  PortForwardStream,
+} from './pod-streams.ts';
 export { referenceTo } from './reference.ts';
 export { createReflector, type Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
 export type {

@@ -2,6 +2,7 @@ import { internal, unavailable } from '../api/errors/index.ts';
 import type {
   FileStat,
   Pod,
+  PodAttachOptions,
   PodAttachRequest,
   PodAttachResponse,
   PodExecRequest,
@@ -21,7 +22,7 @@ import type { PodClient } from './client.ts';
 import type { Connection, Method } from './connection.ts';
 import type { Duplex } from './duplex.ts';
 import { createKindClient } from './kind-client.ts';
-import type { ExecStream } from './pod-streams.ts';
+import type { AttachedStream, AttachKey, ExecStream } from './pod-streams.ts';
 import { createPortForwardStream } from './port-forward-stream.ts';
 import type { CallOptions, ObjectKey } from './resource-client.ts';
 import { asBuffer, createTerminalStream } from './terminal-stream.ts';
@@ -68,11 +69,7 @@ export function createPodClient(connection: Connection, kind: Kind<Pod>): PodCli
       for await (const { data } of logResponses(key, options, call)) if (data && data.length > 0) yield data;
     },
     exec: (key, options, call) => openExec(connection.duplex(methods.exec, call), key, { ...nameOf(key), options }),
-    attach: (key, options, call) =>
-      createTerminalStream<PodAttachRequest, PodAttachResponse>(connection.duplex(methods.attach, call), {
-        ...nameOf(key),
-        options,
-      }),
+    attach: (key, options, call) => openAttach(connection.duplex(methods.attach, call), key, options),
     portForward(key, port, call) {
       const duplex = connection.duplex<PodPortForwardRequest, PodPortForwardResponse>(methods.portForward, call);
       return createPortForwardStream(duplex, { ...nameOf(key), options: { ports: [port] } });
@@ -89,6 +86,19 @@ export function createPodClient(connection: Connection, kind: Kind<Pod>): PodCli
       await sendFiles(duplex, { start: { ...nameOf(key), options } }, archive);
     },
   };
+}
+
+function openAttach(
+  duplex: Duplex<PodAttachRequest, PodAttachResponse>,
+  { fromStart, ...key }: AttachKey,
+  options: PodAttachOptions,
+): AttachedStream {
+  let told = false;
+  const start = { ...nameOf(key), options, ...(fromStart && { fromStart }) };
+  const onFrame = (frame: PodAttachResponse): void => {
+    if (frame.fromStart) told = true;
+  };
+  return { ...createTerminalStream(duplex, start, { onFrame }), isFromStart: () => told };
 }
 
 function nameOf({ namespace, name }: ObjectKey): { namespace?: string; name: string } {

@@ -19,8 +19,10 @@ export interface PodStreams {
   logResponses(key: LogKey, options?: PodLogOptions, call?: CallOptions): AsyncIterable<PodLogsResponse>;
   /** Runs a command in a running container. */
   exec(key: ObjectKey, options: PodExecOptions, call?: CallOptions): ExecStream;
-  /** Joins the standard streams of a running container. */
-  attach(key: ObjectKey, options: PodAttachOptions, call?: CallOptions): AttachStream;
+  /**
+   * Joins the standard streams of a running container. With `fromStart` all output comes since its start, each byte once, also of one that has ended.
+   */
+  attach(key: AttachKey, options: PodAttachOptions, call?: CallOptions): AttachedStream;
   /** Opens one connection to a port, as seen from inside of the pod. */
   portForward(key: ObjectKey, port: number, call?: CallOptions): PortForwardStream;
   /** What a path in a container is. NOT_FOUND: there is no such path, pod or container. */
@@ -34,6 +36,11 @@ export interface PodStreams {
 /** A container's log, or that of one run of it. */
 export interface LogKey extends ObjectKey {
   readonly containerID?: string | undefined;
+}
+
+/** A container's streams from now on, or since its start. */
+export interface AttachKey extends ObjectKey {
+  readonly fromStart?: boolean | undefined;
 }
 
 export interface ExecOutput {
@@ -53,6 +60,12 @@ export interface AttachStream {
   output(): AsyncIterable<ExecOutput>;
   /** Ends the call, also in the middle; the process loses its terminal. */
   close(): void;
+}
+
+/** The streams of a container that was joined. */
+export interface AttachedStream extends AttachStream {
+  /** Whether the output is that since the start, known with its first piece and at its end. Agents of the minor version before cannot do it. */
+  isFromStart(): boolean;
 }
 
 /** A command that runs in a container. */

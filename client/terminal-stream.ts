@@ -3,8 +3,8 @@ import type { Duplex } from './duplex.ts';
 import type { AttachStream, ExecOutput } from './pod-streams.ts';
 
 /** What happens to a session besides its output. */
-export interface SessionEnd {
-  onFrame?(frame: PodExecResponse): void;
+export interface SessionEnd<Res> {
+  onFrame?(frame: Res): void;
   /** `output` is over: with the error, or without one when the server ended it. Called again when the loop was left. */
   onEnd?(error?: unknown): void;
 }
@@ -13,7 +13,7 @@ export interface SessionEnd {
 export function createTerminalStream<
   Req extends PodExecRequest | PodAttachRequest,
   Res extends PodExecResponse | PodAttachResponse,
->(duplex: Duplex<Req, Res>, start: NonNullable<Req['start']>, { onFrame, onEnd }: SessionEnd = {}): AttachStream {
+>(duplex: Duplex<Req, Res>, start: NonNullable<Req['start']>, { onFrame, onEnd }: SessionEnd<Res> = {}): AttachStream {
   const frame = (content: PodAttachRequest): Req => content as Req;
   const started = duplex.write({ start } as Req);
   started.catch(() => {});

@@ -321,6 +321,8 @@ export interface AttachOptions {
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
+  /** All output since the container's start, each byte once; of one that has ended, too. Otherwise what comes from now on. */
+  readonly fromStart?: boolean;
 }
 
 /** What a path in a container is, links followed. */
@@ -348,7 +350,7 @@ export interface FileReading {
 export interface ContainerAccess {
   logs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array>;
   exec(id: string, options: ExecOptions, signal: AbortSignal): Promise<ExecSession>;
-  /** Throws `conflict` when input is wanted of a container that was started without. */
+  /** Throws `conflict` when input is wanted of a container that was made without. */
   attach(id: string, options: AttachOptions, signal: AbortSignal): Promise<AttachSession>;
   stat(id: string, path: string, signal: AbortSignal): Promise<FileInfo>;
   /** Throws `not-found` when there is no such path. */

@@ -1,8 +1,8 @@
 import { badRequest } from '../../api/errors/index.ts';
-import type { PodAttachOptions, PodExecOptions } from '../../api/generated/types.ts';
+import type { PodAttachStart, PodExecOptions } from '../../api/generated/types.ts';
 import type { TunnelStream } from '../../client/client.ts';
 import type { AttachSession } from '../runtime/runtime.ts';
-import { chooseRunning } from './choose-container.ts';
+import { chooseForLogs, chooseRunning } from './choose-container.ts';
 import type { StreamRequest } from './stream-request.ts';
 
 /** Runs a command, its input and output no faster than the other side. Throws ApiError or RuntimeError. */
@@ -21,15 +21,21 @@ export async function serveExec({ access, record, signal }: StreamRequest, optio
   }
 }
 
-/** Joins a container's standard streams until it ends. Throws ApiError or RuntimeError. */
-export async function serveAttach({ access, record, signal }: StreamRequest, options: PodAttachOptions, stream: TunnelStream) {
-  const container = chooseRunning(record, options.container);
-  const streams = { stdin: options.stdin === true, stdout: options.stdout !== false, stderr: options.stderr !== false };
-  const session = await access.attach(container.id, streams, signal);
+/** Joins a container's standard streams until it ends, or gives all that it wrote since its start. Throws ApiError or RuntimeError. */
+export async function serveAttach(
+  { access, record, signal }: StreamRequest,
+  { options = {}, fromStart = false }: PodAttachStart,
+  stream: TunnelStream,
+) {
+  const wanted = options.container;
+  const container = fromStart
+    ? chooseForLogs(record, { wanted, previous: false, containerID: '' })
+    : chooseRunning(record, wanted);
+  const { stdin = false, stdout = true, stderr = true } = options;
+  const session = await access.attach(container.id, { stdin, stdout, stderr, fromStart }, signal);
   try {
     void forwardInput(session, stream, 'attach').catch(() => {});
-    // Nothing written from now on is missed: a client that also reads the log waits for this.
-    await stream.write({ attach: { stdout: Buffer.alloc(0) } });
+    if (fromStart) await stream.write({ attach: { fromStart: {} } });
     for await (const { stream: name, data } of session.output()) await stream.write({ attach: { [name]: asBuffer(data) } });
   } finally {
     session.close();

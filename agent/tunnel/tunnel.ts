@@ -96,7 +96,7 @@ async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStr
   const request = { access, record, signal };
   if (open.logs) await serveLogs(request, open.logs, stream, clock.now());
   else if (open.exec) await serveExec(request, open.exec.options ?? {}, stream);
-  else if (open.attach) await serveAttach(request, open.attach.options ?? {}, stream);
+  else if (open.attach) await serveAttach(request, open.attach, stream);
   else if (open.portForward) await servePortForward(request, open.portForward.options ?? {}, stream, options.dialer);
   else if (open.readFiles) await serveReadFiles(request, open.readFiles, stream, clock);
   else if (open.writeFiles) await serveWriteFiles(request, open.writeFiles, stream, clock);

@@ -3,6 +3,7 @@ export type { AWSElasticBlockStoreVolumeSource } from './types/berth/core/v1/AWS
 export type { Affinity } from './types/berth/core/v1/Affinity.ts';
 export type { AggregationRule } from './types/berth/rbac/v1/AggregationRule.ts';
 export type { AppArmorProfile } from './types/berth/core/v1/AppArmorProfile.ts';
+export type { AttachedFromStart } from './types/berth/core/v1/AttachedFromStart.ts';
 export type { AttachedVolume } from './types/berth/core/v1/AttachedVolume.ts';
 export type { AzureDiskVolumeSource } from './types/berth/core/v1/AzureDiskVolumeSource.ts';
 export type { AzureFilePersistentVolumeSource } from './types/berth/core/v1/AzureFilePersistentVolumeSource.ts';

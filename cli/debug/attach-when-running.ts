@@ -1,10 +1,9 @@
 import { badRequest } from '../../api/errors/index.ts';
-import type { ContainerStatus, Pod, PodLogOptions } from '../../api/generated/types.ts';
+import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { pause } from '../../client/clock.ts';
 import type { Client } from '../../client/index.ts';
-import { writeAll } from '../logs/log-output.ts';
-import { joinTerminal, type TerminalOptions } from '../terminal.ts';
-import { collectLog, wholeOutput } from './whole-output.ts';
+import { attachFromStart } from '../attach-from-start.ts';
+import type { TerminalOptions } from '../terminal.ts';
 
 interface Attached {
   readonly namespace: string;
@@ -16,20 +15,12 @@ interface Attached {
 
 const lookEveryMs = 200;
 
-/** Joins a container as soon as it runs; of one that has ended by then it shows what it wrote. Throws ApiError. */
-export async function attachWhenRunning({ pods }: Client, { container, terminal, quiet, ...key }: Attached): Promise<void> {
-  const { stdin, tty } = terminal;
-  const status = await started({ pods }, { container, ...key });
-  if (status.state?.running === undefined) {
-    for await (const data of pods.logs(key, { container })) await writeAll(process.stdout, data);
-    return;
-  }
-  if (stdin && tty && !quiet) process.stderr.write("If you don't see a command prompt, try pressing enter.\n");
-  const log = (options: PodLogOptions = {}) => pods.logs(key, { container, ...options });
-  const before = await collectLog(log());
-  const stream = pods.attach(key, { container, stdin, stdout: true, stderr: !tty, tty });
-  const ended = async () => statusOf(await pods.get(key), container)?.state?.terminated !== undefined;
-  await joinTerminal({ ...stream, output: () => wholeOutput(stream.output(), { log, before, ended }) }, terminal);
+/** Joins a container as soon as it runs or has ended, and shows all that it wrote. Throws ApiError. */
+export async function attachWhenRunning(client: Client, { container, terminal, quiet, ...key }: Attached): Promise<void> {
+  const { state } = await started(client, { container, ...key });
+  if (state?.running !== undefined && terminal.stdin && terminal.tty && !quiet)
+    process.stderr.write("If you don't see a command prompt, try pressing enter.\n");
+  await attachFromStart(client, { container, ...key }, terminal);
 }
 
 /** Waits until it runs or has ended, and says why it takes long. */

@@ -3,10 +3,9 @@ import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import type { Client } from '../../client/index.ts';
+import { attachFromStart } from '../attach-from-start.ts';
 import { attachTerminal } from '../attach-terminal.ts';
-import { attachWhenRunning } from '../debug/attach-when-running.ts';
 import { ExitWith } from '../failure.ts';
-import { writeAll } from '../logs/log-output.ts';
 import { chooseContainer } from '../pod-container.ts';
 import { timeoutSignal, waitForObject } from '../wait.ts';
 import { type RunCommandFlags, runningTimeout } from './run-flags.ts';
@@ -93,11 +92,9 @@ async function joinPod(client: Client, pod: Pod, flags: AttachedFlags, signal: A
   const { quiet = false, rm = false, leaveStdinOpen = false } = flags;
   const status = await waitForContainer(client, { ...key, container }, { timeout, quiet, signal });
   const terminal = attachTerminal(pod, container, flags);
-  if (status.state?.running !== undefined) await attachWhenRunning(client, { ...key, container, terminal, quiet });
-  else {
-    const previous = status.state?.terminated === undefined;
-    for await (const data of client.pods.logs(key, { container, previous })) await writeAll(process.stdout, data);
-  }
+  if (status.state?.running !== undefined && terminal.stdin && terminal.tty && !quiet)
+    process.stderr.write("If you don't see a command prompt, try pressing enter.\n");
+  await attachFromStart(client, { ...key, container }, terminal);
   const policy = pod.spec?.restartPolicy ?? 'Always';
   if (policy !== 'Always' && !leaveStdinOpen) return await checkEnd(client, key, { container, timeout, policy, signal });
   if (policy === 'Always' && terminal.tty && !quiet && !rm)

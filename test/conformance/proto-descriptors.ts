@@ -46,6 +46,7 @@ export const ours: Record<string, string> = {
   'authentication.v1.ListTokenKeysRequest': 'Kubernetes says it with a URL',
   'authentication.v1.TokenKey': 'Kubernetes says it with a URL',
   'authentication.v1.TokenKeyList': 'Kubernetes says it with a URL',
+  'core.v1.AttachedFromStart': 'attach is a gRPC stream',
   'core.v1.BindItem': 'bindings are a gRPC stream',
   'core.v1.BindResult': 'bindings are a gRPC stream',
   'core.v1.BindStreamRequest': 'bindings are a gRPC stream',

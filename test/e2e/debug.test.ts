@@ -44,27 +44,6 @@ it('a container joins a running pod, sees the processes of its target, and reads
   expect(reasons).toEqual(expect.arrayContaining(['Created', 'Started']));
 });
 
-it('short commands beside a pod lose no output, never hang and give the terminal back: 100 times', {
-  timeout: 400_000,
-}, async () => {
-  const terminal = await openTerminal(house.berth);
-  try {
-    terminal.type('stty -g > /tmp/berth-debug-$$\n');
-    const flags = `-it -q --image=${image} --image-pull-policy=Never`;
-    for (let nth = 1; nth <= 100; nth++) {
-      terminal.type(
-        `berth debug web ${flags} -c n${nth} -- echo out-${nth}-$((40+2)); echo "code=$? $(stty -g | cmp - /tmp/berth-debug-$$ && echo same)"\n`,
-      );
-      const shown = await terminal.until(/code=\d+ same/);
-      expect(shown.split(`out-${nth}-42\n`), shown).toHaveLength(2);
-      expect(shown).toContain('code=0 same');
-    }
-  } finally {
-    terminal.type('rm -f /tmp/berth-debug-$$; exit\n');
-    terminal.close();
-  }
-});
-
 it('a copy of a pod runs beside it with another command', async () => {
   const made = await house.berth.berth([
     ...['debug', 'web', '--copy-to=copy', '--container=main', '--quiet'],

@@ -3,7 +3,7 @@ import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdSandboxImage, withSandboxImage } from '../../agent/pause/held-image.ts';
 import { ownSandboxImage } from '../../agent/pause/sandbox-image.ts';
-import type { ExecOptions, ExecSession, LogOptions, ObservedContainer } from '../../agent/runtime/runtime.ts';
+import type { AttachSession, ExecOptions, ExecSession, LogOptions, ObservedContainer } from '../../agent/runtime/runtime.ts';
 import { eventually } from './installation.ts';
 import { busyboxLayer, createFixture, type RuntimeFixture, readAll, testImage } from './runtime-fixture.ts';
 
@@ -18,6 +18,13 @@ afterAll(() => f?.cleanUp());
 
 const logs = (container: ObservedContainer, options: Partial<LogOptions>) =>
   readAll(f.access.logs(container.id, { ...plain, ...options }, limit()));
+
+async function collectOutput(session: AttachSession): Promise<{ stdout: string; stderr: string }> {
+  const parts = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] };
+  for await (const { stream, data } of session.output()) parts[stream].push(data);
+  const text = (chunks: Uint8Array[]) => Buffer.concat(chunks).toString();
+  return { stdout: text(parts.stdout), stderr: text(parts.stderr) };
+}
 
 describe('logs', () => {
   it('follow a container to its end, both streams, every byte of it', async () => {
@@ -89,12 +96,7 @@ describe('exec', () => {
   const exec = (command: string[], options: Partial<ExecOptions> = {}) =>
     f.access.exec(app.id, { command, tty: false, stdin: false, ...options }, limit());
 
-  async function collect(session: ExecSession): Promise<{ stdout: string; stderr: string; code: number }> {
-    const parts = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] };
-    for await (const { stream, data } of session.output()) parts[stream].push(data);
-    const text = (chunks: Uint8Array[]) => Buffer.concat(chunks).toString();
-    return { stdout: text(parts.stdout), stderr: text(parts.stderr), code: await session.exitCode() };
-  }
+  const collect = async (session: ExecSession) => ({ ...(await collectOutput(session)), code: await session.exitCode() });
 
   it('keeps the streams apart and tells the exit code', async () => {
     const session = await exec(['sh', '-c', 'echo out; echo err >&2; exit 7']);
@@ -174,6 +176,75 @@ describe('exec', () => {
     const session = await f.access.exec(app.id, { command: ['sleep', '1000'], tty: false, stdin: false }, abort.signal);
     setTimeout(() => abort.abort(), 50);
     for await (const _ of session.output()) throw new Error('sleep writes nothing');
+  });
+});
+
+describe('attach from the start', () => {
+  const streams = { stdout: true, stderr: true, fromStart: true };
+  const attach = ({ id }: ObservedContainer, stdin = true) => f.access.attach(id, { ...streams, stdin }, limit());
+  const ended = (container: ObservedContainer) => logs(container, { follow: true });
+  const twice = 'echo same; echo same; echo problem >&2; echo problem >&2';
+  const both = { stdout: 'same\nsame\n', stderr: 'problem\nproblem\n' };
+
+  it('of a terminal has every byte once, the prompt too, and passes input on', async () => {
+    for (const late of [false, true, false, true]) {
+      const app = await f.runShell("echo same; echo same; printf '$ '; read x; echo got $x", { tty: true, stdin: true });
+      if (late) await eventually('it has written', async () => /same/.test(await logs(app, {})) || undefined);
+      const session = await attach(app);
+      let text = '';
+      for await (const { data } of session.output()) {
+        text += Buffer.from(data).toString();
+        if (text === 'same\r\nsame\r\n$ ') await session.write(Buffer.from('word\n'));
+      }
+      expect(text).toBe('same\r\nsame\r\n$ word\r\ngot word\r\n');
+    }
+  });
+
+  it('keeps the streams apart and passes the end of input on', async () => {
+    const app = await f.runShell(`${twice}; cat; echo over`, { stdin: true, stdinOnce: true });
+    const session = await attach(app);
+    await session.write(Buffer.from('some input\n'));
+    await session.closeInput();
+    expect(await collectOutput(session)).toEqual({ ...both, stdout: 'same\nsame\nsome input\nover\n' });
+  });
+
+  it('of one that has no input, or has ended, comes from the log', async () => {
+    const plain = await f.runShell(`${twice}; while [ ! -e /tmp/enough ]; do sleep 0.1; done; echo last`);
+    const reading = collectOutput(await attach(plain, false));
+    await eventually('it has written', async () => /problem/.test(await logs(plain, {})) || undefined);
+    const touch = await f.access.exec(plain.id, { command: ['touch', '/tmp/enough'], tty: false, stdin: false }, limit());
+    await collectOutput(touch);
+    expect(await reading).toEqual({ ...both, stdout: `${both.stdout}last\n` });
+
+    const over = await f.runShell(twice, { stdin: true });
+    await ended(over);
+    for (const stdin of [true, false]) expect(await collectOutput(await attach(over, stdin))).toEqual(both);
+  });
+
+  it('has all that was written before, however much', async () => {
+    const lines = `${Array.from({ length: 100_000 }, (_, i) => i + 1).join('\n')}\n`;
+    const app = await f.runShell('seq 1 100000; read x; echo got $x', { stdin: true });
+    await eventually('it has written', async () => (await logs(app, { tailLines: 1 })) === '100000\n' || undefined);
+    const session = await attach(app);
+    await session.write(Buffer.from('word\n'));
+    expect((await collectOutput(session)).stdout).toBe(`${lines}got word\n`);
+  });
+
+  it('serves several sessions, and lets go when one closes or aborts', async () => {
+    const app = await f.runShell(`${twice}; sleep 1000`, { stdin: true });
+    const abort = new AbortController();
+    const first = await f.access.attach(app.id, { ...streams, stdin: true }, abort.signal);
+    const second = await attach(app);
+    const read = async (session: AttachSession, enough: () => void) => {
+      let length = 0;
+      for await (const { data } of session.output()) {
+        length += data.length;
+        if (length === 26) enough();
+      }
+      return length;
+    };
+    const lengths = [read(first, () => abort.abort()), read(second, () => second.close())];
+    expect(await Promise.all(lengths)).toEqual([26, 26]);
   });
 });
 

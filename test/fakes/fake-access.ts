@@ -30,6 +30,18 @@ export interface FakeAccessControls {
 
 const fakeFile: FileInfo = { name: 'file', size: 1, mode: 0o644, type: 'file', owner: { uid: 0, gid: 0 } };
 
+const wholeLog: LogOptions = {
+  follow: false,
+  tailLines: undefined,
+  sinceTime: undefined,
+  timestamps: false,
+  limitBytes: undefined,
+};
+
+async function* asStdout(log: AsyncIterable<Uint8Array>) {
+  for await (const data of log) yield { stream: 'stdout' as const, data };
+}
+
 interface Wiring {
   enter(method: 'logs' | 'exec' | 'attach' | 'files', id: string): Promise<void>;
   isRunning(id: string): boolean;
@@ -101,7 +113,10 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
     async attach(id, options, signal) {
       await wiring.enter('attach', id);
       signal.throwIfAborted();
-      return createSession(answerAttach(id, options));
+      const session = createSession(answerAttach(id, options));
+      if (!options.fromStart) return session;
+      const log = readLogs(id, { ...wholeLog, follow: true }, signal);
+      return { ...session, output: () => asStdout(log) };
     },
     stat: (id, path) => findFile(id, path),
     async readFiles(id, path) {

@@ -103,6 +103,30 @@ test('nobody gives away more than he holds, by roles or bindings, in any way of 
   for (const name of ['admin-bert', 'gives-edit']) await server.client.roleBindings.delete({ namespace: 'default', name });
 });
 
+test('to attach from the start needs the right to read the log, too', async () => {
+  const key = { namespace: 'default', name: 'attacher' };
+  const right = (resource: string, verb: string) => ({ apiGroups: [''], resources: [resource], verbs: [verb] });
+  await server.client.roles.create({ metadata: key, rules: [right('pods/attach', 'create')] });
+  await server.client.roleBindings.create({
+    metadata: key,
+    roleRef: { kind: 'Role', name: key.name },
+    subjects: [{ kind: 'User', name: 'anna' }],
+  });
+  const anna = as('anna');
+  const attach = (fromStart: boolean) =>
+    anna.pods
+      .attach({ ...key, fromStart }, {})
+      .output()
+      [Symbol.asyncIterator]()
+      .next();
+  await expect(attach(false)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(attach(true)).rejects.toMatchObject({ ...denied, message: expect.stringContaining('pods/log') });
+  await server.client.roles.update({ metadata: key, rules: [right('pods/attach', 'create'), right('pods/log', 'get')] });
+  await expect.poll(() => attach(true).catch(({ code }) => code)).toBe('NOT_FOUND');
+  await server.client.roleBindings.delete(key);
+  await server.client.roles.delete(key);
+});
+
 test('an aggregated role gets the rules of what has its label, and loses them', async () => {
   const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
   const rules = [{ apiGroups: ['example.com'], resources: ['toys'], verbs: ['get'] }];

@@ -61,6 +61,26 @@ describe('attach', () => {
     expect(output).toBe('hello');
   });
 
+  it('from the start brings what was written before, of a container that has ended too, and says so', async () => {
+    const ended = { namespace: 'default', name: 'ended' };
+    const containers = [{ name: 'app', image, command: ['true'] }];
+    await pods.create({ metadata: ended, spec: { nodeName: 'n1', restartPolicy: 'Never', containers } });
+    await podWhere(server.client, 'ended', isRunning);
+    const { id: endedId } = machine.fake.container('ended', 'app');
+    machine.fake.writeLog(endedId, 'same');
+    machine.fake.writeLog(endedId, 'same');
+    machine.fake.exit(endedId, 0);
+    await podWhere(server.client, 'ended', ({ status }) => status?.phase === 'Succeeded');
+    const stream = pods.attach({ ...ended, fromStart: true }, {});
+    let output = '';
+    for await (const { data } of stream.output()) output += data;
+    expect({ output, whole: stream.isFromStart() }).toEqual({ output: 'same\nsame\n', whole: true });
+
+    const now = pods.attach(ended, {});
+    await expect(now.output()[Symbol.asyncIterator]().next()).rejects.toMatchObject({ message: /is not running/ });
+    expect(now.isFromStart()).toBe(false);
+  });
+
   it('of a container that is not there names those that are', async () => {
     await expect(pods.attach(key, { container: 'db' }).output()[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',

@@ -3,6 +3,8 @@ import { linkAbort } from '../../../client/abort.ts';
 import type { ContainerAccess, LogOptions } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { openAttach } from './attach.ts';
+import { openAttachFromStart } from './attach-from-start.ts';
+import type { EarlyOutputs } from './early-output.ts';
 import type { Engine } from './engine.ts';
 import { openExec } from './exec.ts';
 import { ContainerFiles } from './files.ts';
@@ -22,6 +24,7 @@ export function createAccess(
   engine: Engine,
   inventory: Inventory,
   isOurs: (labels: Readonly<Record<string, string>>) => boolean,
+  early: EarlyOutputs,
 ): ContainerAccess {
   async function find(id: string, action: string): Promise<Inspection> {
     const inspection = await inventory.inspect(id);
@@ -104,7 +107,7 @@ export function createAccess(
     }
   }
 
-  /** A log that was followed ends with its container. The engine ends it also when it stops itself: that is no end. */
+  /** What was followed ends with its container. The engine ends it also when it stops itself: that is no end. */
   async function checkEnded(id: string, action: string): Promise<void> {
     for (let poll = 0; poll < endPolls; poll++) {
       const inspection = await inventory.inspect(id);
@@ -121,7 +124,14 @@ export function createAccess(
       await find(id, `exec in container ${id}`);
       return openExec(engine, id, options, signal);
     },
-    attach: async (id, options, signal) => openAttach(engine, await find(id, `attach to container ${id}`), options, signal),
+    async attach(id, options, signal) {
+      const action = `attach to container ${id}`;
+      const inspection = await find(id, action);
+      if (options.stdin && !inspection.Config.OpenStdin)
+        throw new RuntimeError('conflict', `${action}: it was started without standard input (stdin: true in its spec)`);
+      if (options.fromStart !== true) return openAttach(engine, inspection, options, signal);
+      return openAttachFromStart({ engine, early, checkEnded: () => checkEnded(id, action) }, inspection, options, signal);
+    },
     stat: async (id, path, signal) => (await filesOf(id, `look at ${path}`)).stat(path, signal),
     readFiles: async (id, path, signal) => (await filesOf(id, `read ${path}`)).read(path, signal),
     writeFiles: async (id, path, archive, signal) => (await filesOf(id, `write to ${path}`)).write(path, archive, signal),

@@ -1,5 +1,4 @@
 import type { AttachOptions, AttachSession } from '../runtime.ts';
-import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
 import type { Inspection } from './observe.ts';
 import { createSession, detachKeys } from './session.ts';
@@ -21,8 +20,6 @@ export async function openAttach(
   signal: AbortSignal,
 ): Promise<AttachSession> {
   const action = `attach to container ${id}`;
-  if (options.stdin && !Config.OpenStdin)
-    throw new RuntimeError('conflict', `${action}: it was started without standard input (stdin: true in its spec)`);
   const flag = (wanted: boolean): number => (wanted ? 1 : 0);
   const query = { stream: 1, stdin: flag(options.stdin), stdout: flag(options.stdout), stderr: flag(options.stderr), detachKeys };
   const socket = await engine.hijack({ method: 'POST', path: `/containers/${id}/attach`, query, action, signal });

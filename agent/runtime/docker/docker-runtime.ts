@@ -2,6 +2,7 @@ import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService } f
 import { createAccess } from './access.ts';
 import { createCommands } from './commands.ts';
 import { createContainers } from './containers.ts';
+import { createEarlyOutputs, withEarlyOutputs } from './early-output.ts';
 import { createEngine, type Engine, type EngineCall, socketPathOf } from './engine.ts';
 import { watchEvents } from './events.ts';
 import { createExecExits } from './exec-exits.ts';
@@ -54,14 +55,12 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const digests = createImageDigests(images.find);
   const inventory = createInventory(engine, nodeName, { oomKills, imageDigest: digests.of });
   const oom = createOomPolicy(warn);
-  const calls = createContainers({
-    engine,
-    inventory,
-    nodeName,
-    findImage: images.find,
-    oom,
-    pidsLimit: pidsLimitOf(options.maxContainerPids),
-  });
+  const early = createEarlyOutputs(engine);
+  const pidsLimit = pidsLimitOf(options.maxContainerPids);
+  const calls = withEarlyOutputs(
+    createContainers({ engine, inventory, nodeName, findImage: images.find, oom, pidsLimit }),
+    early,
+  );
   const { size, image } = options.warm ?? { size: 0, image: async () => '' };
   const { remove } = calls;
   const warm = createWarmNetworks({ engine, inventory, nodeName, remove, oomScore: oom.bounded, warn, size, image });
@@ -88,9 +87,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     },
     images,
     warm,
-    access: createAccess(engine, inventory, (labels) => labels[label.node] === nodeName),
+    access: createAccess(engine, inventory, (labels) => labels[label.node] === nodeName, early),
     commands: createCommands({ engine: probed, exits }),
     close() {
+      early.close();
       probed.close();
       engine.close();
       oomKills.close();

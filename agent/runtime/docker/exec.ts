@@ -7,9 +7,10 @@ import { killCommand } from './kill-command.ts';
 import { checkPath } from './long-paths.ts';
 import { createSession, detachKeys } from './session.ts';
 
-// The engine notes the exit a moment after the output has ended.
-const exitPolls = 50;
+// The engine notes the exit a moment after the output has ended, which takes seconds on a machine that is busy.
+const exitWithinMs = 30_000;
 const exitPollMs = 20;
+const slowestExitPollMs = 500;
 
 /** A command that the agent itself runs in a container, for which nothing may be left behind. */
 export interface OwnExec extends ExecSession {
@@ -76,10 +77,11 @@ async function startExec(engine: Engine, id: string, { tty, action, signal }: St
 }
 
 async function readExitCode(engine: Engine, id: string, action: string): Promise<number> {
-  for (let poll = 0; poll < exitPolls; poll++) {
+  const deadline = performance.now() + exitWithinMs;
+  for (let pauseMs = exitPollMs; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, slowestExitPollMs)) {
     const state = await inspectExec(engine, id, `inspect ${action}`);
     if (isEnded(state)) return state.ExitCode;
-    await delay(exitPollMs);
+    await delay(pauseMs);
   }
   throw new RuntimeError('timeout', `${action}: the command still runs though its output has ended`);
 }

@@ -29,6 +29,8 @@ interface StreamStart {
 /** How one method is carried by the agents' streams. */
 interface Carriage<Start extends StreamStart> {
   readonly verb: AccessVerb;
+  /** What the client has to be allowed besides that. */
+  alsoVerb?(start: Start): AccessVerb | undefined;
   /** What the agent is asked for: the start with its container chosen. */
   open(start: Start): Omit<Open, 'streamId' | 'podUid'>;
   /** The field of ServeRequest that holds what goes to the client. */
@@ -70,6 +72,8 @@ const exec: InputCarriage<NonNullable<PodExecRequest['start']>> = {
 
 const attach: InputCarriage<NonNullable<PodAttachRequest['start']>> = {
   verb: 'attach',
+  // What was written before the client joined is the log's.
+  alsoVerb: ({ fromStart }) => (fromStart ? 'logs' : undefined),
   method: 'Attach',
   message: 'berth.core.v1.PodAttachRequest',
   open: (start) => ({ attach: start }),
@@ -156,6 +160,8 @@ async function carry<Start extends StreamStart>(
 ): Promise<void> {
   const { namespace = '', name = '' } = start;
   context.authorize({ verb: carriage.verb, kind: 'Pod', namespace, name });
+  const also = carriage.alsoVerb?.(start);
+  if (also) context.authorize({ verb: also, kind: 'Pod', namespace, name });
   carriage.check?.(start);
   const { node, uid, pod } = await findTarget(pods, start);
   const chosen = carriage.wholePod ? start : chosenStart(start, chooseContainer(pod, start.options?.container), call);

@@ -19,6 +19,11 @@ export interface PodAttachStart__Input {
    * Container and streams.
    */
   'options'?: (_berth_core_v1_PodAttachOptions__Input | null);
+  /**
+   * Whether all output comes back since the container's start, not only what follows. A container that has ended
+   * is no error then. The right to read the log is needed, too.
+   */
+  'fromStart'?: (boolean);
 }
 
 /**
@@ -37,4 +42,9 @@ export interface PodAttachStart {
    * Container and streams.
    */
   'options'?: (_berth_core_v1_PodAttachOptions);
+  /**
+   * Whether all output comes back since the container's start, not only what follows. A container that has ended
+   * is no error then. The right to read the log is needed, too.
+   */
+  'fromStart'?: (boolean);
 }
