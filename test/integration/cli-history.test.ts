@@ -114,7 +114,8 @@ describe('get --at', () => {
     const asOf = { seconds: Number.MAX_SAFE_INTEGER };
     await expect(server.client.objects.listTable('Pod', { asOf })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     const rows = cells((await berth('get', 'pods', '--at', born)).out);
-    expect(rows[1]?.at(-1)).toBe('0s');
+    // A version was written within a second of the creation, so the age is not today's.
+    expect(rows[1]?.at(-1)).toMatch(/^[01]s$/);
   });
 
   it('says how far back the history goes, and refuses what has none or makes no sense', async () => {
