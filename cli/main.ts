@@ -40,11 +40,10 @@ export async function createProgram(words: readonly string[] = []): Promise<Comm
 /** What registers the commands that the words call. For a completion it is the command in the words behind it; the others are known by name. */
 async function loadCommands(words: readonly string[]): Promise<Register[]> {
   const word = commandWord(words);
-  const isCompletion = word === completeCommand;
-  const completed = isCompletion ? commandWord(words.slice(words.indexOf(completeCommand) + 1, -1)) : undefined;
+  const completed = word === completeCommand ? commandWord(words.slice(words.indexOf(completeCommand) + 1, -1)) : undefined;
   const wanted = commands.filter(({ name }) => name === word || name === completed);
   if (wanted.length === 0) return Promise.all(commands.map(({ load }) => load()));
-  const outlines = isCompletion ? commands.filter((entry) => !wanted.includes(entry)) : [];
+  const outlines = wanted.some(({ seesOthers }) => seesOthers) ? commands.filter((entry) => !wanted.includes(entry)) : [];
   return [...outlines.map(registerOutline), ...(await Promise.all(wanted.map(({ load }) => load())))];
 }
 
@@ -74,27 +73,34 @@ function plainError(text: string): string {
   return `${sentence}${sentence.endsWith('?') ? '' : '; --help says how to use it'}\n`;
 }
 
-/** Throws for a word that is no command, also where --help stands behind it. */
-function checkCommand(words: readonly string[]): void {
+/** The word that should be a command and is none. */
+function foreignWord(words: readonly string[]): string | undefined {
   const word = commandWord(words);
+  return word === 'help' || commands.some(({ name }) => name === word) ? undefined : word;
+}
+
+/** Runs the plugin that the words call, and ends as it does. Throws where there is none, also where --help stands behind the word. */
+async function callPlugin(words: readonly string[], word: string): Promise<void> {
+  const { runPlugin } = await import('./plugins/run-plugin.ts');
   const names = commands.map(({ name }) => name);
-  if (word !== undefined && word !== 'help' && !names.includes(word)) throw unknownCommand(word, names);
+  if (!(await runPlugin(words, word))) throw unknownCommand(word, names);
 }
 
 /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
 export async function main(argv: readonly string[]): Promise<void> {
   for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
   const words = argv.slice(2);
-  const program = await createProgram(words);
+  const foreign = foreignWord(words);
+  const program = foreign === undefined ? await createProgram(words) : undefined;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that goes away (`berth get pods | head`) is no failure.
     if (error.code === 'EPIPE') process.exit(0);
     process.stderr.write(`error: cannot write the output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}\n`);
-    process.exit(program.args[0] === 'diff' ? diffFailed : 1);
+    process.exit(program?.args[0] === 'diff' ? diffFailed : 1);
   });
   try {
-    checkCommand(words);
-    await program.parseAsync(expandFlags(program, words), { from: 'user' });
+    if (foreign !== undefined) await callPlugin(words, foreign);
+    await program?.parseAsync(expandFlags(program, words), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 1;

@@ -12,6 +12,8 @@ export interface CommandEntry {
   /** The heading of the help under which it stands. */
   readonly group: string;
   readonly hidden?: boolean;
+  /** Whether it has to know which others there are. */
+  readonly seesOthers?: boolean;
   readonly load: () => Promise<Register>;
 }
 
@@ -318,10 +320,18 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./completion.ts')).registerCompletion,
   },
   {
+    name: 'plugin',
+    group: 'This program',
+    description: 'Programs that add commands: "berth foo" runs berth-foo of the PATH, when berth has no foo of its own',
+    seesOthers: true,
+    load: async () => (await import('./plugin.ts')).registerPlugin,
+  },
+  {
     name: completeCommand,
     group: 'This program',
     description: '',
     hidden: true,
+    seesOthers: true,
     load: async () => (await import('./complete.ts')).registerComplete,
   },
   {

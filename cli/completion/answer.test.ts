@@ -4,6 +4,7 @@ import type { Wanted } from './question.ts';
 
 const lookup: Lookup = {
   contexts: async () => ['local', 'far'],
+  plugins: async () => ['foo', 'bar-baz'],
   names: async (kind) => ({ Pod: ['web', 'worker', 'db'], Node: ['n1'], Namespace: ['default', 'kube-system'] })[kind.kind] ?? [],
   containers: async (pod) => (pod === 'web' ? ['main', 'side'] : []),
 };
@@ -23,6 +24,11 @@ describe('an answer', () => {
     expect(await words(resource(), 'pods,sec')).toEqual(['pods,secrets']);
     expect(await words(resource(), 'cm')).toEqual(['cm']);
     expect(await words(resource())).toContain('configmaps');
+  });
+
+  it('has plugins where a command may stand', async () => {
+    expect(await words({ type: 'command', words: [{ word: 'get' }] })).toEqual(['get', 'foo', 'bar-baz']);
+    expect(await words({ type: 'words', words: [{ word: 'get' }] })).toEqual(['get']);
   });
 
   it('has names of the type that stands there, but those that stand there too', async () => {

@@ -7,6 +7,8 @@ import type { Candidate, Question, Wanted } from './question.ts';
 /** What a completion looks up outside the program. Every method gives nothing when it cannot know. */
 export interface Lookup {
   contexts(): Promise<string[]>;
+  /** What calls the plugins of the PATH, which these commands hide. */
+  plugins(builtIn: readonly string[]): Promise<string[]>;
   /** The names of the objects of a kind, in the namespace where it has some. */
   names(kind: Kind): Promise<string[]>;
   containers(pod: string): Promise<string[]>;
@@ -36,6 +38,8 @@ async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: stri
   switch (wanted.type) {
     case 'words':
       return wanted;
+    case 'command':
+      return { words: [...wanted.words, ...(await pluginCandidates(wanted.words, lookup))] };
     case 'context':
       return plain(await lookup.contexts());
     case 'component':
@@ -51,6 +55,11 @@ async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: stri
     case 'nothing':
       return { words: [] };
   }
+}
+
+async function pluginCandidates(builtIn: readonly Candidate[], lookup: Lookup): Promise<Candidate[]> {
+  const words = await lookup.plugins(builtIn.map(({ word }) => word));
+  return words.map((word) => ({ word, description: 'A plugin' }));
 }
 
 function plain(words: readonly string[]): Words {
@@ -114,6 +123,10 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
     async contexts() {
       const { listContexts } = await import('../../client/config.ts');
       return (await listContexts()).map(({ name }) => name);
+    },
+    async plugins(builtIn) {
+      const { pluginWords } = await import('../plugins/find-plugins.ts');
+      return pluginWords(builtIn);
     },
     names: (kind) =>
       asked(flags, timeoutMs, async ({ client, namespace }, call) => {

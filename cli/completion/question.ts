@@ -11,6 +11,8 @@ export interface Candidate {
 /** What may stand where the cursor is; what is not in the program itself has to be looked up. */
 export type Wanted =
   | { readonly type: 'words'; readonly words: readonly Candidate[] }
+  /** A command: one of these, or a plugin. */
+  | { readonly type: 'command'; readonly words: readonly Candidate[] }
   /** TYPE, TYPE/NAME or a name, as commands like `get` take them; `before` are the words that stand there already. */
   | { readonly type: 'resource'; readonly before: readonly string[] }
   | { readonly type: 'object'; readonly kind: string; readonly before: readonly string[] }
@@ -127,7 +129,8 @@ function formatsIn(description: string): string[] {
 
 /** What an argument may be: by the command and its name where the name alone does not tell. */
 function argumentOf({ command, path, positional }: Line): Wanted {
-  if (command.commands.length > 0 && positional.length === 0) return { type: 'words', words: commandWords(command) };
+  if (command.commands.length > 0 && positional.length === 0)
+    return { type: command.parent ? 'words' : 'command', words: commandWords(command) };
   const declared = command.registeredArguments;
   const argument = declared[positional.length] ?? (declared.at(-1)?.variadic ? declared.at(-1) : undefined);
   if (!argument) return { type: 'nothing' };
