@@ -21,7 +21,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   label: ['label pod web app=web', 'label node n1 disk-'],
   logs: ['logs web -f', 'logs web -c writer --tail=20', 'logs web --previous'],
   exec: ['exec web -- ls /', 'exec -it web -c main -- sh'],
-  debug: ['debug web -it --image=busybox --target=main'],
+  debug: ['debug web -it --image=busybox --target=main', 'debug node/n1 -it --image=busybox   # its files are below /host'],
   cp: ['cp ./page.html web:/www/', 'cp web:/var/log ./log'],
   'port-forward': ['port-forward web 8080:80'],
   wait: ['wait --for=condition=Ready pod/web --timeout=60s', 'wait --for=delete pod/web'],

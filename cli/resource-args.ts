@@ -75,3 +75,10 @@ export function parsePodArgument(word: string): string {
   if (kind.kind !== 'Pod') throw badRequest(`"${word}" is not a pod`);
   return names[0] ?? '';
 }
+
+/** The node of "node/NAME"; of another word nothing. */
+export function parseNodeArgument(word: string): string | undefined {
+  if (!word.includes('/')) return undefined;
+  const { kind, names } = parseSlashed(word);
+  return kind.kind === 'Node' ? names[0] : undefined;
+}

@@ -3,19 +3,20 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { attachWhenRunning } from '../debug/attach-when-running.ts';
 import { copiedPod } from '../debug/copied-pod.ts';
-import { checkFlags, type DebugFlags, debugContainer, debuggerName } from '../debug/debug-container.ts';
+import { checkFlags, checkNodeFlags, type DebugFlags, debugContainer, debuggerName } from '../debug/debug-container.ts';
+import { nodeDebugger, nodePod, nodePodName } from '../debug/node-pod.ts';
 import { profiles } from '../debug/profiles.ts';
 import { collect } from '../generators/pairs.ts';
 import { containerNames } from '../pod-container.ts';
-import { parsePodArgument } from '../resource-args.ts';
+import { parseNodeArgument, parsePodArgument } from '../resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 import { chooseTerminal } from '../terminal.ts';
 
 export function registerDebug(program: Command): void {
   program
     .command('debug')
-    .description('Look into a pod with a container beside its own, or into a copy: debug web -it --image=busybox --target=app')
-    .argument('<pod>', 'POD or pod/POD')
+    .description('Look into a pod with a container beside its own, into a copy of it, or into a node')
+    .argument('<pod>', 'POD, pod/POD or node/NODE')
     .argument('[words...]', 'behind --: the command of the container')
     .option('--image <image>', 'the image of the container')
     .option('-c, --container <name>', 'the name of the container; without one it is made up')
@@ -39,20 +40,54 @@ export function registerDebug(program: Command): void {
     .option('--same-node', 'of a copy: on the node of the pod')
     .option('--replace', 'of a copy: delete the pod')
     .action(async (pod: string, words: string[], flags: DebugFlags, command: Command) => {
-      checkFlags(flags);
+      const node = parseNodeArgument(pod);
+      if (node === undefined) checkFlags(flags);
+      else checkNodeFlags(flags);
       await withSession(command, async (session) => {
-        const name = parsePodArgument(pod);
-        const { copyTo } = flags;
-        const container =
-          copyTo === undefined
-            ? await joinPod(session, name, words, flags)
-            : await copyPod(session, name, words, { ...flags, copyTo });
+        const started = await startDebugger(
+          session,
+          node === undefined ? { pod: parsePodArgument(pod) } : { node },
+          words,
+          flags,
+        );
         if (!(flags.attach ?? flags.stdin)) return;
-        const terminal = chooseTerminal(flags);
         const { client, namespace } = session;
-        await attachWhenRunning(client, { namespace, name: copyTo ?? name, container, terminal, quiet: flags.quiet === true });
+        await attachWhenRunning(client, { namespace, ...started, terminal: chooseTerminal(flags), quiet: flags.quiet === true });
       });
     });
+}
+
+/** Where the container for looking around is. */
+interface Debugger {
+  /** The pod's name. */
+  readonly name: string;
+  readonly container: string;
+}
+
+async function startDebugger(
+  session: Session,
+  subject: { readonly pod: string } | { readonly node: string },
+  words: readonly string[],
+  flags: DebugFlags,
+): Promise<Debugger> {
+  if ('node' in subject) return joinNode(session, subject.node, words, flags);
+  const { copyTo } = flags;
+  if (copyTo === undefined) return { name: subject.pod, container: await joinPod(session, subject.pod, words, flags) };
+  return { name: copyTo, container: await copyPod(session, subject.pod, words, { ...flags, copyTo }) };
+}
+
+/** Makes a pod in the namespaces of a node that exists. */
+async function joinNode(
+  { client, namespace }: Session,
+  node: string,
+  words: readonly string[],
+  flags: DebugFlags,
+): Promise<Debugger> {
+  await client.nodes.get({ name: node });
+  const name = nodePodName(node, Math.random);
+  await client.objects.create('Pod', nodePod({ name, node, words, flags }), { namespace });
+  if (!flags.quiet) process.stdout.write(`Creating debugging pod ${name} with container ${nodeDebugger} on node ${node}.\n`);
+  return { name, container: nodeDebugger };
 }
 
 /** Adds a container to a running pod; gives its name. */

@@ -202,7 +202,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'debug',
     group: 'Work with containers',
-    description: 'Look into a pod with a container beside its own, or into a copy: debug web -it --image=busybox --target=app',
+    description: 'Look into a pod with a container beside its own, into a copy of it, or into a node',
     load: async () => (await import('./debug.ts')).registerDebug,
   },
   {

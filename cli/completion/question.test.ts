@@ -13,7 +13,7 @@ function ask(line: string): Question {
 
 const words = (line: string): string[] => {
   const { wanted } = ask(line);
-  return wanted.type === 'words' ? wanted.words.map(({ word }) => word) : [wanted.type];
+  return wanted.type === 'words' || wanted.type === 'command' ? wanted.words.map(({ word }) => word) : [wanted.type];
 };
 
 describe('what may stand at the end of a line', () => {

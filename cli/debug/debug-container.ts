@@ -43,21 +43,41 @@ export function debugContainer(name: string, words: readonly string[], flags: De
 /** Kubernetes leaves out what looks alike, so that a name can be read aloud. */
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
 
+/** Five characters that make a name unlike others. `random` gives numbers from 0 to below 1. */
+export function nameSuffix(random: () => number): string {
+  return Array.from({ length: 5 }, () => letters[Math.floor(random() * letters.length)]).join('');
+}
+
 /** A name that the pod does not have yet. */
 export function debuggerName(taken: readonly string[], random: () => number): string {
   for (;;) {
-    const suffix = Array.from({ length: 5 }, () => letters[Math.floor(random() * letters.length)]).join('');
-    if (!taken.includes(`debugger-${suffix}`)) return `debugger-${suffix}`;
+    const name = `debugger-${nameSuffix(random)}`;
+    if (!taken.includes(name)) return name;
   }
 }
 
 /** Throws INVALID_ARGUMENT for flags that do not belong together. */
 export function checkFlags(flags: DebugFlags): void {
-  const { copyTo, image, target, setImage, sameNode, replace, tty, stdin } = flags;
+  const { copyTo, image, target, setImage, sameNode, replace } = flags;
   if (image === undefined && copyTo === undefined) throw badRequest('--image is required, unless a copy is made with --copy-to');
   if (copyTo !== undefined && target !== undefined)
     throw badRequest('--target is for a container that joins the pod, not for a copy: leave --copy-to out');
   if (copyTo === undefined && (setImage !== undefined || sameNode || replace))
     throw badRequest('--set-image, --same-node and --replace are for a copy: add --copy-to');
+  checkTerminal(flags);
+}
+
+/** The same for a node, which gets a pod of its own. */
+export function checkNodeFlags(flags: DebugFlags): void {
+  const { copyTo, image, target, setImage, sameNode, replace, container } = flags;
+  if (image === undefined) throw badRequest('--image is required');
+  if (copyTo !== undefined || setImage !== undefined || sameNode || replace || target !== undefined || container !== undefined)
+    throw badRequest(
+      '--copy-to, --set-image, --same-node, --replace, --target and --container are for pods: a node gets a pod with one container',
+    );
+  checkTerminal(flags);
+}
+
+function checkTerminal({ tty, stdin }: DebugFlags): void {
   if (tty && !stdin) throw badRequest('--tty needs --stdin: use -it');
 }

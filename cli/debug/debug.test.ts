@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { copiedPod } from './copied-pod.ts';
-import { checkFlags, type DebugFlags, debugContainer, debuggerName } from './debug-container.ts';
+import { checkFlags, checkNodeFlags, type DebugFlags, debugContainer, debuggerName } from './debug-container.ts';
+import { nodePod, nodePodName } from './node-pod.ts';
 
 const flags = (more: Partial<DebugFlags> = {}): DebugFlags => ({ profile: 'general', shareProcesses: true, ...more });
 
@@ -82,4 +83,70 @@ it.each([
   [{ image: 'i', tty: true }, /--tty needs --stdin/],
 ])('the flags %j do not belong together', (more, message) => {
   expect(() => checkFlags(flags(more))).toThrow(message);
+});
+
+describe('the pod for looking into a node', () => {
+  const made = (more: Partial<DebugFlags> = {}) =>
+    nodePod({ name: 'node-debugger-n1-bbbbb', node: 'n1', words: ['sh'], flags: flags({ image: 'busybox', ...more }) });
+
+  it('is on the node whatever its taints, in its namespaces, with its files', () => {
+    expect(made({ stdin: true, tty: true })).toEqual({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'node-debugger-n1-bbbbb' },
+      spec: {
+        nodeName: 'n1',
+        restartPolicy: 'Never',
+        tolerations: [{ operator: 'Exists' }],
+        hostNetwork: true,
+        hostPID: true,
+        hostIPC: true,
+        containers: [
+          {
+            name: 'debugger',
+            image: 'busybox',
+            command: ['sh'],
+            stdin: true,
+            tty: true,
+            terminationMessagePolicy: 'File',
+            volumeMounts: [{ name: 'host-root', mountPath: '/host' }],
+          },
+        ],
+        volumes: [{ name: 'host-root', hostPath: { path: '/' } }],
+      },
+    });
+  });
+
+  it('has what its profile leaves it', () => {
+    expect(made({ profile: 'sysadmin' }).spec).toMatchObject({
+      hostPID: true,
+      containers: [{ securityContext: { privileged: true } }],
+    });
+    expect(made({ profile: 'netadmin' }).spec).toMatchObject({ hostNetwork: true });
+    expect(made({ profile: 'netadmin' }).spec).not.toHaveProperty('volumes');
+    for (const profile of ['baseline', 'restricted'] as const) {
+      expect(made({ profile }).spec).not.toHaveProperty('hostPID');
+      expect(made({ profile }).spec).not.toHaveProperty('volumes');
+    }
+  });
+
+  it('has a name of the node that a pod may have', () => {
+    expect(nodePodName('n1', () => 0)).toBe('node-debugger-n1-bbbbb');
+    const long = nodePodName(`${'a'.repeat(232)}.b${'c'.repeat(19)}`, () => 0);
+    expect(long).toBe(`node-debugger-${'a'.repeat(232)}-bbbbb`);
+  });
+
+  it('takes no flags of a pod', () => {
+    expect(() => checkNodeFlags(flags())).toThrow('--image is required');
+    for (const more of [
+      { copyTo: 'x' },
+      { target: 'x' },
+      { container: 'x' },
+      { setImage: ['a=b'] },
+      { sameNode: true },
+      { replace: true },
+    ])
+      expect(() => checkNodeFlags(flags({ image: 'busybox', ...more }))).toThrow(/are for pods/);
+    expect(() => checkNodeFlags(flags({ image: 'busybox', tty: true }))).toThrow('--tty needs --stdin');
+  });
 });

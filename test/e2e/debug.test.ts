@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createPodHouse, image, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
 import { openTerminal } from './pty.ts';
@@ -52,6 +53,27 @@ it('a copy of a pod runs beside it with another command', async () => {
   expect(made).toMatchObject({ code: 0 });
   await house.running('copy');
   expect((await house.berth.ok('logs', 'copy')).trim()).toBe('copied');
+});
+
+it('a pod on a node sees the processes and the files of the machine', async () => {
+  const { spec } = await house.running('web');
+  const made = await house.berth.berth([
+    ...['debug', `node/${spec.nodeName}`, `--image=${image}`, '--image-pull-policy=Never', '-i'],
+    ...[
+      '--',
+      'sh',
+      '-c',
+      'ls -d /host/etc; test "$(readlink /proc/1/ns/pid)" = "$(readlink /proc/self/ns/pid)" && echo same; cat /proc/1/comm',
+    ],
+  ]);
+  const { pod } = /^Creating debugging pod (?<pod>\S+) with container debugger on node \S+\.\n/.exec(made.stdout)?.groups ?? {};
+  expect(pod).toMatch(/^node-debugger-/);
+  const comm = await readFile('/proc/1/comm', 'utf8');
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(`/host/etc\nsame\n${comm}`) });
+  await house.berth.ok('delete', 'pod', pod ?? '');
+
+  const none = await house.berth.berth(['debug', 'node/none', `--image=${image}`]);
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/node "none" not found/) });
 });
 
 function ended(pod: object, name: string): { exitCode: number } | undefined {
