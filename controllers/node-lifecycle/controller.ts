@@ -59,7 +59,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
   const silence = createSilence({ clock, graceMs });
   const settling = createWaits({ clock, ms: settleMs });
   const rates = { ...defaultEvictionRates, ...options.rates };
-  const zones = createZones({ nodes, rates, clock, logger, recovered: restart });
+  const zones = createZones({ nodes, rates, clock, logger, resumed: restart });
 
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
     const node = nodes.lister.get(name);
@@ -84,10 +84,12 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     if (outage.ended()) logger.info({ graceMs }, 'the API server answers again: every node has a whole grace period from now on');
   }
 
-  /** Nobody could be heard: all periods begin afresh. */
-  function restart(): void {
-    silence.restart();
-    for (const name of silence.names()) settling.forget(name);
+  /** Periods of nodes that could not be heard begin afresh. */
+  function restart(names: readonly string[]): void {
+    for (const name of names) {
+      silence.restart(name);
+      settling.forget(name);
+    }
   }
 
   async function listen(node: Node, signal: AbortSignal): Promise<void> {
@@ -175,7 +177,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
   }
 
   /** Wakes nobody. */
-  const outages: Source = { waitForSync: async () => {}, connect: () => outage.listen(restart) };
+  const outages: Source = { waitForSync: async () => {}, connect: () => outage.listen(() => restart([...silence.names()])) };
 
   /** Wakes nobody: it tells people. */
   const transitions: Source = {

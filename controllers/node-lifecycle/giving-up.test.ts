@@ -142,6 +142,18 @@ describe('nodes that are lost together', () => {
     expect(world.givenUp()).toEqual([]);
   });
 
+  it('are not given up while they come back one after the other, and then only the one that does not', async () => {
+    const names = named(5);
+    const world = await start({ names });
+    await world.live(60_000, names.slice(3));
+    await world.live(15_000, names.slice(2));
+    expect(world.givenUp()).toEqual([]);
+    await world.live(20_000, names.slice(1));
+    expect(world.givenUp()).toEqual([]);
+    await world.live(10_000, names.slice(1));
+    expect(world.givenUp()).toEqual(['n0']);
+  });
+
   it('take back the one that was given up before the others', async () => {
     const names = named(5);
     const world = await start({ names });

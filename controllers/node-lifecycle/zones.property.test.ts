@@ -46,7 +46,7 @@ async function play(steps: readonly { readonly type: string; readonly at: number
   const [clock, logger] = [createFakeClock(), createFakeLogger()];
   const client = createFakeResourceClient<Node>({ kind: 'Node', objects: names.map((name) => node(name).build()) });
   const nodes = createInformer<Node>({ client, name: 'nodes', clock, logger });
-  const zones = createZones({ nodes, rates: defaultEvictionRates, clock, logger, recovered: () => {} });
+  const zones = createZones({ nodes, rates: defaultEvictionRates, clock, logger, resumed: () => {} });
   const given = new Set<string>();
   const lost = new Set<string>();
   const times: number[] = [];

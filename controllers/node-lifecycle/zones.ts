@@ -21,8 +21,8 @@ export interface ZonesOptions {
   readonly rates: EvictionRates;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Somewhere a node is ready again after none was: nobody could be heard until now. */
-  readonly recovered: () => void;
+  /** None of these lost nodes could be given up, and from now on they may: those of them that are only not heard yet need time to be. */
+  readonly resumed: (names: readonly string[]) => void;
 }
 
 /** If the one whose turn it is does not take it, the next one gets it. */
@@ -45,7 +45,7 @@ interface Member {
   readonly ready: boolean;
 }
 
-export function createZones({ nodes, rates, clock, logger, recovered }: ZonesOptions): Zones {
+export function createZones({ nodes, rates, clock, logger, resumed }: ZonesOptions): Zones {
   const zones = new Map<string, Zone>();
   const members = new Map<string, Member>();
   let wake: Wake = () => {};
@@ -91,13 +91,11 @@ export function createZones({ nodes, rates, clock, logger, recovered }: ZonesOpt
   /** Few zones, so all of them are looked at. One that has no nodes any more is kept while its pause lasts. */
   function judge(): void {
     const populated = [...zones.values()].filter(({ ready, lost }) => ready + lost.size > 0);
-    const wasFull = allFull;
     allFull = populated.length > 0 && populated.every(({ ready }) => ready === 0);
     for (const [name, zone] of zones) {
       if (zone.ready + zone.lost.size > 0) judgeOne(name, zone);
       else if (!zone.cancelPause) zones.delete(name);
     }
-    if (wasFull && !allFull && populated.length > 0) recovered();
   }
 
   function judgeOne(name: string, zone: Zone): void {
@@ -105,9 +103,11 @@ export function createZones({ nodes, rates, clock, logger, recovered }: ZonesOpt
     const [state, rate] = [computeZoneState(counts, rates), computeRate(counts, allFull, rates)];
     if (state !== zone.state && nodes.hasSynced())
       logger.warn({ zone: name, state, ...counts, nodesPerSecond: rate }, 'the state of the zone changed');
-    const changed = rate !== zone.rate;
+    const before = zone.rate;
     Object.assign(zone, { state, rate });
-    if (changed) for (const each of zone.lost) wake(each);
+    if (before === rate) return;
+    if (before === 0) resumed([...zone.lost]);
+    for (const each of zone.lost) wake(each);
   }
 
   function take(zone: Zone): void {
