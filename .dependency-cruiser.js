@@ -1,6 +1,6 @@
-// The arrows of DESIGN.md 1: who may import whom. Run by hack/verify-arrows; hack/verify-arrows.test.ts plants forbidden imports and
+// The arrows of DESIGN.md 1 (and host/, which alone imports the mains): who may import whom. Run by hack/verify-arrows; hack/verify-arrows.test.ts plants forbidden imports and
 // sees them refused.
-const rooms = ['api', 'client', 'apiserver', 'scheduler', 'agent', 'controllers', 'cli'];
+const rooms = ['api', 'client', 'apiserver', 'scheduler', 'agent', 'controllers', 'cli', 'host'];
 /** Everything outside a test file may import only these rooms besides its own. */
 const allowed = {
   api: [],
@@ -10,35 +10,27 @@ const allowed = {
   agent: ['api', 'client'],
   controllers: ['api', 'client'],
   cli: ['api', 'client'],
+  host: ['api', 'client', 'cli'],
 };
 const test = '\\.test\\.ts$';
 const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
-const startsMains =
-  '^cli/(commands/(up|down|join|install|uninstall|server|agent|scheduler|restore|compact)|on-this-machine)\\.ts$';
 /** Of the programs: the library never loads it. */
 const certificateRequest = '^client/certificate-request\\.ts$';
 
 const roomRules = rooms.map((room) => ({
   name: `${room}-imports-only-${allowed[room].join('-and-') || 'itself'}`,
-  comment: `${room}/ may import ${[room, ...allowed[room]].join('/, ')}/ only.`,
+  comment: `${room}/ may import ${[room, ...allowed[room]].join('/, ')}/${room === 'host' ? ' and the mains' : ''} only.`,
   severity: 'error',
-  from: { path: `^${room}/`, pathNot: room === 'cli' ? [test, startsMains] : [test] },
+  from: { path: `^${room}/`, pathNot: [test] },
   to: {
     path: `^(${[...rooms, 'bench', 'examples', 'test'].filter((other) => other !== room && !allowed[room].includes(other)).join('|')})/`,
+    ...(room === 'host' && { pathNot: mains }),
   },
 }));
 
 export default {
   forbidden: [
     ...roomRules,
-    {
-      name: 'cli-starters-import-only-mains',
-      comment:
-        'cli/commands/{up,down,join,install,uninstall,server,agent,scheduler,restore,compact} and cli/on-this-machine may import the mains, and nothing else of those rooms.',
-      severity: 'error',
-      from: { path: startsMains },
-      to: { path: '^(apiserver|scheduler|agent|controllers)/', pathNot: mains },
-    },
     {
       name: 'only-docker-runtime-imports-docker',
       comment: 'Only agent/runtime/docker/ talks to the Docker Engine; preflight and purge live in agent/.',

@@ -22,7 +22,7 @@ export default defineConfig({
           // No test leaves anything behind in a module: loading all modules for each file took more time than the tests.
           isolate: false,
           include: [
-            '{api,client,apiserver,scheduler,agent,controllers,cli,examples,hack,test/fakes,test/builders,bench}/**/*.test.ts',
+            '{api,client,apiserver,scheduler,agent,controllers,cli,host,examples,hack,test/fakes,test/builders,bench}/**/*.test.ts',
           ],
           exclude: excluded,
           expect: expectation,

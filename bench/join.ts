@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bootstrapTokenSecret } from '../api/kinds/secret/bootstrap-token.ts';
-import { authorityHash } from '../cli/join/judge-server.ts';
+import { authorityHash } from '../host/join/judge-server.ts';
 import { launcher, startServer } from './berth.ts';
 import { atMost, type Figure, median, note, seconds } from './figure.ts';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { badRequest } from '../api/errors/index.ts';
 import type { Client } from '../client/index.ts';
+import { parseDuration } from './args/duration.ts';
 import { certificateNotice } from './config/certificate-notice.ts';
-import { parseDuration } from './duration.ts';
 
 /** The flags that every command understands. */
 export interface GlobalFlags {

@@ -5,7 +5,7 @@ import { cruise } from 'dependency-cruiser';
 import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config';
 import configuration from '../.dependency-cruiser.js';
 
-const folders = ['api', 'client', 'apiserver', 'scheduler', 'agent', 'controllers', 'cli', 'examples', 'bench', 'test'];
+const folders = ['api', 'client', 'apiserver', 'scheduler', 'agent', 'controllers', 'cli', 'host', 'examples', 'bench', 'test'];
 
 /**
  * Cruises the rooms below `root`. Returns how many TypeScript modules were read (a cruise that reads nothing must not pass) and

@@ -21,7 +21,7 @@ const withoutSsh = {
 export async function bundleProgram(folder) {
   const bundle = await rolldown({
     cwd: root,
-    input: { start: 'cli/start.ts', berth: 'cli/main.ts', 'verify-child': 'apiserver/storage/lmdb/verify-child.ts' },
+    input: { start: 'host/start.ts', berth: 'host/main.ts', 'verify-child': 'apiserver/storage/lmdb/verify-child.ts' },
     platform: 'node',
     external: ['lmdb'], // Native.
     plugins: [withoutSsh],

@@ -22,7 +22,7 @@ beforeEach(() => {
   write('apiserver/main.ts', 'export const run = 1;\n');
   write('apiserver/registry/store.ts', 'export const store = 1;\n');
   write('agent/runtime/docker/door.ts', "import Docker from 'dockerode';\nexport const docker = new Docker();\n");
-  write('cli/commands/server.ts', "export { run } from '../../apiserver/main.ts';\n");
+  write('host/commands/server.ts', "export { run } from '../../apiserver/main.ts';\n");
 });
 
 afterEach(() => rmSync(root, { recursive: true, force: true }));
@@ -50,7 +50,7 @@ describe('the arrow lint', () => {
     ['a command that starts nothing imports a main', 'cli/commands/get.ts', "export { run } from '../../apiserver/main.ts';\n"],
     [
       'a starting command reaches behind a main',
-      'cli/commands/up.ts',
+      'host/commands/up.ts',
       "export { store } from '../../apiserver/registry/store.ts';\n",
     ],
     [

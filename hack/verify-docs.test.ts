@@ -15,8 +15,8 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { expandFlags } from '../cli/flag-words.ts';
-import { createProgram } from '../cli/main.ts';
+import { expandFlags } from '../cli/program/flag-words.ts';
+import { createProgram } from '../host/main.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

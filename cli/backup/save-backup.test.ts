@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BackupResponse } from '../../client/index.ts';
+import { showRestored } from '../../host/restore/show-restored.ts';
 import { saveBackup } from './save-backup.ts';
-import { showRestored } from './show-restored.ts';
 
 let folder: string;
 let file: string;

@@ -1,5 +1,5 @@
 import type { BackupResponse } from '../../client/index.ts';
-import { createProgress, type Progress } from '../progress.ts';
+import { createProgress, type Progress } from '../terminal/progress.ts';
 import { nameFile, notForTerminal, writeAll, writeBackupFile } from './backup-file.ts';
 
 export interface SavedBackup {

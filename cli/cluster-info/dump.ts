@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import type { Pod } from '../../api/generated/types.ts';
 import { kindOf } from '../../api/kinds/index.ts';
 import { listAll } from '../../client/list-all.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import { listAllJson } from '../listing.ts';
+import { containerNames } from '../args/pod-container.ts';
+import { listAllJson } from '../get/listing.ts';
 import { writeAll } from '../logs/log-output.ts';
-import { containerNames } from '../pod-container.ts';
 import { printObjects } from '../printers/objects.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import type { Session } from '../session.ts';
 
 export interface DumpFlags {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { planApply } from '../apply-object.ts';
-import { writeManifests } from '../each-manifest.ts';
-import type { ManifestFlags } from '../manifests.ts';
+import { writeManifests } from '../manifests/each-manifest.ts';
+import type { ManifestFlags } from '../manifests/manifests.ts';
 import { withSession } from '../session.ts';
-import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags } from '../write-options.ts';
+import { planApply } from '../write/apply-object.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags } from '../write/write-options.ts';
 
 type ApplyFlags = WriteFlags & ManifestFlags;
 
@@ -13,7 +13,7 @@ export function registerApply(program: Command): void {
     .description('Create or change objects so that they are as the manifests say')
     .action(async (flags: ApplyFlags, command: Command) => {
       const printer = await WritePrinter.for(flags);
-      const { readManifests } = await import('../manifests.ts');
+      const { readManifests } = await import('../manifests/manifests.ts');
       const documents = await readManifests(flags);
       await withSession(command, (session) =>
         writeManifests(session, documents, {

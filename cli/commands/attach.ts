@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
-import { attachTerminal } from '../attach-terminal.ts';
-import { pickContainer } from '../pod-container.ts';
-import { parsePodArgument } from '../resource-args.ts';
+import { pickContainer } from '../args/pod-container.ts';
+import { parsePodArgument } from '../args/resource-args.ts';
 import { withSession } from '../session.ts';
-import { joinTerminal } from '../terminal.ts';
+import { attachTerminal } from '../terminal/attach-terminal.ts';
+import { joinTerminal } from '../terminal/terminal.ts';
 
 interface AttachFlags {
   readonly container?: string;

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
-import { ExitWith } from '../failure.ts';
 import type { OutputFlags } from '../printers/formats.ts';
 import type { ObjectOutput } from '../printers/output.ts';
 import { readObjectOutput, withOutputFlags } from '../printers/output-flags.ts';
+import { ExitWith } from '../program/failure.ts';
 import { withSession } from '../session.ts';
 
 interface CanIFlags {

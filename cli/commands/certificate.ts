@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import { approvalTypes } from '../../api/kinds/certificate-signing-request/approval.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
 
 const verbs = {

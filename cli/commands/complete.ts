@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { completeCommand } from '../command-word.ts';
+import { completeCommand } from '../program/command-word.ts';
 
 /** A person waits for it with a finger on the key. */
 const timeoutMs = 1_500;

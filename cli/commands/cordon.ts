@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { setCordon } from '../cordon.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import { findNodes, type NodeSelection } from '../node-names.ts';
+import { findNodes, type NodeSelection } from '../args/node-names.ts';
+import { setCordon } from '../drain/cordon.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { withSession } from '../session.ts';
-import { type DryRun, withDryRunFlag } from '../write-options.ts';
+import { type DryRun, withDryRunFlag } from '../write/write-options.ts';
 
 interface CordonFlags extends NodeSelection {
   readonly dryRun?: DryRun;

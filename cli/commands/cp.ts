@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { FileStat } from '../../api/generated/types.ts';
 import type { Client, ObjectKey } from '../../client/index.ts';
+import { pickContainer } from '../args/pod-container.ts';
 import { type FileSpec, parseFileSpec } from '../copy/file-spec.ts';
 import { showCopied } from '../copy/show-copied.ts';
-import { pickContainer } from '../pod-container.ts';
 import { visible } from '../printers/visible.ts';
-import { createProgress } from '../progress.ts';
 import { type Session, withSession } from '../session.ts';
+import { createProgress } from '../terminal/progress.ts';
 
 interface CopyFlags {
   readonly container?: string;

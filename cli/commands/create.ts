@@ -4,17 +4,17 @@ import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
 import type { JsonObject } from '../../client/index.ts';
-import type { ManifestPlan } from '../each-manifest.ts';
 import type { DataFlags } from '../generators/data.ts';
 import type { RegistryFlags, TlsFlags } from '../generators/objects.ts';
 import { collect } from '../generators/pairs.ts';
 import type { BudgetFlags, PriorityClassFlags } from '../generators/priority.ts';
 import type { BindingFlags, RoleFlags } from '../generators/rbac.ts';
-import type { ManifestFlags } from '../manifests.ts';
+import type { ManifestPlan } from '../manifests/each-manifest.ts';
+import type { ManifestFlags } from '../manifests/manifests.ts';
 import { type Session, withSession } from '../session.ts';
 import { registerCreateUser } from '../user/command.ts';
 import { registerCreateToken } from '../user/create-token.ts';
-import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write/write-options.ts';
 
 type CreateFlags = WriteFlags & Partial<ManifestFlags>;
 type Generators = typeof import('../generators/objects.ts');
@@ -147,7 +147,7 @@ function addGenerator<Flags>(command: Command, make: (generators: Generators, na
     // `create` itself takes some of the same flags, and gets them first.
     const flags = command.optsWithGlobals<Flags & WriteFlags>();
     const object = make(await import('../generators/objects.ts'), name, flags);
-    const { createGenerated } = await import('../write-object.ts');
+    const { createGenerated } = await import('../write/write-object.ts');
     await withSession(command, (session) => createGenerated(session, object, flags, 'berth-create'));
   });
 }
@@ -164,8 +164,8 @@ function unknownNoun(noun: string, command: Command): Error {
 
 async function createManifests(flags: WriteFlags & ManifestFlags, command: Command): Promise<void> {
   const printer = await WritePrinter.for(flags);
-  const { readManifests } = await import('../manifests.ts');
-  const { writeManifests } = await import('../each-manifest.ts');
+  const { readManifests } = await import('../manifests/manifests.ts');
+  const { writeManifests } = await import('../manifests/each-manifest.ts');
   const documents = await readManifests(flags);
   await withSession(command, (session) =>
     writeManifests(session, documents, {
@@ -176,7 +176,7 @@ async function createManifests(flags: WriteFlags & ManifestFlags, command: Comma
 }
 
 async function planCreate(session: Session, document: ManifestObject, flags: WriteFlags): Promise<ManifestPlan> {
-  const { manifestNamespace } = await import('../each-manifest.ts');
+  const { manifestNamespace } = await import('../manifests/each-manifest.ts');
   const { toJson } = await import('../../api/codec/json.ts');
   const { kind, object } = document;
   const namespace = manifestNamespace(session, document);

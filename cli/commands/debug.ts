@@ -1,16 +1,16 @@
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../client/index.ts';
+import { containerNames } from '../args/pod-container.ts';
+import { parseNodeArgument, parsePodArgument } from '../args/resource-args.ts';
 import { attachWhenRunning } from '../debug/attach-when-running.ts';
 import { copiedPod } from '../debug/copied-pod.ts';
 import { checkFlags, checkNodeFlags, type DebugFlags, debugContainer, debuggerName } from '../debug/debug-container.ts';
 import { nodeDebugger, nodePod, nodePodName } from '../debug/node-pod.ts';
 import { profiles } from '../debug/profiles.ts';
 import { collect } from '../generators/pairs.ts';
-import { containerNames } from '../pod-container.ts';
-import { parseNodeArgument, parsePodArgument } from '../resource-args.ts';
 import { type Session, withSession } from '../session.ts';
-import { chooseTerminal } from '../terminal.ts';
+import { chooseTerminal } from '../terminal/terminal.ts';
 
 export function registerDebug(program: Command): void {
   program

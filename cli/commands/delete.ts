@@ -2,11 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { DeleteOptions } from '../../api/generated/types.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { parseDuration } from '../duration.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
+import { parseDuration } from '../args/duration.ts';
+import { findTargets, type Target, type TargetFlags, targetText } from '../get/targets.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
-import { findTargets, type Target, type TargetFlags, targetText } from '../targets.ts';
-import { type DryRun, dryRunNotes, withDryRunFlag, withManifestFlags } from '../write-options.ts';
+import { type DryRun, dryRunNotes, withDryRunFlag, withManifestFlags } from '../write/write-options.ts';
 
 interface DeleteFlags extends TargetFlags {
   readonly gracePeriod?: number;
@@ -100,7 +100,7 @@ async function* deletions(
   onlyRead: boolean,
 ): AsyncGenerator<Deletion> {
   if (targets.length > 1 && !onlyRead) {
-    const { writeAll } = await import('../write-all.ts');
+    const { writeAll } = await import('../write/write-all.ts');
     const writes = targets.map(
       (target) => ({ verb: 'delete', kind: target.kind.kind, key: target.key, options, target }) as const,
     );
@@ -151,8 +151,8 @@ function uidOf(object: JsonObject): string {
 async function waitUntilGone(session: Session, accepted: readonly Accepted[], timeoutMs: number): Promise<void> {
   if (accepted.length === 0) return;
   const [{ timeoutSignal, waitForEach }, { createProgress }] = await Promise.all([
-    import('../wait.ts'),
-    import('../progress.ts'),
+    import('../wait/wait.ts'),
+    import('../terminal/progress.ts'),
   ]);
   const interrupted = interruptSignal();
   const signal = timeoutMs > 0 ? AbortSignal.any([interrupted, timeoutSignal(timeoutMs)]) : interrupted;

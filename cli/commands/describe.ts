@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { withChunkSizeFlag } from '../chunk-size.ts';
+import { withChunkSizeFlag } from '../args/chunk-size.ts';
 import type { DescribeFlags } from '../describe/describe.ts';
 import { withSession } from '../session.ts';
-import { withManifestFlags } from '../write-options.ts';
+import { withManifestFlags } from '../write/write-options.ts';
 
 export function registerDescribe(program: Command): void {
   const command = program

@@ -3,16 +3,16 @@ import { badRequest, isNotFound, notFound } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
+import { exactly, findMoment, type Moment, momentHelp } from '../args/moment.ts';
+import { parseResourceArguments, type ResourceArgument } from '../args/resource-args.ts';
 import type { Side } from '../diff/object-diff.ts';
 import { diffFailed } from '../diff/usage-exit.ts';
-import { eachManifest } from '../each-manifest.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import { listAllJson } from '../listing.ts';
-import { exactly, findMoment, type Moment, momentHelp } from '../moment.ts';
-import { parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
+import { listAllJson } from '../get/listing.ts';
+import { keyOf } from '../get/targets.ts';
+import { eachManifest } from '../manifests/each-manifest.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
-import { keyOf } from '../targets.ts';
-import { withManifestFlags } from '../write-options.ts';
+import { withManifestFlags } from '../write/write-options.ts';
 
 interface DiffFlags {
   readonly at?: string;
@@ -65,7 +65,7 @@ type Print = (text: string) => void;
 async function diffManifests(session: Session, flags: DiffFlags, print: Print): Promise<void> {
   const { computeAfterApply } = await import('../diff/after-apply.ts');
   const { objectDiff } = await import('../diff/object-diff.ts');
-  const { readManifests } = await import('../manifests.ts');
+  const { readManifests } = await import('../manifests/manifests.ts');
   const documents = await readManifests({ filename: flags.filename ?? [], recursive: flags.recursive ?? false });
   await eachManifest(session, documents, async (document) => {
     const { live, object, refusal } = await computeAfterApply(session, document);

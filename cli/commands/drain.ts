@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { findNodes } from '../args/node-names.ts';
 import type { DrainFlags } from '../drain/drain-nodes.ts';
-import { findNodes } from '../node-names.ts';
 import { withSession } from '../session.ts';
-import { withDryRunFlag } from '../write-options.ts';
+import { withDryRunFlag } from '../write/write-options.ts';
 
 export function registerDrain(program: Command): void {
   const command = program

@@ -6,10 +6,10 @@ import { asApiError } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../client/index.ts';
 import type { EditProblem } from '../edit/edited-text.ts';
 import { openEditor } from '../edit/editor.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
+import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
-import { findTargets, type Target, type TargetFlags } from '../targets.ts';
-import { withFieldManagerFlag, withManifestFlags, writeOptions } from '../write-options.ts';
+import { withFieldManagerFlag, withManifestFlags, writeOptions } from '../write/write-options.ts';
 
 interface EditFlags extends TargetFlags {
   readonly output: 'yaml' | 'json';

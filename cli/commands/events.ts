@@ -3,17 +3,17 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { Table, TableColumn } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Scope } from '../../client/index.ts';
-import { type ChunkSizeFlags, withChunkSizeFlag } from '../chunk-size.ts';
+import { type ChunkSizeFlags, withChunkSizeFlag } from '../args/chunk-size.ts';
+import { parseResourceArguments } from '../args/resource-args.ts';
 import { eventColumns, eventRows } from '../events/event-rows.ts';
 import { compareEvents } from '../events/event-times.ts';
-import { followTable } from '../follow.ts';
-import { listAllJson, listAllRows } from '../listing.ts';
+import { followTable } from '../get/follow.ts';
+import { listAllJson, listAllRows } from '../get/listing.ts';
 import type { OutputFlags } from '../printers/formats.ts';
 import type { ObjectOutput } from '../printers/output.ts';
 import { readObjectOutput, withOutputFlags } from '../printers/output-flags.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
-import { parseResourceArguments } from '../resource-args.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 
 interface EventsFlags extends OutputFlags, ChunkSizeFlags {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
-import { ExitWith } from '../failure.ts';
-import { pickContainer } from '../pod-container.ts';
-import { parsePodArgument } from '../resource-args.ts';
+import { pickContainer } from '../args/pod-container.ts';
+import { parsePodArgument } from '../args/resource-args.ts';
+import { ExitWith } from '../program/failure.ts';
 import { withSession } from '../session.ts';
-import { chooseTerminal, joinTerminal } from '../terminal.ts';
+import { chooseTerminal, joinTerminal } from '../terminal/terminal.ts';
 
 interface ExecFlags {
   readonly container?: string;

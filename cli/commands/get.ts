@@ -4,21 +4,21 @@ import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts'
 import type { Kind } from '../../api/kinds/kind.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import type { JsonObject, VersionedKey } from '../../client/index.ts';
-import { type ChunkSizeFlags, withChunkSizeFlag } from '../chunk-size.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import { followTable } from '../follow.ts';
-import { listAllJson, listAllRows } from '../listing.ts';
-import { exactly, findMoment, type Moment, momentHelp } from '../moment.ts';
+import { type ChunkSizeFlags, withChunkSizeFlag } from '../args/chunk-size.ts';
+import { exactly, findMoment, type Moment, momentHelp } from '../args/moment.ts';
+import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument } from '../args/resource-args.ts';
+import { followTable } from '../get/follow.ts';
+import { listAllJson, listAllRows } from '../get/listing.ts';
+import { SortOrder } from '../get/sort-by.ts';
+import { findTargets } from '../get/targets.ts';
 import type { OutputFlags } from '../printers/formats.ts';
 import { type Output, parseOutput } from '../printers/output.ts';
 import { withOutputFlags } from '../printers/output-flags.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
-import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument } from '../resource-args.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
-import { SortOrder } from '../sort-by.ts';
-import { findTargets } from '../targets.ts';
-import { withManagedFieldsFlag, withManifestFlags } from '../write-options.ts';
+import { withManagedFieldsFlag, withManifestFlags } from '../write/write-options.ts';
 
 interface GetFlags extends OutputFlags, ChunkSizeFlags {
   readonly allNamespaces?: boolean;

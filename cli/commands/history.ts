@@ -3,12 +3,12 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { FieldChange, Revision } from '../../api/generated/types.ts';
 import { toRfc3339 } from '../../api/meta/time.ts';
 import type { Json, JsonObject, ObjectKey, ObjectsClient } from '../../client/index.ts';
+import { parseResourceArguments } from '../args/resource-args.ts';
 import { historyHeadings, historyRows } from '../history/rows.ts';
 import type { OutputFlags } from '../printers/formats.ts';
 import type { ObjectOutput } from '../printers/output.ts';
 import { readObjectOutput, withOutputFlags } from '../printers/output-flags.ts';
 import { plainTable } from '../printers/plain-table.ts';
-import { parseResourceArguments } from '../resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 
 interface HistoryFlags extends OutputFlags {

@@ -1,60 +1,8 @@
-import type { Command } from 'commander';
-import { completeCommand } from '../command-word.ts';
+import type { CommandEntry } from '../program/command-entry.ts';
+import { completeCommand } from '../program/command-word.ts';
 
-/** Adds one command to the program. */
-export type Register = (program: Command) => void;
-
-/** One command as it is known before its code is loaded: most of what a short command costs is loading code that it does not run. */
-export interface CommandEntry {
-  readonly name: string;
-  /** The command's own description, which a test compares: help and completion show it without loading the command. */
-  readonly description: string;
-  /** The heading of the help under which it stands. */
-  readonly group: string;
-  readonly hidden?: boolean;
-  /** Whether it has to know which others there are. */
-  readonly seesOthers?: boolean;
-  readonly load: () => Promise<Register>;
-}
-
-/** Every command; the order is the order of the help. */
-export const commands: readonly CommandEntry[] = [
-  {
-    name: 'up',
-    group: 'Start and stop Berth',
-    description: 'Start Berth on this machine: the API server, the scheduler and an agent',
-    load: async () => (await import('./up.ts')).registerUp,
-  },
-  {
-    name: 'down',
-    group: 'Start and stop Berth',
-    description: 'Stop Berth on this machine; its containers go on running',
-    load: async () => (await import('./down.ts')).registerDown,
-  },
-  {
-    name: 'token',
-    group: 'Start and stop Berth',
-    description: 'Tokens with which other machines join',
-    load: async () => (await import('./token.ts')).registerToken,
-  },
-  {
-    name: 'join',
-    group: 'Start and stop Berth',
-    description: 'Make this machine a node of another one: "berth token create" there prints the line',
-    load: async () => (await import('./join.ts')).registerJoin,
-  },
-  {
-    name: 'install',
-    group: 'Start and stop Berth',
-    description: 'Make Berth a service of this machine, which starts with it: of systemd, or with a script in /etc/init.d',
-    load: async () => (await import('./install.ts')).registerInstall,
-  },
-  {
-    name: 'uninstall',
-    group: 'Start and stop Berth',
-    description: 'End the services that "berth install" made and remove them; data and running containers stay',
-    load: async () => (await import('./uninstall.ts')).registerUninstall,
-  },
+/** The commands of an API client; the order is the order of the help. */
+export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'apply',
     group: 'Create and change objects',
@@ -254,18 +202,6 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./backup.ts')).registerBackup,
   },
   {
-    name: 'restore',
-    group: 'Operate and secure the cluster',
-    description: 'Make the store of a stopped Berth from a backup (-: standard input)',
-    load: async () => (await import('./restore.ts')).registerRestore,
-  },
-  {
-    name: 'compact',
-    group: 'Operate and secure the cluster',
-    description: 'Make the file of the store of a stopped Berth as small as what is in it',
-    load: async () => (await import('./compact.ts')).registerCompact,
-  },
-  {
     name: 'auth',
     group: 'Operate and secure the cluster',
     description: 'Show who you are and what you may do',
@@ -278,22 +214,10 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./certificate.ts')).registerCertificate,
   },
   {
-    name: 'certs',
-    group: 'Operate and secure the cluster',
-    description: "The cluster's certificates: when they end, and their renewal",
-    load: async () => (await import('./certs.ts')).registerCerts,
-  },
-  {
     name: 'secrets',
     group: 'Operate and secure the cluster',
     description: 'How the server keeps Secrets on its disk',
     load: async () => (await import('./secrets.ts')).registerSecrets,
-  },
-  {
-    name: 'audit',
-    group: 'Operate and secure the cluster',
-    description: 'Show who did what, from the audit log of the server on this machine',
-    load: async () => (await import('./audit.ts')).registerAudit,
   },
   {
     name: 'config',
@@ -333,24 +257,6 @@ export const commands: readonly CommandEntry[] = [
     hidden: true,
     seesOthers: true,
     load: async () => (await import('./complete.ts')).registerComplete,
-  },
-  {
-    name: 'server',
-    group: 'Start and stop Berth',
-    description: 'Run the API server, the scheduler and the controllers in the foreground',
-    load: async () => (await import('./server.ts')).registerServer,
-  },
-  {
-    name: 'agent',
-    group: 'Start and stop Berth',
-    description: 'Run the agent of a node in the foreground',
-    load: async () => (await import('./agent.ts')).registerAgent,
-  },
-  {
-    name: 'scheduler',
-    group: 'Start and stop Berth',
-    description: 'Run a scheduler in the foreground, beside or instead of the one in the server',
-    load: async () => (await import('./scheduler.ts')).registerScheduler,
   },
   {
     name: 'version',

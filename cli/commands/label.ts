@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { registerMetadataCommand } from '../metadata-command.ts';
+import { registerMetadataCommand } from '../write/metadata-command.ts';
 
 export function registerLabel(program: Command): void {
   registerMetadataCommand(program, {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import { isLogLevel, logLevels } from '../../api/meta/log-level.ts';
 import type { Client } from '../../client/index.ts';
-import { describeFailure } from '../failure.ts';
 import { plainTable } from '../printers/plain-table.ts';
+import { describeFailure } from '../program/failure.ts';
 import { withSession } from '../session.ts';
 
 export function registerLogLevel(program: Command): void {

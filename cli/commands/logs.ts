@@ -3,10 +3,10 @@ import { badRequest, isCancelled } from '../../api/errors/index.ts';
 import type { PodLogOptions } from '../../api/generated/types.ts';
 import { followLogs } from '../../client/follow-logs.ts';
 import type { LogGap } from '../../client/log-position.ts';
-import { describeFailure } from '../failure.ts';
 import { type LogsFlags, parseLogOptions, parseMaxRequests } from '../logs/log-options.ts';
 import { endsInLine, LinePrefix, writeAll } from '../logs/log-output.ts';
 import { findLogSources, type LogSource } from '../logs/log-sources.ts';
+import { describeFailure } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 
 export function registerLogs(program: Command): void {

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { JsonObject, PatchType } from '../../client/index.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
+import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
-import { findTargets, type Target, type TargetFlags } from '../targets.ts';
-import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write/write-options.ts';
 
 interface PatchFlags extends TargetFlags, WriteFlags {
   readonly patch?: string;

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { ExitWith } from '../failure.ts';
+import { ExitWith } from '../program/failure.ts';
 
 export function registerPlugin(program: Command): void {
   const plugin = program

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import type { Command } from 'commander';
 import { ApiError, badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { ObjectKey } from '../../client/index.ts';
-import { describeFailure } from '../failure.ts';
+import { parsePodArgument } from '../args/resource-args.ts';
 import { joinConnection } from '../forward/connection.ts';
 import { type Listener, listen } from '../forward/listeners.ts';
 import { type LocalAddress, type PortPair, parseAddresses, parsePortPair } from '../forward/port-pairs.ts';
-import { parsePodArgument } from '../resource-args.ts';
+import { describeFailure } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 
 interface PortForwardFlags {

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
-import { ExitWith } from '../failure.ts';
-import type { ManifestFlags } from '../manifests.ts';
+import type { ManifestFlags } from '../manifests/manifests.ts';
+import { ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
-import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write-options.ts';
+import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write/write-options.ts';
 
 interface ReplaceFlags extends WriteFlags, ManifestFlags {
   readonly force?: boolean;
@@ -18,7 +18,10 @@ export function registerReplace(program: Command): void {
     .option('--force', 'delete the object, wait until it is gone, and create it: for fields that cannot be changed')
     .action(async (flags: ReplaceFlags, command: Command) => {
       const printer = await WritePrinter.for(flags);
-      const [{ readManifests }, { eachManifest }] = await Promise.all([import('../manifests.ts'), import('../each-manifest.ts')]);
+      const [{ readManifests }, { eachManifest }] = await Promise.all([
+        import('../manifests/manifests.ts'),
+        import('../manifests/each-manifest.ts'),
+      ]);
       const documents = await readManifests(flags);
       const signal = interruptSignal();
       await withSession(command, (session) =>
@@ -37,7 +40,10 @@ async function replaceOne(
   flags: ReplaceFlags,
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const [{ manifestKey }, { toJson }] = await Promise.all([import('../each-manifest.ts'), import('../../api/codec/json.ts')]);
+  const [{ manifestKey }, { toJson }] = await Promise.all([
+    import('../manifests/each-manifest.ts'),
+    import('../../api/codec/json.ts'),
+  ]);
   const { kind, object } = document;
   const key = manifestKey(session, document);
   const wanted = toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } });
@@ -61,7 +67,7 @@ async function checkCreate({ client }: Session, { kind }: ManifestObject, wanted
 
 /** The containers of the old object end before the new one exists: the node gives their ports and volumes back first. */
 async function deleteAndWait(session: Session, { kind }: ManifestObject, key: ObjectKey, signal: AbortSignal): Promise<void> {
-  const { waitForObject } = await import('../wait.ts');
+  const { waitForObject } = await import('../wait/wait.ts');
   const { objects } = session.client;
   const deleted = await objects.delete(kind.kind, key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;

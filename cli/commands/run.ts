@@ -4,7 +4,7 @@ import { collect } from '../generators/pairs.ts';
 import { overrideTypes } from '../run/override-types.ts';
 import type { RunCommandFlags } from '../run/run-flags.ts';
 import { withSession } from '../session.ts';
-import { withWriteFlags } from '../write-options.ts';
+import { withWriteFlags } from '../write/write-options.ts';
 
 export function registerRun(program: Command): void {
   const command = program
@@ -47,7 +47,7 @@ async function run(name: string, words: readonly string[], flags: RunCommandFlag
   const [{ podObject }, { decideAttach }, { createGenerated, createObject }] = await Promise.all([
     import('../generators/pod.ts'),
     import('../run/run-flags.ts'),
-    import('../write-object.ts'),
+    import('../write/write-object.ts'),
   ]);
   const isAttached = decideAttach(flags);
   let object = podObject(name, words, flags);

@@ -2,11 +2,11 @@ import { type Command, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { Explanation, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
 import { claimsOf } from '../../api/kinds/storage.ts';
-import { eachManifest } from '../each-manifest.ts';
-import { ExitWith } from '../failure.ts';
-import { type ManifestFlags, readManifests } from '../manifests.ts';
+import { eachManifest } from '../manifests/each-manifest.ts';
+import { type ManifestFlags, readManifests } from '../manifests/manifests.ts';
+import { ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
-import { withManifestFlags } from '../write-options.ts';
+import { withManifestFlags } from '../write/write-options.ts';
 
 interface SimulateFlags extends ManifestFlags {
   readonly output?: string;

@@ -3,12 +3,12 @@ import { messageToJson } from '../../api/codec/json.ts';
 import { isConflict } from '../../api/errors/index.ts';
 import type { Node } from '../../api/generated/types.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import { findNodes, type NodeSelection } from '../node-names.ts';
-import { resolveKind } from '../resource-args.ts';
+import { findNodes, type NodeSelection } from '../args/node-names.ts';
+import { resolveKind } from '../args/resource-args.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
 import { computeTaints, splitTaints, type TaintChange } from '../taint/taint-change.ts';
-import { type WriteFlags, WritePrinter, withWriteFlags, writeOptions } from '../write-options.ts';
+import { type WriteFlags, WritePrinter, withWriteFlags, writeOptions } from '../write/write-options.ts';
 
 interface TaintFlags extends NodeSelection, WriteFlags {
   readonly overwrite?: boolean;

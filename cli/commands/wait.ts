@@ -1,15 +1,15 @@
 import { type Command, Option } from 'commander';
 import { notFound } from '../../api/errors/index.ts';
-import { parseDuration } from '../duration.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
+import { parseDuration } from '../args/duration.ts';
+import { findTargets, type Target, type TargetFlags, targetText } from '../get/targets.ts';
 import type { OutputFlags } from '../printers/formats.ts';
 import { withOutputFlags } from '../printers/output-flags.ts';
-import { createProgress } from '../progress.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
-import { findTargets, type Target, type TargetFlags, targetText } from '../targets.ts';
-import { timeoutSignal, waitForObject } from '../wait.ts';
-import { isInState, parseWaitState, type WaitState } from '../wait-state.ts';
-import { WritePrinter, withManifestFlags } from '../write-options.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { timeoutSignal, waitForObject } from '../wait/wait.ts';
+import { isInState, parseWaitState, type WaitState } from '../wait/wait-state.ts';
+import { WritePrinter, withManifestFlags } from '../write/write-options.ts';
 
 interface WaitFlags extends TargetFlags, OutputFlags {
   readonly for: string;

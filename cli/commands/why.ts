@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
-import { parseResourceArguments } from '../resource-args.ts';
+import { parseResourceArguments } from '../args/resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 
 interface WhyFlags {

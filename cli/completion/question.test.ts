@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../main.ts';
+import { createProgram } from '../../host/main.ts';
 import { outputFormats } from '../printers/formats.ts';
 import { computeQuestion, type Question } from './question.ts';
 

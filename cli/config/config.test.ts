@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadContext, upsertContext } from '../../client/index.ts';
-import { createProgram } from '../main.ts';
+import { createProgram } from '../../host/main.ts';
 
 let folder: string;
 let path: string;

@@ -1,4 +1,4 @@
-import type { Progress } from '../progress.ts';
+import type { Progress } from '../terminal/progress.ts';
 
 /** Progress is shown only for copies that take longer. */
 const patienceMs = 1_000;

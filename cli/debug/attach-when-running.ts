@@ -2,8 +2,8 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { pause } from '../../client/clock.ts';
 import type { Client } from '../../client/index.ts';
-import { attachFromStart } from '../attach-from-start.ts';
-import type { TerminalOptions } from '../terminal.ts';
+import { attachFromStart } from '../terminal/attach-from-start.ts';
+import type { TerminalOptions } from '../terminal/terminal.ts';
 
 interface Attached {
   readonly namespace: string;

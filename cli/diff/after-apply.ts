@@ -4,9 +4,9 @@ import { asApiError } from '../../api/errors/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { mergePatch } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { planApply } from '../apply-object.ts';
-import type { ManifestWrite } from '../each-manifest.ts';
+import type { ManifestWrite } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
+import { planApply } from '../write/apply-object.ts';
 
 export interface AfterApply {
   /** What there is; undefined: nothing. */

@@ -1,5 +1,5 @@
 import type { CommanderError } from 'commander';
-import { ExitWith } from '../failure.ts';
+import { ExitWith } from '../program/failure.ts';
 
 /** As kubectl diff: 0 says that nothing differs, 1 that something does, and this that it could not be told. */
 export const diffFailed = 2;

@@ -3,15 +3,15 @@ import type { DeleteOptions, Node, Pod } from '../../api/generated/types.ts';
 import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { createInformer, type Informer, systemClock } from '../../client/index.ts';
-import { setCordon } from '../cordon.ts';
-import { parseDuration } from '../duration.ts';
-import { describeFailure, ExitWith } from '../failure.ts';
-import type { NodeSelection } from '../node-names.ts';
-import { createProgress } from '../progress.ts';
+import { parseDuration } from '../args/duration.ts';
+import type { NodeSelection } from '../args/node-names.ts';
+import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session } from '../session.ts';
-import { timeoutSignal } from '../wait.ts';
-import { type DryRun, dryRunNotes } from '../write-options.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { timeoutSignal } from '../wait/wait.ts';
+import { type DryRun, dryRunNotes } from '../write/write-options.ts';
 import { choosePods, type DrainConsent } from './choose-pods.ts';
+import { setCordon } from './cordon.ts';
 import { type EndReport, endPods } from './end-pods.ts';
 
 export interface DrainFlags extends DrainConsent, NodeSelection {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { ExitWith } from '../failure.ts';
+import { ExitWith } from '../program/failure.ts';
 
 /** The person's editor: a program, perhaps with arguments ("code --wait"). */
 export function editorCommand(environment: NodeJS.ProcessEnv = process.env): string {

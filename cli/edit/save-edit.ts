@@ -2,7 +2,7 @@ import { fromJson, toJson } from '../../api/codec/json.ts';
 import { conflict, isConflict } from '../../api/errors/index.ts';
 import { computeMergePatch, isUntouched, type JsonObject } from '../../api/meta/merge-patch.ts';
 import type { ObjectsClient } from '../../client/index.ts';
-import type { Target } from '../targets.ts';
+import type { Target } from '../get/targets.ts';
 
 type WriteOptions = Parameters<ObjectsClient['patch']>[3];
 

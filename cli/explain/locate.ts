@@ -4,7 +4,7 @@ import { jsonFields, messageBelow } from '../../api/codec/json-fields.ts';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import { resolveKind } from '../resource-args.ts';
+import { resolveKind } from '../args/resource-args.ts';
 
 /** A field of a kind as users write it, or the kind itself (no steps). */
 export interface Place {

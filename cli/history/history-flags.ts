@@ -1,5 +1,5 @@
 import { isQuantity, quantityValue } from '../../api/meta/quantity.ts';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../args/duration.ts';
 
 /** The flags that say how much history the server keeps. */
 export interface HistoryFlags {

@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/errors/index.ts';
 import type { PodLogOptions } from '../../api/generated/types.ts';
 import { fromRfc3339 } from '../../api/meta/time.ts';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../args/duration.ts';
 
 export interface LogsFlags {
   readonly container?: string;

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { main } from '../main.ts';
+import { main } from '../../host/main.ts';
 import { findPlugin, listPlugins, pluginWords } from './find-plugins.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { badRequest } from '../../api/errors/index.ts';
-import { ExitWith } from '../failure.ts';
+import { ExitWith } from '../program/failure.ts';
 import { findPlugin } from './find-plugins.ts';
 
 const forwarded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR2'];

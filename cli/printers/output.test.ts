@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseManifests } from '../../api/codec/yaml.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import { SortOrder } from '../sort-by.ts';
+import { SortOrder } from '../get/sort-by.ts';
 import { printObjects, yamlText } from './objects.ts';
 import { parseObjectOutput, parseOutput } from './output.ts';
 

@@ -1,7 +1,7 @@
 import { badRequest, isUnimplemented } from '../../api/errors/index.ts';
 import type { ServerPage } from '../../client/index.ts';
-import { ExitWith } from '../failure.ts';
 import { writeAll } from '../logs/log-output.ts';
+import { ExitWith } from '../program/failure.ts';
 import type { Session } from '../session.ts';
 
 /** Throws INVALID_ARGUMENT when more is said than --raw takes. */

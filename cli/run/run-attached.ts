@@ -3,11 +3,11 @@ import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import type { Client } from '../../client/index.ts';
-import { attachFromStart } from '../attach-from-start.ts';
-import { attachTerminal } from '../attach-terminal.ts';
-import { ExitWith } from '../failure.ts';
-import { chooseContainer } from '../pod-container.ts';
-import { timeoutSignal, waitForObject } from '../wait.ts';
+import { chooseContainer } from '../args/pod-container.ts';
+import { ExitWith } from '../program/failure.ts';
+import { attachFromStart } from '../terminal/attach-from-start.ts';
+import { attachTerminal } from '../terminal/attach-terminal.ts';
+import { timeoutSignal, waitForObject } from '../wait/wait.ts';
 import { type RunCommandFlags, runningTimeout } from './run-flags.ts';
 
 interface Key {

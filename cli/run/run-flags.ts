@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/errors/index.ts';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../args/duration.ts';
 import type { RunFlags } from '../generators/pod.ts';
-import type { WriteFlags } from '../write-options.ts';
+import type { WriteFlags } from '../write/write-options.ts';
 import type { OverrideType } from './override-types.ts';
 
 /** What `run` is told, as kubectl names it. */

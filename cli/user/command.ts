@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../args/duration.ts';
 import { collect } from '../generators/pairs.ts';
 import { type GlobalFlags, type Session, withSession } from '../session.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../args/duration.ts';
 import { collect } from '../generators/pairs.ts';
 import { withSession } from '../session.ts';
 

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { kinds } from '../../api/kinds/index.ts';
-import { describeFailure } from '../../cli/failure.ts';
+import { describeFailure } from '../../cli/program/failure.ts';
 import { connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 

@@ -9,7 +9,7 @@ import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
 const hostile = 'a\u001b[2Jb\u009b31mc\u202ed\u2066e';
 const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const program = `import(${JSON.stringify(inRepository('cli/main.ts'))}).then(async ({ main }) => {
+const program = `import(${JSON.stringify(inRepository('host/main.ts'))}).then(async ({ main }) => {
   for (const words of JSON.parse(process.argv[1])) await main(['node', 'berth', ...words]);
 })`;
 const forms = ['yaml', 'json', 'jsonpath={.data.x}', 'custom-columns=X:.data.x'];

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
-import { main } from '../../cli/main.ts';
 import { type ConnectOptions, upsertContext } from '../../client/index.ts';
+import { main } from '../../host/main.ts';
 
 /** What a command line said, and its exit code. */
 export interface Said {

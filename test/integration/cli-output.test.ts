@@ -8,7 +8,7 @@ import { expect, it, vi } from 'vitest';
 
 // Commands in a process of their own, where it matters what their input and output are.
 const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const program = `import(${JSON.stringify(inRepository('cli/main.ts'))}).then(({ main }) => main(['node', 'berth', ...process.argv.slice(1)]))`;
+const program = `import(${JSON.stringify(inRepository('host/main.ts'))}).then(({ main }) => main(['node', 'berth', ...process.argv.slice(1)]))`;
 const node = ['--import', inRepository('test/conformance/storage-from-source.mjs'), '-e', program, '--'];
 
 it.each([

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kindNamed } from '../../api/kinds/index.ts';
-import { followTable } from '../../cli/follow.ts';
+import { followTable } from '../../cli/get/follow.ts';
 import { upsertContext } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine, type Said } from './cli-harness.ts';

@@ -101,7 +101,7 @@ describe('an attached pod that does not run', () => {
 });
 
 const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const program = `import(${JSON.stringify(inRepository('cli/main.ts'))}).then(({ main }) => main(['node', 'berth', ...process.argv.slice(1)]))`;
+const program = `import(${JSON.stringify(inRepository('host/main.ts'))}).then(({ main }) => main(['node', 'berth', ...process.argv.slice(1)]))`;
 const node = ['--import', inRepository('test/conformance/storage-from-source.mjs'), '-e', program, '--'];
 
 it.each([

@@ -3,10 +3,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { requestCertificate } from '../../agent/identity/request-certificate.ts';
 import { bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
-import { authorityHash } from '../../cli/join/judge-server.ts';
-import { meetServer } from '../../cli/join/meet-server.ts';
 import { type Client, type ConnectOptions, systemClock } from '../../client/index.ts';
 import { CertificateRefused } from '../../client/until-signed.ts';
+import { authorityHash } from '../../host/join/judge-server.ts';
+import { meetServer } from '../../host/join/meet-server.ts';
 import type { RunningServer } from './apiserver-harness.ts';
 import { type JoinableServer, joinToken, joinTokenText, startJoinableServer } from './joining-harness.ts';
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { unitName, unitText } from '../../cli/service/systemd-unit.ts';
+import { unitName, unitText } from '../../host/service/systemd-unit.ts';
 
 // What systemd itself says of the units; it need not run for that.
 let root: string;

@@ -1,0 +1,131 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { labelNameError } from '../../api/meta/names.ts';
+import { packageVersion } from '../commands/version.ts';
+import { diffFailed, diffUsageExit } from '../diff/usage-exit.ts';
+import { collect } from '../generators/pairs.ts';
+import { guardTerminal } from '../printers/terminal-guard.ts';
+import { type CommandEntry, groups, type Register } from './command-entry.ts';
+import { commandWord, completeCommand } from './command-word.ts';
+import { describeFailure, ExitWith } from './failure.ts';
+import { expandFlags } from './flag-words.ts';
+import { addHelp } from './help.ts';
+import { unknownCommand } from './unknown-command.ts';
+
+export interface CommandLine {
+  /** In the order of the help. */
+  readonly commands: readonly CommandEntry[];
+  /**
+   * All of it, or only the commands that these words (those behind "berth") call. Words that name no command load everything, for the help and for the
+   * guess at what was meant.
+   */
+  createProgram(words?: readonly string[]): Promise<Command>;
+  /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
+  main(argv: readonly string[]): Promise<void>;
+}
+
+/** A command line of these commands. In the help they stand in their order, below the headings of `groups`. */
+export function createCommandLine(entries: readonly CommandEntry[]): CommandLine {
+  const commands = entries.toSorted((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group));
+  return {
+    commands,
+    createProgram: (words = []) => createProgram(commands, words),
+    main: (argv) => main(commands, argv.slice(2)),
+  };
+}
+
+type Commands = readonly CommandEntry[];
+
+async function createProgram(commands: Commands, words: readonly string[]): Promise<Command> {
+  const program = new Command('berth')
+    .description('Runs containers on a set of Linux machines')
+    .version(packageVersion(), '--version', 'show the version')
+    .option('-n, --namespace <name>', 'the namespace to work in', parseNamespace)
+    .option('--context <name>', 'the context of the configuration to use')
+    .option(
+      '--as <user>',
+      'act as this user, if you may impersonate it; system:serviceaccount:NAMESPACE:NAME for a service account',
+    )
+    .option('--as-group <group>', 'act as in this group, with --as; may be given several times', collect)
+    .option('--request-timeout <duration>', 'give a request up after so long, e.g. 30s; 0: never')
+    .enablePositionalOptions(false)
+    .configureOutput({ outputError: (text, write) => write(plainError(text)) })
+    .exitOverride();
+  for (const register of await loadCommands(commands, words)) register(program);
+  addHelp(program, commands);
+  throwErrors(program);
+  program.commands.find((command) => command.name() === 'diff')?.exitOverride(diffUsageExit);
+  return program;
+}
+
+/** What registers the commands that the words call. For a completion it is the command in the words behind it; the others are known by name. */
+async function loadCommands(commands: Commands, words: readonly string[]): Promise<Register[]> {
+  const word = commandWord(words);
+  const completed = word === completeCommand ? commandWord(words.slice(words.indexOf(completeCommand) + 1, -1)) : undefined;
+  const wanted = commands.filter(({ name }) => name === word || name === completed);
+  if (wanted.length === 0) return Promise.all(commands.map(({ load }) => load()));
+  const outlines = wanted.some(({ seesOthers }) => seesOthers) ? commands.filter((entry) => !wanted.includes(entry)) : [];
+  return [...outlines.map(registerOutline), ...(await Promise.all(wanted.map(({ load }) => load())))];
+}
+
+/** A command of which only the name and the description are known. */
+function registerOutline({ name, description, hidden = false }: CommandEntry): Register {
+  return (program) => void program.command(name, { hidden }).description(description);
+}
+
+/** As kubectl, an empty name is that of the context. */
+function parseNamespace(text: string): string | undefined {
+  const rule = text === '' ? undefined : labelNameError(text);
+  if (rule !== undefined) throw new InvalidArgumentError(`A namespace's name ${rule}.`);
+  return text || undefined;
+}
+
+/** Every command reports a mistake by throwing, as the program does. */
+function throwErrors(parent: Command): void {
+  for (const command of parent.commands) throwErrors(command.exitOverride());
+}
+
+/** The parser's message and its guess as one sentence, with where to look. */
+function plainError(text: string): string {
+  const sentence = text
+    .trimEnd()
+    .replace(/\.$/, '')
+    .replace(/\.?\n\(Did you mean (?:one of )?(.*)\?\)$/, '; did you mean $1?');
+  return `${sentence}${sentence.endsWith('?') ? '' : '; --help says how to use it'}\n`;
+}
+
+/** The word that should be a command and is none. */
+function foreignWord(commands: Commands, words: readonly string[]): string | undefined {
+  const word = commandWord(words);
+  return word === 'help' || commands.some(({ name }) => name === word) ? undefined : word;
+}
+
+/** Runs the plugin that the words call, and ends as it does. Throws where there is none, also where --help stands behind the word. */
+async function callPlugin(commands: Commands, words: readonly string[], word: string): Promise<void> {
+  const { runPlugin } = await import('../plugins/run-plugin.ts');
+  const names = commands.map(({ name }) => name);
+  if (!(await runPlugin(words, word))) throw unknownCommand(word, names);
+}
+
+async function main(commands: Commands, words: readonly string[]): Promise<void> {
+  for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
+  const foreign = foreignWord(commands, words);
+  const program = foreign === undefined ? await createProgram(commands, words) : undefined;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that goes away (`berth get pods | head`) is no failure.
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`error: cannot write the output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}\n`);
+    process.exit(program?.args[0] === 'diff' ? diffFailed : 1);
+  });
+  try {
+    if (foreign !== undefined) await callPlugin(commands, words, foreign);
+    await program?.parseAsync(expandFlags(program, words), { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : 1;
+      return;
+    }
+    const text = error instanceof ExitWith ? error.message : describeFailure(error);
+    if (text !== '') process.stderr.write(`error: ${text}\n`);
+    process.exitCode = error instanceof ExitWith ? error.exitCode : 1;
+  }
+}

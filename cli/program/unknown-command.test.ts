@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { commands } from '../../host/main.ts';
+import { unknownCommand } from './unknown-command.ts';
+
+const known = commands.map(({ name }) => name);
+
+it.each([
+  ['aply', "unknown command 'aply'; did you mean apply?"],
+  ['rollout', '"berth rollout" is not there yet: Berth has no Deployments so far'],
+  ['expose', '"berth expose" is not there yet: Berth has no Services so far'],
+  ...['restart', 'stop', 'delet', 'dwn', 'restor', 'constructor', '_complete'].map((word) => [
+    word,
+    `unknown command '${word}'; "berth --help" lists the commands`,
+  ]),
+])('says of "%s": %s', (word, message) => expect(unknownCommand(word, known).message).toBe(message));
+
+it('calls nothing missing that is a command', () => {
+  for (const name of known) expect(unknownCommand(name, known).message).not.toContain('not there yet');
+});

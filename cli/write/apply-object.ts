@@ -1,0 +1,41 @@
+import { toJson } from '../../api/codec/json.ts';
+import type { ManifestObject } from '../../api/codec/yaml.ts';
+import { isNotFound } from '../../api/errors/index.ts';
+import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
+import { type ManifestPlan, manifestKey } from '../manifests/each-manifest.ts';
+import type { Session } from '../session.ts';
+import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
+import { type WriteFlags, writeOptions } from './write-options.ts';
+
+/** With what there is; undefined: nothing. */
+export type ApplyPlan = ManifestPlan & { readonly live: JsonObject | undefined };
+
+/** How one object comes to be what its manifest says. */
+export async function planApply(session: Session, document: ManifestObject, flags: WriteFlags): Promise<ApplyPlan> {
+  const { kind, object } = document;
+  const key = manifestKey(session, document);
+  const wanted = withLastApplied(
+    toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } }) as JsonObject,
+  );
+  const options = writeOptions(flags, 'berth-client-side-apply');
+  const { objects } = session.client;
+
+  const live = await objects.get(kind.kind, key).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  if (live === undefined) {
+    if (flags.dryRun === 'client') return { live, object: wanted, done: 'created' };
+    const createOptions = { ...options, namespace: key.namespace };
+    return { live, write: { verb: 'create', kind: kind.kind, object: wanted, options: createOptions }, done: () => 'created' };
+  }
+  const patch = computeApplyPatch(readLastApplied(live), wanted, live);
+  if (patch === undefined) return { live, object: live, done: 'unchanged' };
+  if (flags.dryRun === 'client') return { live, object: mergePatch(live, patch) as JsonObject, done: 'configured' };
+  const done = (after: JsonObject): string => (versionOf(after) === versionOf(live) ? 'unchanged' : 'configured');
+  return { live, write: { verb: 'patch', kind: kind.kind, target: key, patch, options }, done };
+}
+
+function versionOf(object: JsonObject): unknown {
+  return (object.metadata as JsonObject | undefined)?.resourceVersion;
+}

@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { drawingOn } from '../../cli/printers/terminal-guard.ts';
+import { ExitWith } from '../../cli/program/failure.ts';
+import { readRecord } from '../installation/installation-record.ts';
+import { defaultDataDir, installation } from '../paths.ts';
+import { listBerthProcesses } from '../processes/berth-processes.ts';
+import { stopAll } from '../processes/processes.ts';
+import { readService } from '../service/service-record.ts';
+
+interface DownFlags {
+  readonly dataDir: string;
+  readonly purge?: boolean;
+  readonly yes?: boolean;
+}
+
+export function registerDown(program: Command): void {
+  program
+    .command('down')
+    .description('Stop Berth on this machine; its containers go on running')
+    .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
+    .option('--purge', 'also remove every container, image and file that Berth made here')
+    .option('-y, --yes', 'with --purge: do not ask')
+    .action(down);
+}
+
+async function down(flags: DownFlags): Promise<void> {
+  const dataDir = resolve(flags.dataDir);
+  const { lockUp, preparePurge } = await import('../../agent/main.ts');
+  const say = (text: string): void => void process.stdout.write(`${text}\n`);
+  let waitsFor = '';
+  const lock = await lockUp(dataDir, 'berth down', (other) => {
+    if (other !== waitsFor) say(`another command is at work on ${dataDir}: ${other}; waiting for it`);
+    waitsFor = other;
+  });
+  try {
+    const service = readService(dataDir);
+    if (service !== undefined && flags.purge)
+      throw new ExitWith(1, `Berth in ${dataDir} is a service of this machine: "berth uninstall --purge" removes all of it`);
+    // Before anything is stopped: what cannot be purged now is better left as it is.
+    const scope = flags.purge ? await preparePurge(dataDir) : undefined;
+    if (scope !== undefined && !flags.yes) await confirmPurge(dataDir);
+    // In another folder there is nothing to stop, and none to make for it.
+    const ran = await stopAll(dataDir);
+    say(ran.length > 0 ? 'Berth has stopped.' : `Berth did not run from ${dataDir}.${hint(dataDir)}`);
+    if (service !== undefined)
+      say(
+        'It is a service of this machine, and starts again with it; "berth up" (or "berth join") starts it now, "berth uninstall" ends that.',
+      );
+    if (!flags.purge) return;
+    if (scope === undefined) return say(tellNothing(dataDir));
+    await purgeAll(scope, say);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Where people may have meant instead. */
+function hint(dataDir: string): string {
+  const other = listBerthProcesses().find((each) => each.dataDir !== dataDir);
+  return other === undefined ? '' : ` One runs from ${other.dataDir}: berth down --data-dir ${other.dataDir}`;
+}
+
+function tellNothing(dataDir: string): string {
+  return existsSync(dataDir)
+    ? `${dataDir} is no data directory of Berth; nothing was removed.`
+    : `There is no ${dataDir}; nothing to remove.`;
+}
+
+/** Data is lost for good: a person at a terminal is asked, wherever the output goes. Scripts have typed --purge. */
+export async function confirmPurge(dataDir: string): Promise<void> {
+  if (!process.stdin.isTTY) return;
+  const output = process.stdout.isTTY && !process.stderr.isTTY ? process.stdout : process.stderr;
+  const terminal = createInterface({ input: process.stdin, output: drawingOn(output) });
+  // Ctrl-C and the end of the input are no answer.
+  const unanswered = once(terminal, 'close').then(() => '');
+  try {
+    const question = `This removes all containers of Berth's pods, their volumes, the images it pulled, and ${dataDir} with all objects. Go on? [y/N] `;
+    const answer = await Promise.race([terminal.question(question).catch(() => ''), unanswered]);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new ExitWith(1, 'nothing was stopped or removed');
+  } finally {
+    terminal.close();
+  }
+}
+
+export async function purgeAll(
+  scope: { readonly dataDir: string; readonly nodeNames: readonly string[] },
+  say: (text: string) => void,
+): Promise<void> {
+  const { purge } = await import('../../agent/main.ts');
+  // The context of a cluster that this machine has joined is a person's, not the installation's.
+  const authority = readRecord(scope.dataDir)?.joined === undefined ? readAuthority(scope.dataDir) : undefined;
+  let failures = 0;
+  for await (const { kind, what } of purge(scope)) {
+    if (kind === 'failed') {
+      failures++;
+      process.stderr.write(`cannot remove ${what}\n`);
+    } else say(`${kind} ${what}`);
+  }
+  if (failures > 0) throw new ExitWith(1, 'not everything could be removed: mend that and run "berth down --purge" again');
+  const { loadContext, removeContext } = await import('../../client/index.ts');
+  // Another installation may have written its own under this name meanwhile.
+  const known = await loadContext('berth').catch(() => undefined);
+  if (known === undefined || authority === undefined || !shareCertificate(known.options.ca, authority)) return;
+  await removeContext('berth');
+  say('removed context "berth" from the configuration');
+}
+
+/** While a new authority takes over there are two, and a context may know one of them. */
+function shareCertificate(one: string, other: string): boolean {
+  const split = (text: string): string[] => text.match(/-----BEGIN CERTIFICATE-----[^-]+/g) ?? [];
+  const known = split(other);
+  return split(one).some((each) => known.includes(each));
+}
+
+function readAuthority(dataDir: string): string | undefined {
+  try {
+    return readFileSync(join(installation(dataDir).pki, 'ca.crt'), 'utf8');
+  } catch {
+    // It never had a server: then no context is its own.
+    return undefined;
+  }
+}

@@ -1,0 +1,135 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import {
+  defaultHistory,
+  defaultHistorySize,
+  type HistoryFlags,
+  historyErrors,
+  historyHelp,
+  historyOptions,
+  historySizeHelp,
+} from '../../cli/history/history-flags.ts';
+import { ExitWith } from '../../cli/program/failure.ts';
+import type { RunSchedulerOptions } from '../../scheduler/main.ts';
+import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon/daemon.ts';
+import { evictionRatesOf, lostNodeErrors, lostNodeSecondsOf } from '../flags/lost-node-flags.ts';
+import { schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
+import { limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';
+import { defaultMetricsAddress } from '../metrics/serve.ts';
+import { defaultDataDir, defaultListen, installation, localAddress } from '../paths.ts';
+
+interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
+  readonly listen: string;
+  readonly advertise?: string;
+  readonly backend: 'lmdb' | 'memory';
+  readonly schedulerConfig?: string;
+}
+
+const lastWordsMs = 3_000;
+
+export function registerServer(program: Command): void {
+  const command = program
+    .command('server')
+    .description('Run the API server, the scheduler and the controllers in the foreground')
+    .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
+    .option('--listen <address>', 'where the API listens', defaultListen)
+    .option('--advertise <host>', 'the address under which others reach the API, when it is another')
+    .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
+    .option('--history <span>', `${historyHelp} (default: ${defaultHistory})`)
+    .option('--history-size <quantity>', `${historySizeHelp} (default: ${defaultHistorySize})`)
+    .option('--scheduler-config <file>', schedulerConfigHelp)
+    .option(
+      '--metrics-address <address>',
+      `where metrics are served, or "off" (default: ${defaultMetricsAddress.server}, or a free port)`,
+    )
+    .option('--log-file <file>', 'log into this file, which is kept bounded');
+  withServerTuning(command).action(server);
+}
+
+async function server(flags: ServerFlags): Promise<void> {
+  const errors = [...historyErrors(flags), ...lostNodeErrors(flags)];
+  const { schedulerConfig } = flags;
+  if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
+  if (flags.auditPolicyFile && !flags.audit) errors.push('--audit-policy-file and --no-audit exclude each other');
+  if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
+  // Before anything starts: a mistake in it is seen by whoever starts the server.
+  const profiles = schedulerConfig ? await readProfiles(schedulerConfig) : undefined;
+  const { openAudit, runServer } = await import('../../apiserver/main.ts');
+  await runDaemon({ component: 'server', flags }, async (daemon) => {
+    const { logger: log, logLevel, metrics, signal } = daemon;
+    const running: Promise<void>[] = [];
+    const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
+    const ready = ({ address }: { readonly address: string }): void => {
+      daemon.alone();
+      if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon, profiles }));
+      if (flags.controllers) running.push(runComponent('controllers', { flags, address, daemon }));
+    };
+    const stopServer = new AbortController();
+    const stop = (): void => void lastWords(running).then(() => stopServer.abort());
+    signal.addEventListener('abort', stop, { once: true });
+    const audit = flags.audit ? await openAudit({ dataDir: flags.dataDir, policyFile: flags.auditPolicyFile, log }) : undefined;
+    await runServer(
+      {
+        ...options,
+        audit: audit?.audit,
+        ...historyOptions(flags),
+        limits: limitsOf(flags),
+        namespaceLimits: namespaceLimitsOf(flags),
+        systemPriorityNamespaces: flags.systemPriorityNamespaces,
+        eventTtlMs: flags.eventTtl,
+        tls: { minVersion: flags.tlsMinVersion === 'VersionTLS12' ? '1.2' : '1.3' },
+        lostNodeSeconds: lostNodeSecondsOf(flags),
+        log,
+        logLevel,
+        metrics,
+        ready,
+      },
+      stopServer.signal,
+    ).finally(() => audit?.close());
+    await Promise.all(running);
+  });
+}
+
+/** What scheduler and controllers have under way when they are to stop needs the server a moment longer: bindings, events. */
+async function lastWords(running: readonly Promise<void>[]): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([
+    Promise.allSettled(running).finally(() => late.abort()),
+    delay(lastWordsMs, undefined, { signal: late.signal }).catch(() => {}),
+  ]);
+}
+
+interface ComponentInput {
+  readonly flags: ServerFlags;
+  readonly address: string;
+  readonly daemon: DaemonContext;
+  /** Of the scheduler, when it is configured. */
+  readonly profiles?: RunSchedulerOptions['profiles'];
+}
+
+async function readProfiles(file: string): Promise<RunSchedulerOptions['profiles']> {
+  const { readSchedulerConfig } = await import('../../scheduler/main.ts');
+  return readSchedulerConfig(file);
+}
+
+const components = {
+  scheduler: async () => (await import('../../scheduler/main.ts')).runScheduler,
+  controllers: async () => (await import('../../controllers/main.ts')).runControllers,
+};
+
+/** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
+async function runComponent(name: keyof typeof components, { flags, address, daemon, profiles }: ComponentInput): Promise<void> {
+  const run = await components[name]();
+  const { connect } = await import('../../client/index.ts');
+  const client = connect(localConnection(flags.dataDir, localAddress(address), name));
+  try {
+    const logger = daemon.logger.child({ component: name });
+    const evictionRates = evictionRatesOf(flags);
+    const authorities = () => readFile(join(installation(flags.dataDir).pki, 'ca.crt'), 'utf8');
+    await run({ client, profiles, evictionRates, authorities, logger, metrics: daemon.metrics }, daemon.signal);
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,39 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type RegistrationFlags, withRegistrationFlags } from '../join/registration.ts';
+import { type ImageFlags, withImageFlags } from './image-flags.ts';
+import { pidsError, pidsHelp } from './pids-flag.ts';
+import { restartPeriodHelp } from './restart-period.ts';
+import { logLevelOption } from './server-flags.ts';
+import { parseStaticPodPath, staticPodsHelp } from './static-pods-flag.ts';
+import { warmError, warmHelp } from './warm-flag.ts';
+
+/** How an agent behaves, wherever it runs; `berth up` and `berth join` take these flags too. */
+export interface AgentTuning extends ImageFlags, RegistrationFlags {
+  readonly sandboxImage?: string;
+  readonly warmSandboxes?: number;
+  readonly maxContainerRestartPeriod?: string;
+  readonly maxContainerPids?: number;
+  readonly podManifestPath?: string;
+}
+
+export function withAgentTuning(command: Command): Command {
+  command
+    .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
+    .option('--warm-sandboxes <number>', warmHelp, parseWarm)
+    .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
+    .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
+    .option('--max-container-pids <number>', pidsHelp, parsePids);
+  return withImageFlags(withRegistrationFlags(command)).addOption(logLevelOption());
+}
+
+function parsePids(text: string): number {
+  const error = pidsError(text);
+  if (error !== undefined) throw new InvalidArgumentError(error);
+  return Number(text);
+}
+
+function parseWarm(text: string): number {
+  const error = warmError(text);
+  if (error !== undefined) throw new InvalidArgumentError(error);
+  return Number(text);
+}

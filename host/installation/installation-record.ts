@@ -1,0 +1,66 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PassedFlags } from '../flags/passed-flags.ts';
+
+/** How an installation is run: what `berth up` was told, so that the next one need not be told again. */
+export interface InstallationRecord {
+  readonly listen: string;
+  readonly nodeName: string;
+  readonly advertise?: string | undefined;
+  /** The address of the server that this machine has joined: then it runs an agent and no server, and `listen` is empty. */
+  readonly joined?: string | undefined;
+  readonly sandboxImage?: string | undefined;
+  readonly maxContainerRestartPeriod?: string | undefined;
+  readonly warmSandboxes?: string | undefined;
+  readonly podManifestPath?: string | undefined;
+  readonly schedulerConfig?: string | undefined;
+  readonly metricsAddress?: string | undefined;
+  readonly agentMetricsAddress?: string | undefined;
+  readonly history?: string | undefined;
+  readonly historySize?: string | undefined;
+  /** What the processes are told beyond that. */
+  readonly passed?: PassedFlags | undefined;
+  /** The topmost folder that was made for the data directory; undefined when all were there before. */
+  readonly madeFolder?: string | undefined;
+}
+
+const file = (dataDir: string): string => join(dataDir, 'installation.json');
+
+/** Undefined when there is none; a damaged one counts as none, as everything in it can be given again. */
+export function readRecord(dataDir: string): InstallationRecord | undefined {
+  const found = read(dataDir);
+  const isWhole = typeof found.listen === 'string' && typeof found.nodeName === 'string';
+  return isWhole ? (found as InstallationRecord) : undefined;
+}
+
+function read(dataDir: string): Partial<InstallationRecord> {
+  try {
+    return (JSON.parse(readFileSync(file(dataDir), 'utf8')) ?? {}) as Partial<InstallationRecord>;
+  } catch {
+    // Not there, or not readable: see above.
+    return {};
+  }
+}
+
+/** Makes the data directory where it is missing, and remembers what it made. */
+export function makeDataDir(dataDir: string): void {
+  const made = mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+  if (made !== undefined) replace(dataDir, { madeFolder: made });
+}
+
+/** The same, and what it was told. */
+export function writeRecord(dataDir: string, record: Omit<InstallationRecord, 'madeFolder'>): void {
+  const made = mkdirSync(dataDir, { recursive: true, mode: 0o755 });
+  replace(dataDir, { ...record, madeFolder: made ?? read(dataDir).madeFolder });
+}
+
+/** After a start that failed: what it was told is forgotten, so that the next one is told again. What was made stays known. */
+export function restoreRecord(dataDir: string, before: InstallationRecord | undefined): void {
+  replace(dataDir, { ...before, madeFolder: read(dataDir).madeFolder });
+}
+
+function replace(dataDir: string, record: Partial<InstallationRecord>): void {
+  const temporary = `${file(dataDir)}.tmp`;
+  writeFileSync(temporary, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  renameSync(temporary, file(dataDir));
+}
