@@ -15,7 +15,7 @@ const allowed = {
 const test = '\\.test\\.ts$';
 const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
 /** Of the programs: the library never loads it. */
-const certificateRequest = '^client/certificate-request\\.ts$';
+const certificateRequest = '^client/certificates/certificate-request\\.ts$';
 
 const roomRules = rooms.map((room) => ({
   name: `${room}-imports-only-${allowed[room].join('-and-') || 'itself'}`,

@@ -2,7 +2,7 @@ import type { Pod } from '../api/generated/types.ts';
 import { isStaticUid } from '../api/kinds/pod/static-pods.ts';
 import { createBackoff } from '../client/backoff.ts';
 import { type Clock, pause } from '../client/clock.ts';
-import type { Informer } from '../client/informer.ts';
+import type { Informer } from '../client/informer/informer.ts';
 import type { Logger } from '../client/logger.ts';
 import type { RelistMeter } from './metrics.ts';
 import type { PodWorkers } from './pod/pod-workers.ts';

@@ -33,7 +33,7 @@ export async function withSession(command: Command, run: (session: Session) => P
   // Commands that do not connect (help, version) do not pay for what connects.
   const [{ connectBriefly }, { loadContext }] = await Promise.all([
     import('../client/connect-briefly.ts'),
-    import('../client/config.ts'),
+    import('../client/config/config.ts'),
   ]);
   const flags = command.optsWithGlobals<GlobalFlags>();
   const { name, namespace, options, warnings } = await loadContext(flags.context);

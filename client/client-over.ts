@@ -1,24 +1,24 @@
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import { kindOf } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
-import { createBackupClient } from './backup-client.ts';
-import { createBulkWriter } from './bulk-writer.ts';
-import { createCertificatesClient } from './certificates-client.ts';
 import type { Client, ConnectOptions } from './client.ts';
-import type { Connection } from './connection.ts';
-import { createKindClient } from './kind-client.ts';
-import { createLogLevelsClient } from './log-levels-client.ts';
-import { createNamespaceClient } from './namespace-client.ts';
-import { createObjectsClient } from './objects-client.ts';
-import { createPagesClient } from './pages-client.ts';
-import { createPlacementsClient } from './placements-client.ts';
-import { createPodClient } from './pod-client.ts';
-import type { ResourceClient } from './resource-client.ts';
-import { createReviewsClient } from './reviews-client.ts';
-import { createSecretKeysClient } from './secret-keys-client.ts';
-import { createServiceAccountClient } from './service-account-client.ts';
-import { createTunnelClient } from './tunnel-client.ts';
-import { createUsageHistoriesClient } from './usage-histories-client.ts';
+import type { Connection } from './connection/connection.ts';
+import { createBackupClient } from './services/backup-client.ts';
+import { createBulkWriter } from './services/bulk-writer.ts';
+import { createCertificatesClient } from './services/certificates-client.ts';
+import { createKindClient } from './services/kind-client.ts';
+import { createLogLevelsClient } from './services/log-levels-client.ts';
+import { createNamespaceClient } from './services/namespace-client.ts';
+import { createObjectsClient } from './services/objects-client.ts';
+import { createPagesClient } from './services/pages-client.ts';
+import { createPlacementsClient } from './services/placements-client.ts';
+import { createPodClient } from './services/pod-client.ts';
+import type { ResourceClient } from './services/resource-client.ts';
+import { createReviewsClient } from './services/reviews-client.ts';
+import { createSecretKeysClient } from './services/secret-keys-client.ts';
+import { createServiceAccountClient } from './services/service-account-client.ts';
+import { createTunnelClient } from './services/tunnel-client.ts';
+import { createUsageHistoriesClient } from './services/usage-histories-client.ts';
 
 /** A client over a connection, which ends with it. */
 export function clientOver(connection: Connection, { onWarning }: Pick<ConnectOptions, 'onWarning'>): Client {

@@ -12,19 +12,19 @@ import type {
 } from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
-import type { BackupClient } from './backup-client.ts';
-import type { BindStream, BindTarget } from './bind-stream.ts';
-import type { BulkWriter, BulkWriterOptions } from './bulk-writer.ts';
-import type { CertificatesClient } from './certificates-client.ts';
-import type { LogLevelsClient } from './log-levels-client.ts';
-import type { ObjectsClient } from './objects-client.ts';
-import type { PagesClient } from './pages-client.ts';
-import type { PlacementsClient } from './placements-client.ts';
-import type { PodStreams } from './pod-streams.ts';
-import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
-import type { ReviewsClient } from './reviews-client.ts';
-import type { SecretKeysClient } from './secret-keys-client.ts';
-import type { UsageHistoriesClient } from './usage-histories-client.ts';
+import type { PodStreams } from './pod-streams/pod-streams.ts';
+import type { BackupClient } from './services/backup-client.ts';
+import type { BindStream, BindTarget } from './services/bind-stream.ts';
+import type { BulkWriter, BulkWriterOptions } from './services/bulk-writer.ts';
+import type { CertificatesClient } from './services/certificates-client.ts';
+import type { LogLevelsClient } from './services/log-levels-client.ts';
+import type { ObjectsClient } from './services/objects-client.ts';
+import type { PagesClient } from './services/pages-client.ts';
+import type { PlacementsClient } from './services/placements-client.ts';
+import type { CallOptions, ObjectKey, ResourceClient } from './services/resource-client.ts';
+import type { ReviewsClient } from './services/reviews-client.ts';
+import type { SecretKeysClient } from './services/secret-keys-client.ts';
+import type { UsageHistoriesClient } from './services/usage-histories-client.ts';
 
 /** Where the API server is and who is calling. */
 export interface ConnectOptions {

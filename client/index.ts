@@ -6,11 +6,6 @@ export type { ApiObject, Kind } from '../api/kinds/kind.ts';
 export { objectKey, splitKey } from '../api/meta/key.ts';
 export type { Json, JsonObject } from '../api/meta/merge-patch.ts';
 export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts';
-export type { BackupClient } from './backup-client.ts';
-export type { BindStream, BindTarget, Bound } from './bind-stream.ts';
-export type { BulkResult, BulkWrite } from './bulk.ts';
-export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './bulk-writer.ts';
-export type { CertificatesClient, RenewWish } from './certificates-client.ts';
 export type {
   Client,
   ConnectOptions,
@@ -36,23 +31,40 @@ export {
   setContextNamespace,
   upsertContext,
   useContext,
-} from './config.ts';
-export { type ConfigFile, emptyConfig } from './config-file.ts';
+} from './config/config.ts';
+export { type ConfigFile, emptyConfig } from './config/config-file.ts';
 export { connect } from './connect.ts';
-export { createEventRecorder, type EventRecorder, type EventRecorderOptions, type EventType } from './events.ts';
-export { type FollowLogsOptions, followLogs } from './follow-logs.ts';
-export type { IndexFunction, Lister } from './indexer.ts';
-export { createInformer, type Informer, type InformerHandler, type InformerOptions } from './informer.ts';
+export { createEventRecorder, type EventRecorder, type EventRecorderOptions, type EventType } from './events/events.ts';
+export { referenceTo } from './events/reference.ts';
+export type { IndexFunction, Lister } from './informer/indexer.ts';
+export { createInformer, type Informer, type InformerHandler, type InformerOptions } from './informer/informer.ts';
+export { type Listing, listAll } from './informer/list-all.ts';
+export { createReflector, type Reflector, type ReflectorOptions, type ReflectorSink } from './informer/reflector.ts';
 export {
   type LeaderElectionOptions,
   type LeadershipEnd,
   LeadershipOverrunError,
   runLeaderElected,
-} from './leader-election.ts';
-export { type Listing, listAll } from './list-all.ts';
-export type { LogLevelsClient } from './log-levels-client.ts';
-export type { LogGap } from './log-position.ts';
+} from './leader-election/leader-election.ts';
 export { type Logger, stderrLogger } from './logger.ts';
+export { type FollowLogsOptions, followLogs } from './pod-streams/follow-logs.ts';
+export type { LogGap } from './pod-streams/log-position.ts';
+export type {
+  AttachedStream,
+  AttachKey,
+  AttachStream,
+  ExecOutput,
+  ExecStream,
+  LogKey,
+  PodStreams,
+  PortForwardStream,
+} from './pod-streams/pod-streams.ts';
+export type { BackupClient } from './services/backup-client.ts';
+export type { BindStream, BindTarget, Bound } from './services/bind-stream.ts';
+export type { BulkResult, BulkWrite } from './services/bulk.ts';
+export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './services/bulk-writer.ts';
+export type { CertificatesClient, RenewWish } from './services/certificates-client.ts';
+export type { LogLevelsClient } from './services/log-levels-client.ts';
 export type {
   HistoryOptions,
   ObjectChange,
@@ -63,21 +75,9 @@ export type {
   TableKey,
   TablePage,
   TableScope,
-} from './objects-client.ts';
-export type { PagesClient, ServerPage } from './pages-client.ts';
-export type { PlacementsClient } from './placements-client.ts';
-export type {
-  AttachedStream,
-  AttachKey,
-  AttachStream,
-  ExecOutput,
-  ExecStream,
-  LogKey,
-  PodStreams,
-  PortForwardStream,
-} from './pod-streams.ts';
-export { referenceTo } from './reference.ts';
-export { createReflector, type Reflector, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
+} from './services/objects-client.ts';
+export type { PagesClient, ServerPage } from './services/pages-client.ts';
+export type { PlacementsClient } from './services/placements-client.ts';
 export type {
   CallOptions,
   ObjectKey,
@@ -90,7 +90,7 @@ export type {
   VersionedKey,
   WatchEvent,
   WatchEventType,
-} from './resource-client.ts';
-export type { SecretKeysClient } from './secret-keys-client.ts';
-export type { UsageHistoriesClient } from './usage-histories-client.ts';
-export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+} from './services/resource-client.ts';
+export type { SecretKeysClient } from './services/secret-keys-client.ts';
+export type { UsageHistoriesClient } from './services/usage-histories-client.ts';
+export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './work-queue/work-queue.ts';

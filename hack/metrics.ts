@@ -3,7 +3,7 @@ import { resourceMetrics } from '../agent/machine/exposition/resource-metrics.ts
 import { agentMetrics } from '../agent/metrics.ts';
 import type { MetricDefinition, MetricTable } from '../api/metrics/index.ts';
 import { apiserverMetrics } from '../apiserver/metrics.ts';
-import { workQueueMetrics } from '../client/metrics.ts';
+import { workQueueMetrics } from '../client/work-queue/metrics.ts';
 import { processMetrics } from '../host/metrics/process.ts';
 import { schedulerMetrics } from '../scheduler/metrics.ts';
 

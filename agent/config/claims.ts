@@ -1,7 +1,7 @@
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
 import { claimsOf } from '../../api/kinds/storage.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
 import { createClaimTurns, hasStarted } from '../volumes/claim-turns.ts';
 import type { Claimed } from '../volumes/claimed-volume.ts';
 import { createKnownObjects } from './known-objects.ts';

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../api/kinds/kind.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import type { Clock } from '../../client/clock.ts';
 import { createLru } from '../../client/lru.ts';
-import type { ObjectKey, ResourceClient } from '../../client/resource-client.ts';
+import type { ObjectKey, ResourceClient } from '../../client/services/resource-client.ts';
 
 /**
  * Gets an object that is at most `maxAgeMs` old; undefined when it does not exist. While the server is away, what it said last stands:

@@ -1,6 +1,6 @@
 import type { ConfigMap, Pod, Secret } from '../../api/generated/types.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
 import { podContainers } from '../pod/pod-containers.ts';
 import type { PodObjects } from './env.ts';
 import { createKnownObjects } from './known-objects.ts';

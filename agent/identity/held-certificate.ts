@@ -2,8 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { privateFileProblem } from '../../api/meta/private-file.ts';
-import { readIfThere } from '../../client/read-if-there.ts';
-import { writeSecretFile } from '../../client/write-secret-file.ts';
+import { writeSecretFile } from '../../client/config/write-secret-file.ts';
+import { readIfThere } from '../../client/informer/read-if-there.ts';
 import type { NodeCertificate } from './request-certificate.ts';
 
 /** The certificate with which an agent calls the API, and whom it trusts there, in memory and on disk. */

@@ -1,7 +1,7 @@
 import { isUnimplemented } from '../../api/errors/index.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
-import { createEventRecorder } from '../../client/events.ts';
+import { createEventRecorder } from '../../client/events/events.ts';
 import { agentMetrics } from '../metrics.ts';
 import type { AgentOptions } from '../options.ts';
 import { leftOf, type RenewalFailure, runRenewal } from './renewal.ts';

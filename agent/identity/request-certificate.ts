@@ -1,9 +1,9 @@
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { annotations } from '../../api/meta/well-known.ts';
+import { untilSigned } from '../../client/certificates/until-signed.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
-import { untilSigned } from '../../client/until-signed.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
 
 /** A certificate of a node and its key, PEM. */
 export interface NodeCertificate {
@@ -28,7 +28,7 @@ export interface CertificateWish {
  * throws.
  */
 export async function requestCertificate({ client, nodeName, clock, signal }: CertificateWish): Promise<IssuedCertificate> {
-  const { createCertificateRequest } = await import('../../client/certificate-request.ts');
+  const { createCertificateRequest } = await import('../../client/certificates/certificate-request.ts');
   const { key, request } = await createCertificateRequest(`system:node:${nodeName}`, ['system:nodes']);
   const asked = await client.create(
     {

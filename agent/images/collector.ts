@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { type Clock, pause } from '../../client/clock.ts';
-import type { EventRecorder } from '../../client/events.ts';
+import type { EventRecorder } from '../../client/events/events.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ContainerRuntime, ImageService, LocalImage } from '../runtime/runtime.ts';
 import {

@@ -1,6 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from '../../client/read-if-there.ts';
+import { readIfThere } from '../../client/informer/read-if-there.ts';
 import type { ImageService, LocalImage } from '../runtime/runtime.ts';
 import { type Access, withAccess } from './access.ts';
 import type { PullCredential } from './credentials.ts';

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/generated/types.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { EventRecorder } from '../../client/events.ts';
+import type { EventRecorder } from '../../client/events/events.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ObjectSource } from '../config/objects.ts';
 import { ownSandboxImage } from '../pause/sandbox-image.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PersistentVolume } from '../../api/generated/types.ts';
-import type { Scope } from '../../client/resource-client.ts';
+import type { Scope } from '../../client/services/resource-client.ts';
 import { volume } from '../../test/builders/index.ts';
 import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';

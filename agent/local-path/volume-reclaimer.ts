@@ -3,12 +3,12 @@ import type { PersistentVolume } from '../../api/generated/types.ts';
 import { isLocalPathVolume, nodeOfVolume } from '../../api/kinds/storage-class/local-path.ts';
 import { finalizers } from '../../api/meta/well-known.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { EventRecorder } from '../../client/events.ts';
-import { createInformer } from '../../client/informer.ts';
+import type { EventRecorder } from '../../client/events/events.ts';
+import { referenceTo } from '../../client/events/reference.ts';
+import { createInformer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
-import { referenceTo } from '../../client/reference.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
-import { createWorkQueue } from '../../client/work-queue.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
+import { createWorkQueue } from '../../client/work-queue/work-queue.ts';
 import type { MadeFolders } from './made-folders.ts';
 
 export interface VolumeReclaimerOptions {

@@ -7,7 +7,7 @@ import { annotations, namespaces } from '../../api/meta/well-known.ts';
 import { type BackoffOptions, createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
 
 /** Another agent goes by this name and is alive: two of them would fight over every pod. `holder` says which, for people. */
 export class NodeNameTakenError extends Error {

@@ -6,7 +6,7 @@ import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
 import type { Disk } from '../images/decide-collection.ts';
 import type { MachineInventory } from '../machine/inventory.ts';
 import type { UsageReader } from '../machine/usage-reader.ts';

@@ -1,5 +1,5 @@
 import type { Node } from '../../api/generated/types.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
 
 /** The agent's own Node as the API has it. */
 export interface NodeView {

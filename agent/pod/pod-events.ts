@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/generated/types.ts';
-import type { EventRecorder, EventType } from '../../client/events.ts';
-import { referenceTo } from '../../client/reference.ts';
+import type { EventRecorder, EventType } from '../../client/events/events.ts';
+import { referenceTo } from '../../client/events/reference.ts';
 import { boundedWords } from './bounded-words.ts';
 import { findContainer, type Role } from './pod-containers.ts';
 

@@ -4,7 +4,7 @@ import { isStatic, isStaticUid } from '../../api/kinds/pod/static-pods.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
-import { createWorkQueue } from '../../client/work-queue.ts';
+import { createWorkQueue } from '../../client/work-queue/work-queue.ts';
 import { agentMetrics } from '../metrics.ts';
 import { type ContainerRuntime, type ObservedContainer, sandboxName } from '../runtime/runtime.ts';
 import { computeStatus } from '../status/compute-status.ts';

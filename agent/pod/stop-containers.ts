@@ -1,7 +1,7 @@
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
 import type { Limit } from '../limit.ts';
 import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
 import type { StatusWriter } from '../status/status-writer.ts';

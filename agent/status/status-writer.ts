@@ -6,8 +6,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-p
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
-import type { ResourceClient } from '../../client/resource-client.ts';
-import { createWorkQueue } from '../../client/work-queue.ts';
+import type { ResourceClient } from '../../client/services/resource-client.ts';
+import { createWorkQueue } from '../../client/work-queue/work-queue.ts';
 import { resizeConditions } from './resize-status.ts';
 
 /**

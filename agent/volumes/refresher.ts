@@ -2,7 +2,7 @@ import type { Pod } from '../../api/generated/types.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
-import { createWorkQueue } from '../../client/work-queue.ts';
+import { createWorkQueue } from '../../client/work-queue/work-queue.ts';
 import { isAlive } from '../pod/observation.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import type { PodVolumes } from './pod-volumes.ts';

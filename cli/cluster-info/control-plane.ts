@@ -4,7 +4,7 @@ import { findCondition } from '../../api/meta/conditions.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { defaultSchedulerName, namespaces } from '../../api/meta/well-known.ts';
 import type { Client, ServerPage } from '../../client/index.ts';
-import { listAll } from '../../client/list-all.ts';
+import { listAll } from '../../client/informer/list-all.ts';
 import { describeFailure } from '../program/failure.ts';
 import type { Session } from '../session.ts';
 import { readServerVersion } from '../version/show-versions.ts';

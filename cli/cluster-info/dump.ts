@@ -2,7 +2,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Pod } from '../../api/generated/types.ts';
 import { kindOf } from '../../api/kinds/index.ts';
-import { listAll } from '../../client/list-all.ts';
+import { listAll } from '../../client/informer/list-all.ts';
 import { containerNames } from '../args/pod-container.ts';
 import { listAllJson } from '../get/listing.ts';
 import { writeAll } from '../logs/log-output.ts';

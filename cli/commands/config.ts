@@ -15,7 +15,7 @@ export function registerConfig(program: Command): void {
     .command('current-context')
     .description('Show the name of the context in use')
     .action(async () => {
-      const { readConfig } = await import('../../client/config.ts');
+      const { readConfig } = await import('../../client/config/config.ts');
       const { path, file } = await readConfig();
       const current = file?.['current-context'];
       if (!current) throw badRequest(`${path} has no current-context; choose one with "berth config use-context NAME"`);
@@ -27,7 +27,7 @@ export function registerConfig(program: Command): void {
     .description('Make a context the one in use')
     .argument('<name>', 'the context')
     .action(async (name: string) => {
-      const { useContext } = await import('../../client/config.ts');
+      const { useContext } = await import('../../client/config/config.ts');
       await useContext(name);
       process.stdout.write(`Switched to context "${name}".\n`);
     });
@@ -46,7 +46,7 @@ function registerGetContexts(config: Command): void {
     .addOption(new Option('-o, --output <format>', 'names only').choices(['name']))
     .option('--no-headers', 'without headings')
     .action(async (names: string[], flags: { readonly output?: 'name'; readonly headers: boolean }) => {
-      const { configPath, listContexts } = await import('../../client/config.ts');
+      const { configPath, listContexts } = await import('../../client/config/config.ts');
       const { plainTable } = await import('../printers/plain-table.ts');
       const all = await listContexts();
       const missing = names.find((name) => !all.some((context) => context.name === name));
@@ -85,8 +85,8 @@ function registerView(config: Command): void {
     const output = (await readObjectOutput(flags)) ?? { format: 'yaml' };
     if (output.format === 'name')
       throw badRequest('-o name is for objects; "berth config get-contexts -o name" names the contexts');
-    const { readConfig } = await import('../../client/config.ts');
-    const { emptyConfig } = await import('../../client/config-file.ts');
+    const { readConfig } = await import('../../client/config/config.ts');
+    const { emptyConfig } = await import('../../client/config/config-file.ts');
     const { minifyConfig, redactConfig } = await import('../config/redact.ts');
     const { printObjects } = await import('../printers/objects.ts');
     const { path, file = emptyConfig() } = await readConfig();
@@ -131,7 +131,7 @@ function registerParts(config: Command): void {
       .command(`get-${list}`)
       .description(`Show the names of the ${list}`)
       .action(async () => {
-        const { readConfig } = await import('../../client/config.ts');
+        const { readConfig } = await import('../../client/config/config.ts');
         const { file } = await readConfig();
         const names = (file?.[list] ?? []).map(({ name }) => `${name}\n`);
         if (names.length > 0) process.stdout.write(`NAME\n${names.join('')}`);
@@ -211,7 +211,7 @@ function registerDeleteContext(config: Command): void {
     .description('Forget a context, with its cluster and user when no other uses them')
     .argument('<name>', 'the context')
     .action(async (name: string) => {
-      const { configPath, listContexts, removeContext } = await import('../../client/config.ts');
+      const { configPath, listContexts, removeContext } = await import('../../client/config/config.ts');
       const context = (await listContexts()).find((each) => each.name === name);
       if (context === undefined) throw badRequest(`cannot delete context "${name}": ${configPath()} has no such context`);
       await removeContext(name);

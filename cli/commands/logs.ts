@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { badRequest, isCancelled } from '../../api/errors/index.ts';
 import type { PodLogOptions } from '../../api/generated/types.ts';
-import { followLogs } from '../../client/follow-logs.ts';
-import type { LogGap } from '../../client/log-position.ts';
+import { followLogs } from '../../client/pod-streams/follow-logs.ts';
+import type { LogGap } from '../../client/pod-streams/log-position.ts';
 import { type LogsFlags, parseLogOptions, parseMaxRequests } from '../logs/log-options.ts';
 import { endsInLine, LinePrefix, writeAll } from '../logs/log-output.ts';
 import { findLogSources, type LogSource } from '../logs/log-sources.ts';

@@ -121,7 +121,7 @@ async function fieldWords(current: string): Promise<Words> {
 export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: number): Lookup {
   return {
     async contexts() {
-      const { listContexts } = await import('../../client/config.ts');
+      const { listContexts } = await import('../../client/config/config.ts');
       return (await listContexts()).map(({ name }) => name);
     },
     async plugins(builtIn) {
@@ -157,7 +157,7 @@ async function asked<T>(
 ): Promise<T> {
   const [{ connectBriefly }, { loadContext }] = await Promise.all([
     import('../../client/connect-briefly.ts'),
-    import('../../client/config.ts'),
+    import('../../client/config/config.ts'),
   ]);
   const context = await loadContext(flags.get('context'));
   const client = connectBriefly({ ...context.options, userAgent: 'berth-completion' });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { badRequest } from '../../api/errors/index.ts';
-import { changeConfig, configPath, readConfig } from '../../client/config.ts';
+import { changeConfig, configPath, readConfig } from '../../client/config/config.ts';
 import type { ConfigFile } from '../../client/index.ts';
 import { findEntry, type ListName, lists, usersOf, withFields, withoutEntry } from './entries.ts';
 import { setProperty, unsetProperty } from './property.ts';

@@ -1,6 +1,6 @@
 import { badRequest } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
-import { listAll } from '../../client/list-all.ts';
+import { listAll } from '../../client/informer/list-all.ts';
 import { containerNames, pickContainer } from '../args/pod-container.ts';
 import { parsePodArgument } from '../args/resource-args.ts';
 import type { Session } from '../session.ts';

@@ -1,7 +1,7 @@
 import { failedPrecondition } from '../../api/errors/index.ts';
 import { clientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
+import { CertificateOverdue, CertificateRefused, untilSigned } from '../../client/certificates/until-signed.ts';
 import { type Client, systemClock } from '../../client/index.ts';
-import { CertificateOverdue, CertificateRefused, untilSigned } from '../../client/until-signed.ts';
 import { interruptSignal } from '../session.ts';
 
 export interface UserWish {
@@ -21,7 +21,7 @@ export async function issueUserCertificate(
   client: Client,
   { name, groups, expirationSeconds }: UserWish,
 ): Promise<UserCredentials> {
-  const { createCertificateRequest } = await import('../../client/certificate-request.ts');
+  const { createCertificateRequest } = await import('../../client/certificates/certificate-request.ts');
   const { key, request } = await createCertificateRequest(name, groups);
   const requests = client.resource('CertificateSigningRequest');
   const usages = ['digital signature', 'client auth'];

@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
+import { ExitWith } from '../../cli/program/failure.ts';
+import type { RunSchedulerOptions } from '../../scheduler/main.ts';
+import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon/daemon.ts';
 import {
   defaultHistory,
   defaultHistorySize,
@@ -10,10 +13,7 @@ import {
   historyHelp,
   historyOptions,
   historySizeHelp,
-} from '../../cli/history/history-flags.ts';
-import { ExitWith } from '../../cli/program/failure.ts';
-import type { RunSchedulerOptions } from '../../scheduler/main.ts';
-import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon/daemon.ts';
+} from '../flags/history-flags.ts';
 import { evictionRatesOf, lostNodeErrors, lostNodeSecondsOf } from '../flags/lost-node-flags.ts';
 import { schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
 import { limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';

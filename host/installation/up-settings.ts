@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { subdomainNameError } from '../../api/meta/names.ts';
-import { defaultHistory, defaultHistorySize, historyErrors } from '../../cli/history/history-flags.ts';
+import { defaultHistory, defaultHistorySize, historyErrors } from '../flags/history-flags.ts';
 import { mergePassed, passedChanges, passedErrors, passedOf, typedPassed } from '../flags/passed-flags.ts';
 import { restartPeriodErrors } from '../flags/restart-period.ts';
 import { warmError } from '../flags/warm-flag.ts';

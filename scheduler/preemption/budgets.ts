@@ -1,6 +1,6 @@
 import type { PodDisruptionBudget } from '../../api/generated/types.ts';
 import { compileLabelSelector, type LabelMatcher } from '../../api/meta/labels.ts';
-import type { Lister } from '../../client/indexer.ts';
+import type { Lister } from '../../client/informer/indexer.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 
 /** A budget as it is when an attempt begins to look for victims. */

@@ -6,7 +6,7 @@ import { compareVolumes, compileChoice, compileTopologies, satisfies } from '../
 import { splitKey } from '../../api/meta/key.ts';
 import { compareQuantity } from '../../api/meta/quantity.ts';
 import { labels } from '../../api/meta/well-known.ts';
-import type { Lister } from '../../client/indexer.ts';
+import type { Lister } from '../../client/informer/indexer.ts';
 import type { Promised, VolumePromises } from './promises.ts';
 
 /** What is read of claims, volumes and classes: what the informers know in this moment. */

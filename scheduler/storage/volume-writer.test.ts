@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isConflict } from '../../api/errors/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
-import { createIndexer } from '../../client/indexer.ts';
+import { createIndexer } from '../../client/informer/indexer.ts';
 import { claim, node, volume } from '../../test/builders/index.ts';
 import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import '../../test/fakes/fake-patch.ts';

@@ -6,7 +6,7 @@ import { objectKey, splitKey } from '../../api/meta/key.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { linkAbort, onAbort } from '../../client/abort.ts';
 import type { Client, Clock, InformerHandler } from '../../client/index.ts';
-import type { Lister } from '../../client/indexer.ts';
+import type { Lister } from '../../client/informer/indexer.ts';
 import { type Rejection, unresolvable } from '../framework/plugin.ts';
 import type { Promised } from './promises.ts';
 

@@ -1,7 +1,7 @@
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { volumeIndexers } from '../../api/kinds/volume-matching.ts';
-import { createIndexer, type Indexer, type IndexFunction } from '../../client/indexer.ts';
+import { createIndexer, type Indexer, type IndexFunction } from '../../client/informer/indexer.ts';
 import type { Storage } from '../../scheduler/plugins/volume-binding.ts';
 import { createVolumePromises } from '../../scheduler/storage/promises.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ApiObject } from '../../api/kinds/kind.ts';
-import { createConnection } from '../../client/connection.ts';
+import { createConnection } from '../../client/connection/connection.ts';
 import type { ResourceClient, Scope, WatchEvent } from '../../client/index.ts';
 import { codeOf, forEveryKind, labelled } from './every-kind.ts';
 

@@ -3,7 +3,7 @@ import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import { kindOf } from '../../api/kinds/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
-import type { PatchTarget } from '../../client/resource-client.ts';
+import type { PatchTarget } from '../../client/services/resource-client.ts';
 
 /** What the server makes of a merge patch (RFC 7396) or a strategic one. */
 export function patchObject<T extends ApiObject>(kindName: string, object: T, { type }: PatchTarget, patch: object): T {

@@ -1,7 +1,7 @@
 import { ApiError, alreadyExists, conflict, expired, notFound } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { splitKey } from '../../api/meta/key.ts';
-import type { CallOptions, ObjectKey, Page, ResourceClient, Scope, WatchEvent } from '../../client/resource-client.ts';
+import type { CallOptions, ObjectKey, Page, ResourceClient, Scope, WatchEvent } from '../../client/services/resource-client.ts';
 import { matchesScope } from './fake-selectors.ts';
 import { createFakeWatches } from './fake-watches.ts';
 

@@ -1,5 +1,5 @@
 import type { ApiObject } from '../../api/kinds/kind.ts';
-import type { Scope } from '../../client/resource-client.ts';
+import type { Scope } from '../../client/services/resource-client.ts';
 
 function field(object: unknown, path: string): string {
   let at: unknown = object;

@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
-import type { Scope, WatchEvent } from '../../client/resource-client.ts';
+import type { Scope, WatchEvent } from '../../client/services/resource-client.ts';
 import { matchesScope } from './fake-selectors.ts';
 
 interface Change<T> {

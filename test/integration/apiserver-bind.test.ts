@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
-import { createConnection } from '../../client/connection.ts';
+import { createConnection } from '../../client/connection/connection.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { createPodAsking, createRoomyNode } from './bind-objects.ts';
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
-import { createCertificateRequest } from '../../client/certificate-request.ts';
+import { createCertificateRequest } from '../../client/certificates/certificate-request.ts';
 import { loadContext } from '../../client/index.ts';
 import { authorityHash } from '../../host/join/judge-server.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';

@@ -1,0 +1,104 @@
+import { stringify } from 'yaml';
+import { yamlTags } from '../../api/codec/yaml-document.ts';
+import { readSettings } from '../../api/codec/yaml-settings.ts';
+import { ConfigError } from './config-error.ts';
+
+/** The file as it is written: Kubernetes' kubeconfig. Fields that Berth does not know are kept. */
+export interface ConfigFile {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly clusters: readonly { readonly name: string; readonly cluster: ConfigCluster }[];
+  readonly users: readonly { readonly name: string; readonly user: ConfigUser }[];
+  readonly contexts: readonly { readonly name: string; readonly context: ConfigContext }[];
+  readonly 'current-context'?: string | undefined;
+}
+
+export interface ConfigCluster {
+  readonly server: string;
+  readonly 'certificate-authority-data': string;
+}
+
+export interface ConfigUser {
+  readonly 'client-certificate-data'?: string | undefined;
+  readonly 'client-key-data'?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+export interface ConfigContext {
+  readonly cluster: string;
+  readonly user: string;
+  readonly namespace?: string | undefined;
+}
+
+export function emptyConfig(): ConfigFile {
+  return { apiVersion: 'v1', kind: 'Config', clusters: [], users: [], contexts: [] };
+}
+
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads a part and knows where in the file it stands, for messages. */
+function part(file: string, at: string, value: unknown): Fields {
+  if (!isFields(value)) throw new ConfigError(`read ${file}: ${at} must be a mapping; mend the file or start afresh without it`);
+  return value;
+}
+
+function text(file: string, at: string, fields: Fields, name: string): string {
+  const value = fields[name];
+  if (typeof value !== 'string' || value === '')
+    throw new ConfigError(
+      `read ${file}: ${at}.${name} must be a text${typeof value === 'object' || value === '' || value === undefined ? '' : ' (put it in quotes)'}; mend the file or start afresh without it`,
+    );
+  return value;
+}
+
+function checkOptional(file: string, at: string, fields: Fields, names: readonly string[]): void {
+  for (const name of names) if (fields[name] !== undefined) text(file, at, fields, name);
+}
+
+/** Entries of clusters, users or contexts: a list of {name, [inner]: {...}}. */
+function entries<E>(file: string, fields: Fields, list: string, inner: string, check: (at: string, value: Fields) => void): E[] {
+  const value = fields[list] ?? [];
+  if (!Array.isArray(value))
+    throw new ConfigError(`read ${file}: ${list} must be a list; mend the file or start afresh without it`);
+  return value.map((entry: unknown, index) => {
+    const at = `${list}[${index}]`;
+    const whole = part(file, at, entry);
+    text(file, at, whole, 'name');
+    check(`${at}.${inner}`, part(file, `${at}.${inner}`, whole[inner]));
+    // Every field that E has was just checked.
+    return whole as E;
+  });
+}
+
+/** Throws ConfigError for what is no such file. */
+export function parseConfig(content: string, file: string): ConfigFile {
+  let value: unknown;
+  try {
+    value = readSettings(content) ?? {};
+  } catch (cause) {
+    throw new ConfigError(`read ${file}: ${(cause as Error).message}`, { cause });
+  }
+  const fields = part(file, 'the file', value);
+  const clusters = entries<ConfigFile['clusters'][number]>(file, fields, 'clusters', 'cluster', (at, cluster) => {
+    text(file, at, cluster, 'server');
+    text(file, at, cluster, 'certificate-authority-data');
+  });
+  const users = entries<ConfigFile['users'][number]>(file, fields, 'users', 'user', (at, user) =>
+    checkOptional(file, at, user, ['client-certificate-data', 'client-key-data', 'token']),
+  );
+  const contexts = entries<ConfigFile['contexts'][number]>(file, fields, 'contexts', 'context', (at, context) => {
+    text(file, at, context, 'cluster');
+    text(file, at, context, 'user');
+    checkOptional(file, at, context, ['namespace']);
+  });
+  if (fields['current-context'] === '') delete fields['current-context'];
+  checkOptional(file, 'the file', fields, ['current-context']);
+  return { ...emptyConfig(), ...fields, clusters, users, contexts };
+}
+
+export function printConfig(file: ConfigFile): string {
+  // With the words that it is read with: a user called "no" stands in quotes.
+  return stringify(file, { lineWidth: 0, customTags: yamlTags });
+}

@@ -1,0 +1,204 @@
+import { createReadStream } from 'node:fs';
+import { readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { maxSettingsBytes, settingsText } from '../../api/codec/yaml-settings.ts';
+import { privateFileProblem } from '../../api/meta/private-file.ts';
+import type { ConnectOptions } from '../client.ts';
+import { ConfigError } from './config-error.ts';
+import { type ConfigFile, emptyConfig, parseConfig, printConfig } from './config-file.ts';
+import { writeSecretFile } from './write-secret-file.ts';
+
+export { ConfigError } from './config-error.ts';
+
+/** How to reach one API server as one user: what a context stands for. */
+export interface Context {
+  readonly name: string;
+  /** The namespace of commands that name none. */
+  readonly namespace: string;
+  readonly options: ConnectOptions;
+  /** What its user should know of the file, such as that others may read it: sentences. */
+  readonly warnings: readonly string[];
+}
+
+export interface ContextSummary {
+  readonly name: string;
+  readonly cluster: string;
+  readonly user: string;
+  readonly namespace: string;
+  readonly current: boolean;
+}
+
+/** What `upsertContext` writes: the context and, under the same name, its cluster and its user. */
+export interface NewContext {
+  readonly name: string;
+  readonly options: ConnectOptions;
+  readonly namespace?: string;
+  /** Whether it becomes the current context. */
+  readonly use: boolean;
+}
+
+/** `$BERTH_CONFIG`, or `~/.berth/config`. */
+export function configPath(env: NodeJS.ProcessEnv = process.env): string {
+  return env.BERTH_CONFIG || join(homedir(), '.berth', 'config');
+}
+
+async function read(path: string): Promise<ConfigFile | undefined> {
+  let text: string;
+  try {
+    text = await settingsText(createReadStream(path, { end: maxSettingsBytes }));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ConfigError(`read ${path}: ${(cause as Error).message}`, { cause });
+  }
+  return parseConfig(text, path);
+}
+
+const decode = (base64: string | undefined): string | undefined =>
+  base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('utf8');
+const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+
+const howToGetOne =
+  'start a cluster with "berth up", take a file that "berth create user NAME --file FILE" writes where one runs, or set BERTH_CONFIG';
+
+/** Reads a context, by default the current one. Throws ConfigError saying which file and what to do. */
+export async function loadContext(name?: string, path: string = configPath()): Promise<Context> {
+  const file = await read(path);
+  if (!file) throw new ConfigError(`read ${path}: no such file; ${howToGetOne}`);
+  const wanted = name ?? file['current-context'];
+  const known = file.contexts.map((context) => context.name).join(', ') || 'none';
+  if (!wanted)
+    throw new ConfigError(`${path} has no current-context; choose one with "berth config use-context NAME" (known: ${known})`);
+  const context = file.contexts.find((entry) => entry.name === wanted)?.context;
+  if (!context) throw new ConfigError(`${path} has no context "${wanted}" (known: ${known})`);
+  const cluster = file.clusters.find((entry) => entry.name === context.cluster)?.cluster;
+  if (!cluster)
+    throw new ConfigError(`${path}: context "${wanted}" names cluster "${context.cluster}", which the file does not have`);
+  const user = file.users.find((entry) => entry.name === context.user)?.user;
+  if (!user) throw new ConfigError(`${path}: context "${wanted}" names user "${context.user}", which the file does not have`);
+  const exposed = privateFileProblem(path, await stat(path), process.getuid?.());
+  return {
+    name: wanted,
+    namespace: context.namespace ?? 'default',
+    warnings: exposed === undefined ? [] : [exposed],
+    options: {
+      address: cluster.server.replace(/^https:\/\//, '').replace(/\/+$/, ''),
+      ca: decode(cluster['certificate-authority-data'])!,
+      cert: decode(user['client-certificate-data']),
+      key: decode(user['client-key-data']),
+      token: user.token,
+    },
+  };
+}
+
+/** The whole file, with what is secret in it, and where it is; no file: undefined. */
+export async function readConfig(path: string = configPath()): Promise<{ path: string; file: ConfigFile | undefined }> {
+  return { path, file: await read(path) };
+}
+
+/** All contexts; none when there is no file. */
+export async function listContexts(path: string = configPath()): Promise<ContextSummary[]> {
+  const file = await read(path);
+  return (file?.contexts ?? []).map(({ name, context }) => ({
+    name,
+    cluster: context.cluster,
+    user: context.user,
+    namespace: context.namespace ?? 'default',
+    current: name === file?.['current-context'],
+  }));
+}
+
+/** Adds or replaces a context with its cluster and user; makes the file where there is none. What else it holds stays. */
+export async function upsertContext(context: NewContext, path: string = configPath()): Promise<void> {
+  const { name, options, namespace, use } = context;
+  const file = (await read(path)) ?? emptyConfig();
+  const others = <E extends { name: string }>(entries: readonly E[]) => entries.filter((entry) => entry.name !== name);
+  const user = {
+    ...(options.cert === undefined ? {} : { 'client-certificate-data': encode(options.cert) }),
+    ...(options.key === undefined ? {} : { 'client-key-data': encode(options.key) }),
+    ...(typeof options.token === 'string' ? { token: options.token } : {}),
+  };
+  const cluster = { server: `https://${options.address}`, 'certificate-authority-data': encode(options.ca) };
+  await writeSecretFile(
+    path,
+    printConfig({
+      ...file,
+      clusters: [...others(file.clusters), { name, cluster }],
+      users: [...others(file.users), { name, user }],
+      contexts: [...others(file.contexts), { name, context: { cluster: name, user: name, ...(namespace ? { namespace } : {}) } }],
+      'current-context': use ? name : file['current-context'],
+    }),
+  );
+}
+
+/** Writes the file anew as `change` makes it of the present one; of none, of an empty one. What `change` throws leaves the file as it is. */
+export async function changeConfig(change: (file: ConfigFile) => ConfigFile, path: string = configPath()): Promise<void> {
+  const next = change((await read(path)) ?? emptyConfig());
+  await writeSecretFile(path, printConfig(next));
+}
+
+/** Makes a context the current one. */
+export async function useContext(name: string, path: string = configPath()): Promise<void> {
+  const file = await read(path);
+  if (!file?.contexts.some((entry) => entry.name === name)) throw noContext(`use context "${name}"`, path, file);
+  await writeSecretFile(path, printConfig({ ...file, 'current-context': name }));
+}
+
+/** Changes the namespace that commands of a context work in when they name none. */
+export async function setContextNamespace(name: string, namespace: string, path: string = configPath()): Promise<void> {
+  const file = await read(path);
+  if (!file?.contexts.some((entry) => entry.name === name)) throw noContext(`set context "${name}"`, path, file);
+  const contexts = file.contexts.map((entry) =>
+    entry.name === name ? { ...entry, context: { ...entry.context, namespace } } : entry,
+  );
+  await writeSecretFile(path, printConfig({ ...file, contexts }));
+}
+
+/** Changes whom a context trusts (PEM), and with it the others that share its cluster. */
+export async function setContextAuthorities(name: string, ca: string, path: string = configPath()): Promise<void> {
+  const file = await read(path);
+  const context = file?.contexts.find((entry) => entry.name === name)?.context;
+  if (!file || !context) throw noContext(`change context "${name}"`, path, file);
+  const clusters = file.clusters.map((entry) =>
+    entry.name === context.cluster
+      ? { ...entry, cluster: { ...entry.cluster, 'certificate-authority-data': encode(ca) } }
+      : entry,
+  );
+  await writeSecretFile(path, printConfig({ ...file, clusters }));
+}
+
+function noContext(what: string, path: string, file: ConfigFile | undefined): ConfigError {
+  const known = file?.contexts.map((entry) => entry.name).join(', ') || 'none';
+  return new ConfigError(`${what}: ${path} has no such context (known: ${known})`);
+}
+
+/**
+ * Removes a context, and its cluster and user unless another context uses them; the file goes with the last one. Does nothing when there
+ * is none of this name.
+ */
+export async function removeContext(name: string, path: string = configPath()): Promise<void> {
+  const file = await read(path);
+  if (!file?.contexts.some((entry) => entry.name === name)) return;
+  const contexts = file.contexts.filter((entry) => entry.name !== name);
+  if (contexts.length === 0) return await removeFile(path);
+  const used = (part: 'cluster' | 'user') => new Set(contexts.map((entry) => entry.context[part]));
+  const was = file.contexts.find((entry) => entry.name === name)!.context;
+  await writeSecretFile(
+    path,
+    printConfig({
+      ...file,
+      contexts,
+      clusters: file.clusters.filter((entry) => entry.name !== was.cluster || used('cluster').has(entry.name)),
+      users: file.users.filter((entry) => entry.name !== was.user || used('user').has(entry.name)),
+      'current-context': file['current-context'] === name ? undefined : file['current-context'],
+    }),
+  );
+}
+
+/** The folder goes too when it is Berth's own and nothing else is in it. */
+async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  const folder = dirname(path);
+  if (basename(folder) !== '.berth') return;
+  if ((await readdir(folder)).length === 0) await rmdir(folder);
+}

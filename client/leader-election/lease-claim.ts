@@ -1,0 +1,139 @@
+import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
+import type { Lease } from '../../api/generated/types.ts';
+import { timestamp } from '../../api/meta/time.ts';
+import type { Clock } from '../clock.ts';
+import type { CallOptions, ResourceClient } from '../services/resource-client.ts';
+
+export interface LeaseClaimOptions {
+  readonly leases: Pick<ResourceClient<Lease>, 'get' | 'create' | 'update'>;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of this candidate, and of no other. */
+  readonly identity: string;
+  readonly leaseDurationMs: number;
+  readonly clock: Clock;
+}
+
+/** One candidate's view of a lease. Calls are made one after the other. */
+export interface LeaseClaim {
+  /**
+   * Takes the lease, or renews it: 'mine' when this candidate holds it, counted from the call on; 'others' when somebody else does. Throws what
+   * the API throws: then it is unknown, and the next call finds out.
+   */
+  attempt(call?: CallOptions): Promise<'mine' | 'others'>;
+  /** Says that nobody holds it, if this candidate does. Throws what the API throws. */
+  release(call?: CallOptions): Promise<void>;
+  /** Who held it when it was last looked at; "" for nobody. */
+  holder(): string;
+  /** Waits for nothing any more. */
+  end(): void;
+}
+
+/** The lease as somebody left it, and whether that was too long ago. */
+interface Sighting {
+  /** Another one for each write. */
+  readonly sign: string;
+  readonly holder: string;
+  isOver: boolean;
+  cancel(): void;
+}
+
+/** A write that another writer came before is made once more, from what is there then. */
+const tries = 2;
+
+const holderOf = (lease: Lease | undefined): string => lease?.spec?.holderIdentity ?? '';
+
+/**
+ * A holder is alive as long as its lease *changes*, seen from here and counted by timers: neither side's wall clock matters. A lease that was
+ * deleted under its holder counts as held until its time is over, since the holder has yet to notice.
+ */
+export function createLeaseClaim(options: LeaseClaimOptions): LeaseClaim {
+  const { leases, namespace, name, identity, leaseDurationMs, clock } = options;
+  let seen: Sighting | undefined;
+  /** As this candidate wrote it last; undefined: it has to be read first. */
+  let own: Lease | undefined;
+
+  async function find(call: CallOptions): Promise<Lease | undefined> {
+    try {
+      return await leases.get({ namespace, name }, call);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  function observe(lease: Lease | undefined): void {
+    const sign = `${lease?.metadata?.uid} ${lease?.metadata?.resourceVersion}`;
+    if (lease === undefined || seen?.sign === sign) return;
+    seen?.cancel();
+    const sighting: Sighting = { sign, holder: holderOf(lease), isOver: false, cancel: () => {} };
+    const { leaseDurationSeconds } = lease.spec ?? {};
+    const lastsMs = leaseDurationSeconds === undefined ? leaseDurationMs : leaseDurationSeconds * 1000;
+    sighting.cancel = clock.after(lastsMs, () => {
+      sighting.isOver = true;
+    });
+    seen = sighting;
+  }
+
+  function isFree(lease: Lease | undefined): boolean {
+    const holder = lease === undefined ? (seen?.holder ?? '') : holderOf(lease);
+    return holder === '' || holder === identity || seen?.isOver === true;
+  }
+
+  /** As it is to be written, with this candidate as its holder. */
+  function held(lease: Lease | undefined): Lease {
+    const now = timestamp(new Date(clock.now()));
+    const { acquireTime, leaseTransitions = 0, ...rest } = lease?.spec ?? {};
+    const isNew = holderOf(lease) !== identity;
+    return {
+      ...lease,
+      metadata: { ...lease?.metadata, namespace, name },
+      spec: {
+        ...rest,
+        holderIdentity: identity,
+        leaseDurationSeconds: leaseDurationMs / 1000,
+        acquireTime: isNew ? now : (acquireTime ?? now),
+        renewTime: now,
+        leaseTransitions: leaseTransitions + (isNew && lease !== undefined ? 1 : 0),
+      },
+    };
+  }
+
+  /** As it is to be written when nobody holds it: a second is the shortest that can be said. */
+  function released(lease: Lease): Lease {
+    const now = timestamp(new Date(clock.now()));
+    const { holderIdentity: _, ...rest } = lease.spec ?? {};
+    return { ...lease, spec: { ...rest, leaseDurationSeconds: 1, acquireTime: now, renewTime: now } };
+  }
+
+  /** Undefined when `next`, which is asked about what is there, wants nothing written. */
+  async function write(next: (lease: Lease | undefined) => Lease | undefined, call: CallOptions): Promise<Lease | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const lease = own ?? (await find(call));
+      own = undefined;
+      observe(lease);
+      const wanted = next(lease);
+      if (wanted === undefined) return undefined;
+      try {
+        const written = await (lease === undefined ? leases.create(wanted, {}, call) : leases.update(wanted, {}, call));
+        observe(written);
+        return written;
+      } catch (error) {
+        const cameSecond = isConflict(error) || isNotFound(error) || isAlreadyExists(error);
+        if (!cameSecond || attempt === tries) throw error;
+      }
+    }
+  }
+
+  return {
+    async attempt(call = {}) {
+      own = await write((lease) => (isFree(lease) ? held(lease) : undefined), call);
+      return own === undefined ? 'others' : 'mine';
+    },
+    async release(call = {}) {
+      await write((lease) => (lease !== undefined && holderOf(lease) === identity ? released(lease) : undefined), call);
+    },
+    holder: () => seen?.holder ?? '',
+    end: () => seen?.cancel(),
+  };
+}

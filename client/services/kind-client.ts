@@ -1,0 +1,88 @@
+import type { DeleteOptions, DeleteRequest, GetRequest, ListRequest, WriteOptions } from '../../api/generated/types.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { Connection, Method } from '../connection/connection.ts';
+import type {
+  CallOptions,
+  ObjectKey,
+  Page,
+  PatchTarget,
+  PatchType,
+  ResourceClient,
+  Scope,
+  VersionedKey,
+  WatchEvent,
+} from './resource-client.ts';
+
+const patchTypes: Readonly<Record<PatchType, string>> = {
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  json: 'application/json-patch+json',
+};
+
+type StandardMethod = 'Create' | 'Get' | 'List' | 'Watch' | 'Update' | 'UpdateStatus' | 'Patch' | 'Delete';
+
+/** The standard methods of a kind: the names of their messages follow from the kind's. */
+function standardMethods({ service, message }: Kind): Readonly<Record<StandardMethod, Method>> {
+  const method = (name: StandardMethod, request: string, response = message): Method => ({
+    path: `/${service}/${name}`,
+    request,
+    response,
+  });
+  return {
+    Create: method('Create', `${message}WriteRequest`),
+    Get: method('Get', 'berth.meta.v1.GetRequest'),
+    List: method('List', 'berth.meta.v1.ListRequest', `${message}List`),
+    Watch: method('Watch', 'berth.meta.v1.WatchRequest', `${message}WatchResponse`),
+    Update: method('Update', `${message}WriteRequest`),
+    UpdateStatus: method('UpdateStatus', `${message}WriteRequest`),
+    Patch: method('Patch', 'berth.meta.v1.PatchRequest'),
+    Delete: method('Delete', 'berth.meta.v1.DeleteRequest'),
+  };
+}
+
+export function listRequest({ namespace, ...options }: Scope): ListRequest {
+  return { options, ...(namespace && { namespace }) };
+}
+
+export function getRequest({ namespace, name, resourceVersion, resourceVersionMatch }: VersionedKey): GetRequest {
+  return {
+    name,
+    ...(namespace && { namespace }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(resourceVersionMatch && { resourceVersionMatch }),
+  };
+}
+
+export function patchRequest(target: PatchTarget, patch: object, options: WriteOptions): object {
+  const { namespace, name, subresource, type = 'merge' } = target;
+  return { namespace, name, subresource, type: patchTypes[type], patch: Buffer.from(JSON.stringify(patch)), options };
+}
+
+export function deleteRequest({ namespace, name }: ObjectKey, options: DeleteOptions): DeleteRequest {
+  return { name, ...(namespace && { namespace }), options };
+}
+
+/** The client of one kind, made from its descriptor. */
+export function createKindClient<T extends ApiObject>(connection: Connection, kind: Kind<T>): ResourceClient<T> {
+  const methods = standardMethods(kind as Kind);
+  const write =
+    (method: Method) =>
+    (object: T, options: WriteOptions = {}, call?: CallOptions) =>
+      connection.unary<T>(method, { object, options }, call);
+  return {
+    create: write(methods.Create),
+    update: write(methods.Update),
+    updateStatus: write(methods.UpdateStatus),
+    get: (key, call) => connection.unary<T>(methods.Get, getRequest(key), call),
+    patch: (target, patch, options = {}, call) => connection.unary<T>(methods.Patch, patchRequest(target, patch, options), call),
+    delete: (key, options = {}, call) => connection.unary<T>(methods.Delete, deleteRequest(key, options), call),
+    async list(scope = {}, call): Promise<Page<T>> {
+      const { metadata = {}, items = [] } = await connection.unary<Partial<Page<T>>>(methods.List, listRequest(scope), call);
+      return { metadata, items };
+    },
+    async *watch(scope, call) {
+      const batches = connection.stream<{ events?: WatchEvent<T>[] }>(methods.Watch, listRequest(scope), call);
+      for await (const { events = [] } of batches) yield events;
+    },
+  };
+}

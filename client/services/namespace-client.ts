@@ -1,0 +1,15 @@
+import type { Namespace } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import type { NamespaceClient } from '../client.ts';
+import type { Connection, Method } from '../connection/connection.ts';
+import { createKindClient } from './kind-client.ts';
+
+/** The client for namespaces: the standard methods and their end. */
+export function createNamespaceClient(connection: Connection, kind: Kind<Namespace>): NamespaceClient {
+  const request = `${kind.message}WriteRequest`;
+  const method: Method = { path: `/${kind.service}/Finalize`, request, response: kind.message };
+  return {
+    ...createKindClient(connection, kind),
+    finalize: (object, options = {}, call) => connection.unary<Namespace>(method, { object, options }, call),
+  };
+}

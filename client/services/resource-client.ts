@@ -1,0 +1,75 @@
+import type { DeleteOptions, ListMeta, ListOptions, WriteOptions } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+
+/** Names an object; `namespace` is absent for kinds without one. */
+export interface ObjectKey {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** An object, and as of which version: the newest, at least this one, or with "Exact" as it was at this one. */
+export interface VersionedKey extends ObjectKey {
+  readonly resourceVersion?: string | undefined;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined;
+}
+
+/** Which objects: absent `namespace` means all of them. */
+export interface Scope extends ListOptions {
+  readonly namespace?: string | undefined;
+}
+
+export interface Page<T> {
+  readonly metadata: ListMeta;
+  readonly items: T[];
+}
+
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+
+export interface WatchEvent<T> {
+  readonly type: WatchEventType;
+  readonly object: T;
+}
+
+export interface CallOptions {
+  /** Ends the call; it then throws ApiError CANCELLED. */
+  readonly signal?: AbortSignal | undefined;
+  /** The call fails with DEADLINE_EXCEEDED after so many milliseconds (default 30,000; streams have none). */
+  readonly timeoutMs?: number | undefined;
+  /** Names the call in the logs of all that work on it: letters, digits and ._:/+=-, at most 64. Without one the server makes one up. */
+  readonly requestId?: string | undefined;
+}
+
+/** Options of a write through the generic door; `namespace` is where the object goes when it names none itself. */
+export interface ObjectWriteOptions extends WriteOptions {
+  readonly namespace?: string | undefined;
+  /** Of an update: the part of the object that is replaced. */
+  readonly subresource?: string | undefined;
+}
+
+/** RFC 7396; Kubernetes' merge of lists by key; RFC 6902, a list of operations. */
+export type PatchType = 'merge' | 'strategic' | 'json';
+
+export interface PatchTarget extends ObjectKey {
+  /** "status" or another part with a door of its own, as the kind says ("resize" of a pod); absent: the object. */
+  readonly subresource?: string | undefined;
+  /** What the patch is; absent: a merge patch. */
+  readonly type?: PatchType | undefined;
+}
+
+/**
+ * Talks to the API server about one kind. Every method throws ApiError and nothing else. Objects are plain values in the shape of
+ * their messages: times are {seconds, nanos}, quantities {string}, absent is absent.
+ */
+export interface ResourceClient<T extends ApiObject> {
+  create(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  get(key: VersionedKey, call?: CallOptions): Promise<T>;
+  /** One page, as large as `limit` and the server allow; `metadata.continue` asks for the next. */
+  list(scope?: Scope, call?: CallOptions): Promise<Page<T>>;
+  /** Batches of changes until aborted (then it throws CANCELLED) or until the server ends the stream (then it returns). */
+  watch(scope: Scope, call: CallOptions): AsyncIterable<WatchEvent<T>[]>;
+  update(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  updateStatus(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  /** A JSON merge patch, or what the target says, given in the object's JSON form. */
+  patch(target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  delete(key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<T>;
+}
