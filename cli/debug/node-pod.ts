@@ -35,7 +35,7 @@ export interface NodePodInput {
 export function nodePod({ name, node, words, flags }: NodePodInput): JsonObject {
   const { hostNamespaces, hostRoot } = access[flags.profile];
   const container = debugContainer(nodeDebugger, words, flags);
-  // The container of a node runs as root of the machine's namespaces, which may trace anyway.
+  // As kubectl: on a node only `sysadmin` may trace processes.
   if (flags.profile === 'general') delete container.securityContext;
   const mounted = { ...container, volumeMounts: [{ name: 'host-root', mountPath: '/host' }] };
   return {

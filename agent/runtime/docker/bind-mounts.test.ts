@@ -21,7 +21,7 @@ describe('a read-only mount', () => {
     ['1.44', 'required', { ReadOnlyForceRecursive: true }],
     ['1.51', undefined, { ReadOnlyNonRecursive: true }],
   ] as const)('of an engine with API %s, recursive: %s', (version, recursive, expected) => {
-    expect(optionsOf({ recursive }, version)).toEqual({ Propagation: 'rprivate', ...expected });
+    expect(optionsOf({ recursive }, version)).toEqual(expected);
   });
 
   it('is refused where the engine cannot reach what is mounted inside and must', () => {
@@ -29,6 +29,14 @@ describe('a read-only mount', () => {
   });
 
   it('that is none has nothing to say about it', () => {
-    expect(optionsOf({ readOnly: false, recursive: 'preferred' }, '1.44')).toEqual({ Propagation: 'rprivate' });
+    expect(optionsOf({ readOnly: false, recursive: 'preferred' }, '1.44')).toEqual({});
   });
+});
+
+it.each([
+  ['rprivate', {}],
+  ['rslave', { Propagation: 'rslave' }],
+  ['rshared', { Propagation: 'rshared' }],
+] as const)('names the propagation %s only where it is not the default of the engine', (propagation, expected) => {
+  expect(optionsOf({ readOnly: false, propagation }, '1.41')).toEqual(expected);
 });

@@ -15,7 +15,11 @@ export function bindMounts(mounts: readonly Mount[], apiVersion: string): object
     Source: mount.hostPath,
     Target: mount.containerPath,
     ReadOnly: mount.readOnly,
-    BindOptions: { Propagation: mount.propagation, ...recursion(mount, minor >= recursiveSince) },
+    // The engine's own default is rprivate, and rslave where the source holds the engine's files, such as /: there it refuses rprivate.
+    BindOptions: {
+      ...(mount.propagation !== 'rprivate' && { Propagation: mount.propagation }),
+      ...recursion(mount, minor >= recursiveSince),
+    },
   }));
 }
 
