@@ -9,7 +9,9 @@ class Process implements Collector {
   heap = 10 * megabyte;
   collected = 0;
   cpuMs = () => this.cpu;
+  young = 1 * megabyte;
   heapBytes = () => this.heap;
+  youngBytes = () => this.young;
   collect = () => {
     this.collected++;
     this.cpu += 5_000;
@@ -60,6 +62,19 @@ describe('collecting when idle', () => {
     process.heap += 7 * megabyte;
     vi.advanceTimersByTime(10 * checkMs);
     expect(process.collected).toBe(0);
+  });
+
+  it('collects again, three times at most, while V8 keeps the room for young objects', () => {
+    collectWhenIdle(stop.signal, process);
+    process.young = 32 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collected).toBe(3);
+    process.cpu += 4_000;
+    vi.advanceTimersByTime(2 * checkMs);
+    expect(process.collected).toBe(4);
+    process.young = 1 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collected).toBe(4);
   });
 
   it('ends with the signal', () => {

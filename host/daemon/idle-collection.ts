@@ -7,6 +7,8 @@ export interface Collector {
   cpuMs(): number;
   /** Bytes of the heap that are in use, by what lives and by garbage; without what is young, which V8 itself collects all the time and cheaply. */
   heapBytes(): number;
+  /** Bytes that V8 holds for young objects: up to 32 MB after a busy second. A full collection gives them back, unless much was allocated just before. */
+  youngBytes(): number;
   /** Collects the whole heap and gives unused memory back. Blocks for some 50 ms. */
   collect(): void;
 }
@@ -15,8 +17,12 @@ export interface Collector {
 export const checkMs = 20_000;
 /** A tenth of a core: heartbeats and lists of the engine stay far below; a pause of 50 ms is not for a process that has something to do. */
 const quietMs = checkMs / 10;
+/** With less the process only ticks: it needs no room for young objects. */
+const restMs = quietMs / 4;
 /** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
 const worthBytes = 8 * 1024 * 1024;
+/** How often in a row the heap is collected for the room of young objects. */
+const mostRepeats = 3;
 
 /**
  * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that has done its work
@@ -28,11 +34,16 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   let cpuMs = collector.cpuMs();
   let heapBytes = collector.heapBytes();
   let hasWorked = false;
+  let repeats = 0;
   const timer = setInterval(() => {
-    const isQuiet = collector.cpuMs() - cpuMs <= quietMs;
+    const workedMs = collector.cpuMs() - cpuMs;
+    const isQuiet = workedMs <= quietMs;
     hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > worthBytes;
-    if (isQuiet && hasWorked) {
+    if (workedMs > restMs) repeats = 0;
+    const holdsRoom = workedMs <= restMs && repeats < mostRepeats && collector.youngBytes() > worthBytes;
+    if (isQuiet && (hasWorked || holdsRoom)) {
       collector.collect();
+      repeats++;
       heapBytes = collector.heapBytes();
       hasWorked = false;
     }
@@ -56,6 +67,7 @@ function v8Collector(): Collector {
       getHeapSpaceStatistics()
         .filter(({ space_name: name }) => !name.startsWith('new_'))
         .reduce((sum, { space_used_size: used }) => sum + used, 0),
+    youngBytes: () => getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0,
     collect() {
       gc ??= exposedGc();
       gc();
