@@ -14,7 +14,7 @@ export interface Collector {
 }
 
 /** How often it is looked whether work has ended. */
-export const checkMs = 20_000;
+export const checkMs = 10_000;
 /** A tenth of a core: heartbeats and lists of the engine stay far below; a pause of 50 ms is not for a process that has something to do. */
 const quietMs = checkMs / 10;
 /** With less the process only ticks: it needs no room for young objects. */
