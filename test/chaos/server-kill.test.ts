@@ -66,13 +66,15 @@ async function liveAndDie(cast: Cast, target: ConnectOptions, round: number, cha
   const client = connect(target);
   cast.starts.push(await newestVersion(client));
   const marker = await cast.mark(client, round);
-  const writing = cast.write(client, round);
+  let isKilled = false;
+  const writing = cast.write(client, round, () => isKilled);
   if (chance.below(4) === 0) cast.openGate();
   else cast.closeGate();
   // Mostly all are back before the server goes again; sometimes it goes while they come.
   const awake = cast.watchers.filter(({ name }) => name !== 'sleeper');
   if (chance.below(3) > 0) await cast.unlessItFails(Promise.all(awake.map(({ sight }) => sight.reached(marker))));
   await cast.unlessItFails(delay(chance.below(longestLifeMs)));
+  isKilled = true;
   await server.kill();
   await writing;
   client.close();

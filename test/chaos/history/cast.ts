@@ -61,16 +61,16 @@ export class Cast {
     return Promise.race([work, ...this.#running.map((each) => each.then(() => work))]);
   }
 
-  /** Everybody writes until the server is gone. */
-  write(client: Client, round: number): Promise<unknown> {
+  /** All write until the server is gone. `isKilled`: whether this life of it is over. */
+  write(client: Client, round: number, isKilled: () => boolean): Promise<unknown> {
     return Promise.all([
-      ...Array.from({ length: writers }, () => this.#writers.run(client, round)),
-      ...Array.from({ length: leaseWriters }, (_, i) => this.#writeLeases(client, `lease-${i}`, round)),
+      ...Array.from({ length: writers }, () => this.#writers.run(client, round, isKilled)),
+      ...Array.from({ length: leaseWriters }, (_, i) => this.#writeLeases(client, `lease-${i}`, round, isKilled)),
     ]);
   }
 
   /** Writes without a sync of their own: a kill may lose them, but their revisions are nobody else's either. */
-  async #writeLeases({ leases }: Client, name: string, round: number): Promise<void> {
+  async #writeLeases({ leases }: Client, name: string, round: number, isKilled: () => boolean): Promise<void> {
     try {
       for (let i = 0; ; i++) {
         // Equal versions would write nothing.
@@ -82,7 +82,7 @@ export class Cast {
         this.relaxed.push(Number(write.metadata?.resourceVersion));
       }
     } catch (error) {
-      endOf(error);
+      endOf(error, isKilled());
     }
   }
 

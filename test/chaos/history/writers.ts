@@ -23,16 +23,17 @@ export class Writers {
     this.#chance = chance;
   }
 
-  async run(client: Client, round: number): Promise<void> {
+  /** `isKilled`: whether this life of the server is over. */
+  async run(client: Client, round: number, isKilled: () => boolean): Promise<void> {
     for (;;) {
       const name = this.#chance.pick(names);
       const error = await this.#write(client, name, round);
       if (error === undefined) continue;
-      if (!isRefusal(error)) return endOf(error);
+      if (!isRefusal(error)) return endOf(error, isKilled());
       // Somebody else was faster.
       const found = await client.configMaps
         .get({ namespace, name })
-        .catch((why: unknown) => (isNotFound(why) ? undefined : endOf(why)));
+        .catch((why: unknown) => (isNotFound(why) ? undefined : endOf(why, isKilled())));
       this.#known.set(name, found && revisionOf(found));
     }
   }
@@ -76,9 +77,12 @@ function send({ configMaps }: Client, kind: Kind, { name, step = '', base }: Pla
   }
 }
 
-/** A client that lost its server stops; everything else that goes wrong is a fault. */
-export function endOf(error: unknown): undefined {
+/**
+ * A client that lost its server stops; everything else that goes wrong is a fault. On a busy machine the client may notice the loss only by its
+ * deadline, but a server that lives has to answer.
+ */
+export function endOf(error: unknown, isKilled: boolean): undefined {
   const { code } = error as { code?: unknown };
-  if (code === 'UNAVAILABLE' || code === 'CANCELLED') return undefined;
+  if (code === 'UNAVAILABLE' || code === 'CANCELLED' || (isKilled && code === 'DEADLINE_EXCEEDED')) return undefined;
   throw error;
 }
