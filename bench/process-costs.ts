@@ -36,11 +36,17 @@ const ticks = 100;
 
 /** The fields of proc(5)'s stat that count processor time: a process's own, and its children's that have ended. */
 const ownFields = [14, 15];
-const withChildrenFields = [14, 15, 16, 17];
+const endedChildrenFields = [16, 17];
+const withChildrenFields = [...ownFields, ...endedChildrenFields];
 
 /** Processor time that processes have taken so far. */
 export function cpuSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + secondsOf(pid, ownFields), 0);
+}
+
+/** Processor time of this process's children that have ended, and of theirs. */
+export function cpuSecondsOfEndedChildren(): number {
+  return secondsOf(process.pid, endedChildrenFields);
 }
 
 function secondsOf(pid: number, numbers: readonly number[]): number {
