@@ -32,6 +32,9 @@ const running = new Set();
 let passed = 0;
 let failed = 0;
 
+/** Without roots of this machine's own: each process would read them as it starts, 70 ms for each of some thousand commands. */
+const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
+
 /** Runs a file; gives its exit code. */
 function runOn(host, file, log, report) {
   const project = file.startsWith('test/chaos/') ? 'chaos' : 'e2e';
@@ -39,7 +42,7 @@ function runOn(host, file, log, report) {
   const command = ['exec', host, 'node_modules/.bin/vitest', 'run', '--project', project, ...reporters, file];
   return new Promise((resolve, reject) => {
     const out = createWriteStream(log);
-    const child = spawn('hack/cluster', command, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('hack/cluster', command, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     child.stdout.pipe(out, { end: false });
     child.stderr.pipe(out, { end: false });
