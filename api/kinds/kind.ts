@@ -76,8 +76,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly confidential?: true;
   /** Whether status is a subresource with a writer of its own. */
   readonly hasStatus: boolean;
-  /** The status is replaced only by a writer who names the version that it is based on, as in Kubernetes: it counts what others take from it. */
-  readonly statusNeedsVersion?: true;
+  /** The object, and its status, is replaced only by a writer that names the version which it is based on (Kubernetes: AllowUnconditionalUpdate is false). */
+  readonly updateNeedsVersion?: true;
   /** A new object keeps the status that it is sent with when its maker may write that; of all other kinds it is dropped. */
   readonly isCreatedWithStatus?: true;
   /** The parts with doors of their own besides the status, by name. */

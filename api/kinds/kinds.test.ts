@@ -305,3 +305,8 @@ it('writes ages as kubectl does', () => {
     age(3 * 365 * 86400),
   ]).toEqual(['0s', '119s', '2m', '3m10s', '10m', '3h', '5h10m', '2d2h', '30d', '3y']);
 });
+
+it('need a version to replace what Kubernetes does not replace without one', () => {
+  const needing = kinds.filter(({ updateNeedsVersion }) => updateNeedsVersion).map(({ kind }) => kind);
+  expect(needing.toSorted()).toEqual(['Lease', 'PodDisruptionBudget', 'RuntimeClass', 'ServiceAccount']);
+});

@@ -102,22 +102,31 @@ export function nameOf(object: AnyObject): ObjectName {
   return { namespace: object.metadata?.namespace ?? '', name: object.metadata?.name ?? '' };
 }
 
-/** Replaces an object. With a resourceVersion only if that is current, without one in any case. */
+/** Replaces an object. With a resourceVersion only if that is current, without one in any case, unless the kind needs one. */
 export async function updateObject(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const warnings = store.kind.warnings?.(sent) ?? [];
   const resourceVersion = sent.metadata?.resourceVersion;
-  const compute = (previous: AnyObject): AnyObject => nextVersion(store, 'object', sent, previous);
+  const compute = (previous: AnyObject): AnyObject => {
+    checkNamesVersion(store, at, sent);
+    return nextVersion(store, 'object', sent, previous);
+  };
   return { bytes: await store.change(at, { context, verb: 'update', resourceVersion, compute }), warnings };
+}
+
+function checkNamesVersion(store: KindStore, at: ObjectName, { metadata }: AnyObject): void {
+  if (store.kind.updateNeedsVersion && !metadata?.resourceVersion)
+    throw invalid(store.subject(at), [required('metadata.resourceVersion', 'must be specified for an update')]);
 }
 
 /** Replaces the status of an object, and its metadata as far as nextStatus says. With a resourceVersion only if that is current, without one in any case, unless the kind needs one. */
 export async function updateStatus(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const resourceVersion = sent.metadata?.resourceVersion;
-  if (store.kind.statusNeedsVersion && !resourceVersion)
-    throw invalid(store.subject(at), [required('metadata.resourceVersion', 'must be specified for an update')]);
-  const compute = (previous: AnyObject): AnyObject => nextVersion(store, 'status', sent, previous);
+  const compute = (previous: AnyObject): AnyObject => {
+    checkNamesVersion(store, at, sent);
+    return nextVersion(store, 'status', sent, previous);
+  };
   return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings: [] };
 }
 

@@ -50,10 +50,28 @@ async function replaceOne(
   if (flags.dryRun === 'client') return wanted;
   const options = { ...writeOptions(flags, 'berth-replace'), namespace: key.namespace };
   const { objects } = session.client;
-  if (!flags.force || flags.dryRun === 'server') return await objects.update(kind.kind, wanted, options);
+  if (!flags.force || flags.dryRun === 'server')
+    return await objects.update(
+      kind.kind,
+      kind.updateNeedsVersion ? await withVersion(session, document, key, wanted) : wanted,
+      options,
+    );
   await checkCreate(session, document, wanted, options);
   await deleteAndWait(session, document, key, signal);
   return await objects.create(kind.kind, wanted, options);
+}
+
+/** A manifest without a version replaces the object as it is now. */
+async function withVersion(
+  { client }: Session,
+  { kind }: ManifestObject,
+  key: ObjectKey,
+  wanted: JsonObject,
+): Promise<JsonObject> {
+  const metadata = wanted.metadata as JsonObject;
+  if (metadata.resourceVersion) return wanted;
+  const { resourceVersion = '' } = ((await client.objects.get(kind.kind, key)).metadata ?? {}) as JsonObject;
+  return { ...wanted, metadata: { ...metadata, resourceVersion } };
 }
 
 /** Refuses what the server would not create while the old object is still there. That it exists is the last thing that the server checks. */

@@ -20,9 +20,26 @@ forEveryKind((kind, subject) => {
       { ...item, verb: 'delete', key: key('bulk-none') },
     ];
     for await (const { index, error } of client.objects.bulk(writes)) results[index] = error?.code ?? 'OK';
-    const status = !kind.hasStatus ? 'UNIMPLEMENTED' : kind.statusNeedsVersion ? 'INVALID_ARGUMENT' : 'OK';
-    expect(results).toEqual(['OK', 'ALREADY_EXISTS', 'INVALID_ARGUMENT', 'OK', 'OK', status, 'OK', 'NOT_FOUND']);
+    const update = kind.updateNeedsVersion ? 'INVALID_ARGUMENT' : 'OK';
+    const status = kind.hasStatus ? update : 'UNIMPLEMENTED';
+    expect(results).toEqual(['OK', 'ALREADY_EXISTS', 'INVALID_ARGUMENT', 'OK', update, status, 'OK', 'NOT_FOUND']);
     await expect.poll(() => codeOf(typed.get(key('bulk')))).toBe('NOT_FOUND');
+  });
+
+  test('an update without a resourceVersion replaces the object, unless the kind needs one', async () => {
+    const { client, json, key } = subject();
+    const { objects } = client;
+    const withoutVersion = () => objects.update(kind.kind, json('unversioned'));
+    await expect(withoutVersion()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const made = await objects.create(kind.kind, json('unversioned'));
+    if (kind.updateNeedsVersion) {
+      const violations = [
+        { field: 'metadata.resourceVersion', description: expect.stringContaining('must be specified for an update') },
+      ];
+      await expect(withoutVersion()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', violations });
+    } else await withoutVersion();
+    expect(await codeOf(objects.update(kind.kind, made))).toBe('OK');
+    await objects.delete(kind.kind, key('unversioned'));
   });
 
   test('a writer answers as the typed client does', async () => {

@@ -18,6 +18,7 @@ export const lease = defineKind<Lease>()({
   durability: 'relaxed',
   awaitsDisk: changesHolder,
   hasStatus: false,
+  updateNeedsVersion: true,
   nameRule: 'subdomain',
   defaults: () => {},
   validate: validateLease,

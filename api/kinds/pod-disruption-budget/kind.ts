@@ -16,7 +16,7 @@ export const podDisruptionBudget = defineKind<PodDisruptionBudget>()({
   service: 'berth.policy.v1.PodDisruptionBudgets',
   durability: 'synced',
   hasStatus: true,
-  statusNeedsVersion: true,
+  updateNeedsVersion: true,
   nameRule: 'subdomain',
   defaults: () => {},
   validate: validatePodDisruptionBudget,

@@ -16,6 +16,7 @@ export const serviceAccount = defineKind<ServiceAccount>()({
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  updateNeedsVersion: true,
   nameRule: 'subdomain',
   defaults: () => {},
   validate: () => [],
