@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../e2e/installation.ts';
+import { forceRemove, run } from '../e2e/installation.ts';
 import { unmountBelow } from '../e2e/private-engine.ts';
 
 const folderName = /^berth-chaos-.+-(\d+)-[^-]+$/;
@@ -26,7 +26,7 @@ export async function removeAbandoned(): Promise<void> {
     const [id = '', node = ''] = line.split(' ');
     return isAbandoned(nodeName, node) ? [id] : [];
   });
-  if (containers.length > 0) await run('docker', ['rm', '-f', '-v', ...containers]);
+  await forceRemove(containers);
   for (const folder of folders.map((name) => join(tmpdir(), name))) {
     await unmountBelow(folder);
     rmSync(folder, { recursive: true, force: true });

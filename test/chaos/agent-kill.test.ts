@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client, Pod } from '../../client/index.ts';
-import { containersOf, eventually, freePort, run } from '../e2e/installation.ts';
+import { containersOf, eventually, forceRemove, freePort, run } from '../e2e/installation.ts';
 import { createRunFolder, removeAbandoned } from './abandoned.ts';
 import { printCounts } from './counts.ts';
 import { effort } from './effort.ts';
@@ -49,7 +49,7 @@ afterAll(async () => {
   await agent?.kill();
   await server?.kill();
   const left = (await containersOf(nodeName)).map((each) => each.id);
-  if (left.length > 0) await run('docker', ['rm', '-f', '-v', ...left]);
+  await forceRemove(left);
   for (const path of (await account()).mounts.filter((each) => each.startsWith(dataDir)).toReversed())
     await run('umount', [path]);
   await rm(dataDir, { recursive: true, force: true });

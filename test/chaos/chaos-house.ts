@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { isNotFound } from '../../api/errors/index.ts';
 import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { type Client, type Container, listAll, type Pod, type PodSpec } from '../../client/index.ts';
-import { containersOf, eventually, freePort, run } from '../e2e/installation.ts';
+import { containersOf, eventually, forceRemove, freePort } from '../e2e/installation.ts';
 import { unmountBelow } from '../e2e/private-engine.ts';
 import { createRunFolder, removeAbandoned } from './abandoned.ts';
 import { image, isReady, namespace } from './pod-churn.ts';
@@ -103,7 +103,7 @@ export async function createChaosHouse(name: string): Promise<ChaosHouse> {
       client.close();
       await Promise.all([...agents, server].map((each) => each.kill()));
       const left = (await containers()).map((each) => each.id);
-      if (left.length > 0) await run('docker', ['rm', '-f', '-v', ...left]);
+      await forceRemove(left);
       await unmountBelow(dataDir);
       await rm(dataDir, { recursive: true, force: true });
     },

@@ -103,7 +103,12 @@ export async function containersOf(nodeName: string): Promise<{ id: string; pod:
 
 async function removeContainers(nodeName: string): Promise<void> {
   const ids = (await containersOf(nodeName)).map((each) => each.id);
-  if (ids.length > 0) await run('docker', ['rm', '-f', '-v', ...ids]);
+  await forceRemove(ids);
+}
+
+/** Removes containers, also those that run: one after the other, because Docker 20.10 can deadlock when several leave a network at once. */
+export async function forceRemove(ids: readonly string[], ...global: readonly string[]): Promise<void> {
+  for (const id of ids) await run('docker', [...global, 'rm', '-f', '-v', id]);
 }
 
 /** Waits until `check` gives something other than undefined; fails with the last thing that `check` threw. */

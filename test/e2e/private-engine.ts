@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, type Outcome, run } from './installation.ts';
+import { eventually, forceRemove, type Outcome, run } from './installation.ts';
 
 export interface EngineStart {
   /** Whether its containers go on while it is away. */
@@ -123,7 +123,7 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
 
   async function remove(): Promise<void> {
     const ids = (await run('docker', ['--host', host, 'ps', '-aq'])).stdout.split('\n').filter(Boolean);
-    if (ids.length > 0) await run('docker', ['--host', host, 'rm', '-f', '-v', ...ids]);
+    await forceRemove(ids, '--host', host);
     await stop('SIGTERM');
     await killRest([folder, network], root);
     await unmountBelow(folder);

@@ -16,6 +16,7 @@ import { createContainer as createNamed } from './create.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
 import { checkPaths } from './long-paths.ts';
+import { createReleaseNetworks } from './network-release.ts';
 import type { OomPolicy } from './oom-policy.ts';
 import { listPortProxies } from './port-proxies.ts';
 import { findTakenPort } from './ports.ts';
@@ -48,6 +49,7 @@ export interface ContainerCalls extends Omit<ContainerRuntime, 'events' | 'runSa
 
 export function createContainers(options: ContainersOptions): ContainerCalls {
   const { engine, inventory, nodeName, oom } = options;
+  const releaseNetworks = createReleaseNetworks(engine, inventory);
   const lacking = options.lacking ?? lackingCapabilities(readEngineStatus());
 
   async function start(id: string, action: string): Promise<void> {
@@ -86,6 +88,7 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
   }
 
   async function remove(id: string): Promise<void> {
+    await releaseNetworks(id);
     await ignoreGone(
       engine.call({
         method: 'DELETE',
@@ -173,6 +176,7 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
 
   async function stop(id: string, gracePeriodSeconds: number): Promise<void> {
     const seconds = Math.max(0, Math.ceil(gracePeriodSeconds));
+    await releaseNetworks(id);
     await ignoreGone(
       engine.call({
         method: 'POST',

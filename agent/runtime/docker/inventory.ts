@@ -18,6 +18,8 @@ export interface Inventory {
   /** What is known of a container from before this moment (default: now) may be old: the next list asks again. */
   forget(id: string, atMs?: number): void;
   forgetAll(): void;
+  /** The engine's networks that a container has a place in: none once it has ended, as it was last seen. */
+  networksOf(id: string): readonly string[];
   /** While a container is being created its inspect would wait for the start to end: lists say "created" until the returned function is called. */
   starting(id: string): () => void;
 }
@@ -29,6 +31,8 @@ interface Kept {
   readonly container: ObservedContainer;
 }
 
+/** The engine lists these as networks of a container, which has no place in them. */
+const placeless = new Set(['host', 'none']);
 const inspectsAtOnce = 8;
 // A container whose inspect hangs (its runtime is stuck) must not hold up the list of all others.
 const inspectTimeoutMs = 5_000;
@@ -42,6 +46,7 @@ export interface Beside {
 export function createInventory(engine: Engine, nodeName: string, { oomKills, imageDigest }: Beside): Inventory {
   const kept = new Map<string, Kept>();
   const inCreation = new Set<string>();
+  const networks = new Map<string, readonly string[]>();
   // Counts what was forgotten, so that an inspect that was under way meanwhile is not kept.
   const generations = new Map<string, number>();
   let allGeneration = 0;
@@ -50,14 +55,22 @@ export function createInventory(engine: Engine, nodeName: string, { oomKills, im
     return `${allGeneration}/${generations.get(id) ?? 0}`;
   }
 
+  function noteNetworks(id: string, state: string, settings: Inspection['NetworkSettings']): void {
+    const names = Object.keys(settings?.Networks ?? {}).filter((name) => !placeless.has(name));
+    if (state === 'running' && names.length > 0) networks.set(id, names);
+    else networks.delete(id);
+  }
+
   async function inspect(id: string): Promise<Inspection | undefined> {
     try {
-      return await engine.call<Inspection>({
+      const inspection = await engine.call<Inspection>({
         method: 'GET',
         path: `/containers/${encodeURIComponent(id)}/json`,
         action: `inspect container ${id}`,
         timeoutMs: inspectTimeoutMs,
       });
+      noteNetworks(inspection.Id, inspection.State.Status, inspection.NetworkSettings);
+      return inspection;
     } catch (error) {
       if (error instanceof RuntimeError && error.code === 'not-found') return undefined;
       throw error;
@@ -102,6 +115,7 @@ export function createInventory(engine: Engine, nodeName: string, { oomKills, im
       query: { all: 1, filters: { label: labelFilters(nodeName, podUid) } },
       action: 'list containers',
     });
+    for (const { Id, State, NetworkSettings } of entries) noteNetworks(Id, State, NetworkSettings);
     if (podUid === undefined) dropGone(new Set(entries.map((entry) => entry.Id)));
     const observed = await mapBounded(entries, inspectsAtOnce, observeListed);
     return observed.filter((container) => container !== undefined);
@@ -110,6 +124,7 @@ export function createInventory(engine: Engine, nodeName: string, { oomKills, im
   function dropGone(present: ReadonlySet<string>): void {
     for (const id of kept.keys()) if (!present.has(id) && !inCreation.has(id)) kept.delete(id);
     for (const id of generations.keys()) if (!present.has(id)) generations.delete(id);
+    for (const id of networks.keys()) if (!present.has(id) && !inCreation.has(id)) networks.delete(id);
   }
 
   return {
@@ -130,6 +145,7 @@ export function createInventory(engine: Engine, nodeName: string, { oomKills, im
       kept.clear();
       allGeneration++;
     },
+    networksOf: (id) => networks.get(id) ?? [],
     starting(id) {
       inCreation.add(id);
       return () => inCreation.delete(id);
