@@ -112,8 +112,9 @@ describe("a user's plugin", () => {
     (point) => {
       const { decide } = setUp();
       const usual = { ...(point === 'postFilter' ? turnAway : {}), ...(point === 'normalise' ? { score() {} } : {}) };
-      expect(() => decide(strange({ ...usual, [point]: forever }, 30))).toThrow(
-        `plugin "Strange" failed in ${point}: no answer after 30 ms`,
+      // On a busy machine its other functions take some of the time, too.
+      expect(() => decide(strange({ ...usual, [point]: forever }, 500))).toThrow(
+        `plugin "Strange" failed in ${point}: no answer after 500 ms`,
       );
     },
   );
