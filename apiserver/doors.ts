@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
-import { splitCertificates } from './auth/authorities.ts';
-import type { ServerPki } from './auth/pki.ts';
+import { splitCertificates } from './pki/authorities.ts';
+import type { ServerPki } from './pki/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
 import { ListenerCredentials, type TlsOptions } from './rpc/listener/credentials.ts';
 import { Listener, type ListenerLimits } from './rpc/listener/listener.ts';

@@ -1,8 +1,8 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
-import { measureCertificates, runCertificateRenewal } from './auth/certificate-renewal.ts';
-import type { ServerPki } from './auth/pki.ts';
-import { runSigner } from './certificates/signer.ts';
 import type { ServerOptions } from './options.ts';
+import { measureCertificates, runCertificateRenewal } from './pki/certificate-renewal.ts';
+import type { ServerPki } from './pki/pki.ts';
+import { runSigner } from './pki/signer.ts';
 import { runExpiries } from './registry/expiry.ts';
 import type { Registry } from './registry/registry.ts';
 import { runCompaction } from './storage/run-compaction.ts';

@@ -1,11 +1,11 @@
 import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
-import { anyOf, BootstrapTokens } from './auth/bootstrap-tokens.ts';
-import { ensurePki, type ServerPki } from './auth/pki.ts';
-import { tightenFiles } from './auth/private-files.ts';
+import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
 import { openDoors } from './doors.ts';
 import { runLoops } from './loops.ts';
 import type { ServerOptions } from './options.ts';
+import { ensurePki, type ServerPki } from './pki/pki.ts';
+import { tightenFiles } from './pki/private-files.ts';
 import { runAggregation } from './registry/aggregated-roles.ts';
 import { ensureObjects } from './registry/ensure-objects.ts';
 import { NodeSums } from './registry/node-sums.ts';
@@ -18,8 +18,8 @@ import { startFeed } from './watch/feed.ts';
 
 export { advertiseNotice, advertiseProblem } from './advertise.ts';
 export { auditPath, openAudit } from './audit/open-audit.ts';
-export { issueNodeCredentials, type NodeCredentials, pkiDir } from './auth/pki.ts';
 export type { ClientLimits, ServerInfo, ServerOptions } from './options.ts';
+export { issueNodeCredentials, type NodeCredentials, pkiDir } from './pki/pki.ts';
 export { compactFiles, restoreFiles } from './store-files.ts';
 
 /** What running calls get when the server stops; streams end at once. */

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../api/errors/index.ts';
-import type { Attributes } from '../auth/attributes.ts';
-import type { Identity } from '../auth/identity.ts';
+import type { Identity } from '../authn/identity.ts';
+import type { Attributes } from '../authz/attributes.ts';
 import type { AuditFile } from './audit-file.ts';
 import { type AuditLevel, AuditLevels, type AuditPolicy } from './policy.ts';
 import { RefusalCount } from './refusal-count.ts';

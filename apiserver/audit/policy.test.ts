@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Attributes } from '../auth/attributes.ts';
-import type { Identity } from '../auth/identity.ts';
+import type { Identity } from '../authn/identity.ts';
+import type { Attributes } from '../authz/attributes.ts';
 import { AuditLevels, type AuditPolicy, defaultPolicy, parsePolicy, readPolicy } from './policy.ts';
 
 const anna: Identity = { user: 'anna', groups: ['dev', 'system:authenticated'] };

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { maxSettingsBytes, readSettings, settingsText } from '../../api/codec/yaml-settings.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
-import type { Attributes } from '../auth/attributes.ts';
-import { controlPlane, groups as groupNames, type Identity } from '../auth/identity.ts';
+import { controlPlane, groups as groupNames, type Identity } from '../authn/identity.ts';
+import type { Attributes } from '../authz/attributes.ts';
 
 /** How much of a call is written down, Kubernetes' words: nothing; who, what and how it ended; also what was sent; also what was answered. */
 export const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
-import { controlPlane, groups, nodeUser, serviceAccountUser } from '../auth/identity.ts';
+import { controlPlane, groups, nodeUser, serviceAccountUser } from '../authn/identity.ts';
 import { AnswerRoom } from './answer-room.ts';
 import { flowOf } from './levels.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { controlPlane, groups, nodeUser, serviceAccountUser } from '../auth/identity.ts';
+import { controlPlane, groups, nodeUser, serviceAccountUser } from '../authn/identity.ts';
 import { flowOf } from './levels.ts';
 
 it.each([

@@ -1,4 +1,4 @@
-import { groups, type Identity, isControlPlane, isMaster, isNode, serviceAccountOf } from '../auth/identity.ts';
+import { groups, type Identity, isControlPlane, isMaster, isNode, serviceAccountOf } from '../authn/identity.ts';
 
 /** What a level may hold of the server, as parts of the bounds that flags and defaults give. */
 interface LevelShares {

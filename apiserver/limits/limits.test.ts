@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
-import { groups, nodeUser } from '../auth/identity.ts';
+import { groups, nodeUser } from '../authn/identity.ts';
 import { LimitKeeper } from './client-limits.ts';
 import { FairShare } from './fair-share.ts';
 import { flowOf } from './levels.ts';

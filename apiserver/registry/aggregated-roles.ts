@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { ClusterRole } from '../../api/generated/types.ts';
-import { decideAggregation, type StaleRole } from '../auth/rbac/aggregate.ts';
+import { decideAggregation, type StaleRole } from '../authz/rbac/aggregate.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore } from './kind-store.ts';
 import type { Registry } from './registry.ts';

@@ -3,11 +3,11 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node
 import type { TLSSocket } from 'node:tls';
 import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { unauthenticated } from '../../api/errors/index.ts';
-import { authenticate, type Credentials } from '../auth/authenticate.ts';
-import type { ClientCertificates } from '../auth/client-certificates.ts';
-import { type Identity, isBootstrapper, serviceAccountOf } from '../auth/identity.ts';
-import type { TokenTable } from '../auth/tokens.ts';
+import { authenticate, type Credentials } from '../authn/authenticate.ts';
+import { type Identity, isBootstrapper, serviceAccountOf } from '../authn/identity.ts';
+import type { TokenTable } from '../authn/tokens.ts';
 import { flowOf } from '../limits/levels.ts';
+import type { ClientCertificates } from '../pki/client-certificates.ts';
 import { peerOf } from './listener/connection-table.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;

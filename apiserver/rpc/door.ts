@@ -10,14 +10,14 @@ import {
 import type { Logger } from 'pino';
 import { type ApiError, asApiError, exhausted, internal } from '../../api/errors/index.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Authorizer } from '../auth/authorizer.ts';
-import type { ClientCertificates } from '../auth/client-certificates.ts';
-import type { TokenTable } from '../auth/tokens.ts';
+import type { TokenTable } from '../authn/tokens.ts';
+import type { Authorizer } from '../authz/authorizer.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { AnswerRoom } from '../limits/answer-room.ts';
 import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import type { FairShare } from '../limits/fair-share.ts';
 import type { Level } from '../limits/levels.ts';
+import type { ClientCertificates } from '../pki/client-certificates.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
 import { type AnyCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';

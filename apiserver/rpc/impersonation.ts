@@ -1,7 +1,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 import { badRequest, permissionDenied } from '../../api/errors/index.ts';
-import type { Authorizer } from '../auth/authorizer.ts';
-import { groups, type Identity, known, serviceAccountOf } from '../auth/identity.ts';
+import { groups, type Identity, known, serviceAccountOf } from '../authn/identity.ts';
+import type { Authorizer } from '../authz/authorizer.ts';
 
 /** The metadata by which a caller becomes somebody else for one call; values are percent-encoded, and may arrive joined by commas. */
 export const IMPERSONATE_USER = 'impersonate-user';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { groups } from '../auth/identity.ts';
+import { groups } from '../authn/identity.ts';
 import { flowOf } from '../limits/levels.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
 

@@ -4,9 +4,9 @@ import { ApiError } from '../../api/errors/index.ts';
 import type { GetPageRequest } from '../../api/generated/types.ts';
 import { versionInfo } from '../../api/meta/version-info.ts';
 import { contentTypes, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
-import { serverVersion } from '../certificates/server-version.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
+import { serverVersion } from '../server-version.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door } from './door.ts';
 

@@ -1,7 +1,7 @@
 import { expired, permissionDenied } from '../../api/errors/index.ts';
 import type { ListOptions } from '../../api/generated/types.ts';
-import type { Access } from '../auth/attributes.ts';
-import { isMaster, isNode } from '../auth/identity.ts';
+import { isMaster, isNode } from '../authn/identity.ts';
+import type { Access } from '../authz/attributes.ts';
 import { continuedRevision } from '../registry/continue-token.ts';
 import { NamespaceBirths } from '../registry/namespace-births.ts';
 import type { Registry } from '../registry/registry.ts';

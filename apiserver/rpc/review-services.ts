@@ -18,11 +18,11 @@ import type {
 } from '../../api/generated/types.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
 import { checkSelectorLength, checkSelectorTerms } from '../../api/meta/selector-bounds.ts';
-import { type AccountTokens, TOKEN_ISSUER } from '../auth/accounts/account-tokens.ts';
-import type { Attributes } from '../auth/attributes.ts';
-import type { Authorizer } from '../auth/authorizer.ts';
-import { type Identity, isMaster, isNode, known } from '../auth/identity.ts';
-import type { TokenTable } from '../auth/tokens.ts';
+import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
+import { type Identity, isMaster, isNode, known } from '../authn/identity.ts';
+import type { TokenTable } from '../authn/tokens.ts';
+import type { Attributes } from '../authz/attributes.ts';
+import type { Authorizer } from '../authz/authorizer.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { CallContext, Door, UnaryHandler } from './door.ts';

@@ -1,9 +1,9 @@
 import { encodeMessage } from '../../api/codec/message.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { TokenRequestWriteRequest } from '../../api/generated/types.ts';
-import { type AccountTokens, TOKEN_ISSUER } from '../auth/accounts/account-tokens.ts';
-import { publicFacts, type TokenKeys } from '../auth/accounts/token-keys.ts';
-import { checkNodeToken } from '../auth/node/node-tokens.ts';
+import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
+import { publicFacts, type TokenKeys } from '../authn/accounts/token-keys.ts';
+import { checkNodeToken } from '../authz/node/node-tokens.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { Door } from './door.ts';

@@ -18,8 +18,8 @@ import type {
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
-import type { Access, AccessVerb } from '../auth/attributes.ts';
-import { noteRequester } from '../certificates/requester.ts';
+import type { Access, AccessVerb } from '../authz/attributes.ts';
+import { noteRequester } from '../pki/requester.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';

@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/errors/index.ts';
 import { invalidValue } from '../../api/errors/violations.ts';
 import type { WriteOptions } from '../../api/generated/types.ts';
-import { isControlPlane, isNode } from '../auth/identity.ts';
+import { isControlPlane, isNode } from '../authn/identity.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { WriteContext } from '../registry/kind-store.ts';
 import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';

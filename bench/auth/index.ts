@@ -1,6 +1,6 @@
 import type { PolicyRule } from '../../api/generated/types.ts';
-import type { Access } from '../../apiserver/auth/attributes.ts';
-import type { Identity } from '../../apiserver/auth/identity.ts';
+import type { Identity } from '../../apiserver/authn/identity.ts';
+import type { Access } from '../../apiserver/authz/attributes.ts';
 import { createRoleWorld, rule } from '../../test/fakes/role-world.ts';
 import { atMost, type Figure, note } from '../figure.ts';
 import { type Parts, runParts } from '../parts.ts';

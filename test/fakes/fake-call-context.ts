@@ -1,4 +1,4 @@
-import type { Authorizer } from '../../apiserver/auth/authorizer.ts';
+import type { Authorizer } from '../../apiserver/authz/authorizer.ts';
 import { flowOf } from '../../apiserver/limits/levels.ts';
 import type { CallContext } from '../../apiserver/rpc/call-context.ts';
 

@@ -2,7 +2,7 @@ import { encodeMessage } from '../../api/codec/message.ts';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import { type KindName, kindNamed, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import { Authorizer } from '../../apiserver/auth/authorizer.ts';
+import { Authorizer } from '../../apiserver/authz/authorizer.ts';
 import type { KindStore } from '../../apiserver/registry/kind-store.ts';
 import type { Registry } from '../../apiserver/registry/registry.ts';
 import { KindCache } from '../../apiserver/watch/kind-cache.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { credentials, Client as GrpcClient, Metadata, type StatusObject } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { type AskedMethod, everyMethod } from './access-requests.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 

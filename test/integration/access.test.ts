@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';

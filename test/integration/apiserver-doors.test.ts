@@ -5,8 +5,8 @@ import { loadSync } from '@grpc/proto-loader';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import 'protobufjs/ext/descriptor/index.js';
-import { createAuthority } from '../../apiserver/auth/certificates.ts';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
+import { createAuthority } from '../../apiserver/pki/certificates.ts';
 import { connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 

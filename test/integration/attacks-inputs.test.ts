@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { type Connection, createConnection } from '../../client/connection/connection.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';

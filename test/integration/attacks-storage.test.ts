@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Namespace } from '../../api/generated/types.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
-import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
 import { type Client, type ConnectOptions, connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
-import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';

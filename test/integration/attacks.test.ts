@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Pod, TokenRequestSpec } from '../../api/generated/types.ts';
-import { formatToken } from '../../apiserver/auth/tokens.ts';
+import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
 import { type Client, type ConnectOptions, connect } from '../../client/index.ts';
 import { createTestPki } from '../fakes/test-pki.ts';

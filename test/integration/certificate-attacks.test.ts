@@ -173,7 +173,7 @@ describe('a certificate', () => {
     ['has ended', -400 * 24 * 3_600_000, /"admin" expired on .*get a new one/],
     ['is not good yet', 24 * 3_600_000, /"admin" is not valid before .*look at the clocks/],
   ])('of the own authority that %s does not count', async (_, offMs, message) => {
-    const { issueCertificate } = await import('../../apiserver/auth/certificates.ts');
+    const { issueCertificate } = await import('../../apiserver/pki/certificates.ts');
     const subject = { commonName: 'admin', organizations: ['system:masters'] };
     const { certificate: cert, key } = await issueCertificate(
       await authority(),

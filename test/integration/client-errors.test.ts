@@ -72,7 +72,7 @@ describe.each([
     });
 
     it('is told what is wrong with the certificate that it presented', async () => {
-      const { issueCertificate } = await import('../../apiserver/auth/certificates.ts');
+      const { issueCertificate } = await import('../../apiserver/pki/certificates.ts');
       const file = (name: string): Promise<string> => readFile(join(server.dataDir, 'pki', name), 'utf8');
       const authority = { certificate: await file('ca.crt'), key: await file('ca.key') };
       const subject = { commonName: 'ada', organizations: [] };
@@ -88,7 +88,7 @@ describe.each([
         code: 'UNAUTHENTICATED',
         message: expect.stringContaining('is not valid before'),
       });
-      const { createAuthority } = await import('../../apiserver/auth/certificates.ts');
+      const { createAuthority } = await import('../../apiserver/pki/certificates.ts');
       expect(await asAda(await createAuthority('another', new Date()), new Date())).toMatchObject({
         code: 'UNAUTHENTICATED',
         message: expect.stringContaining("present one that this cluster's authority signed"),

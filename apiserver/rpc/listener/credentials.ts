@@ -2,7 +2,7 @@ import { constants as cryptoConstants } from 'node:crypto';
 import type { SecureServerOptions } from 'node:http2';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
-import type { ServingIdentity } from '../../auth/held-certificates.ts';
+import type { ServingIdentity } from '../../pki/held-certificates.ts';
 
 export type TlsVersion = '1.2' | '1.3';
 

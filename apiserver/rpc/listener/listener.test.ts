@@ -5,7 +5,7 @@ import { Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { formatMetrics, MetricsRegistry } from '../../../api/metrics/index.ts';
-import { createAuthority, issueCertificate } from '../../auth/certificates.ts';
+import { createAuthority, issueCertificate } from '../../pki/certificates.ts';
 import { ListenerCredentials } from './credentials.ts';
 import { Listener, type ListenerLimits } from './listener.ts';
 import { Refusals } from './refusals.ts';

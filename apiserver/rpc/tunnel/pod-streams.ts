@@ -9,7 +9,7 @@ import type {
   PodReadFilesRequest,
   PodWriteFilesRequest,
 } from '../../../api/generated/types.ts';
-import type { AccessVerb } from '../../auth/attributes.ts';
+import type { AccessVerb } from '../../authz/attributes.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { type CallContext, type Door, encodeWarning } from '../door.ts';

@@ -1,6 +1,6 @@
 import { badRequest, failedPrecondition, permissionDenied } from '../../../api/errors/index.ts';
 import type { ControlRequest, ServeRequest } from '../../../api/generated/types.ts';
-import { type Identity, isMaster, nodeNameOf } from '../../auth/identity.ts';
+import { type Identity, isMaster, nodeNameOf } from '../../authn/identity.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import { serviceDefinition } from '../definitions.ts';
 import type { CallContext, Door } from '../door.ts';

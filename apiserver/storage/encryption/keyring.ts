@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ensurePrivateDir, readIfThere, writePrivateFile } from '../../auth/files.ts';
+import { ensurePrivateDir, readIfThere, writePrivateFile } from '../../pki/files.ts';
 import { StorageError } from '../storage-error.ts';
 
 /** A key that hides values. Nothing of it but the id may be told. */

@@ -3,8 +3,8 @@ import { nodeClientSigner } from '../../../api/kinds/certificate-signing-request
 import { kinds } from '../../../api/kinds/index.ts';
 import { rbacGroup } from '../../../api/kinds/rbac-roles.ts';
 import { rootCertificates } from '../../../api/meta/well-known.ts';
+import { controlPlane, groups } from '../../authn/identity.ts';
 import { groupOf } from '../attributes.ts';
-import { controlPlane, groups } from '../identity.ts';
 
 // The roles that are there from the first start, with Kubernetes' names and, where the kinds are the same, its rules.
 

@@ -1,9 +1,9 @@
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from '../../../api/generated/types.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
+import type { Identity } from '../../authn/identity.ts';
+import { serviceAccountUser } from '../../authn/identity.ts';
 import { type Entry, placeOf } from '../../watch/entry.ts';
 import type { KindCache } from '../../watch/kind-cache.ts';
-import type { Identity } from '../identity.ts';
-import { serviceAccountUser } from '../identity.ts';
 import { RuleSet } from './rule-set.ts';
 
 /** The caches that the index follows. One that is missing, as in tests with few kinds, is empty. */

@@ -1,7 +1,7 @@
 import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { subdomainNameError } from '../../api/meta/names.ts';
-import type { CertifiedSubject } from '../auth/certificates.ts';
-import { groups, nodeUser } from '../auth/identity.ts';
+import { groups, nodeUser } from '../authn/identity.ts';
+import type { CertifiedSubject } from './certificates.ts';
 
 const nodePrefix = nodeUser('');
 

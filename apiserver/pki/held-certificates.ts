@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { controlPlane, groups } from '../authn/identity.ts';
 import {
   type Authorities,
   AuthorityBusy,
@@ -13,7 +14,6 @@ import {
 } from './authorities.ts';
 import { inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
 import { readIfThere, writePrivateFile } from './files.ts';
-import { controlPlane, groups } from './identity.ts';
 
 /** With what the server listens (PEM). */
 export interface ServingIdentity {

@@ -1,6 +1,6 @@
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
-import type { Identity } from '../auth/identity.ts';
+import type { Identity } from '../authn/identity.ts';
 
 /** Notes in a new request for a certificate who makes it: approvers go by that, so no client says it itself. */
 export function noteRequester(kind: string, object: ApiObject, { user, groups }: Identity): void {

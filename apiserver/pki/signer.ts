@@ -6,15 +6,15 @@ import { ownSigners } from '../../api/kinds/certificate-signing-request/signers.
 import { textOf } from '../../api/kinds/certificate-signing-request/text.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { annotations } from '../../api/meta/well-known.ts';
-import { certifiedSubject, type KeyPair, signRequest } from '../auth/certificates.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { serverContext } from '../registry/server-context.ts';
 import { nextVersion } from '../registry/update.ts';
+import { serverVersion } from '../server-version.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
+import { certifiedSubject, type KeyPair, signRequest } from './certificates.ts';
 import { checkSubject } from './check-subject.ts';
-import { serverVersion } from './server-version.ts';
 
 export interface SignerOptions {
   readonly store: KindStore;

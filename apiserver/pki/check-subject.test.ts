@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { clientSigner, nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
-import { certifiedSubject, createAuthority, signRequest } from '../auth/certificates.ts';
+import { certifiedSubject, createAuthority, signRequest } from './certificates.ts';
 import { checkSubject } from './check-subject.ts';
 
 const subject = (commonName: string, organizations: string[] = [], others: string[] = []) => ({

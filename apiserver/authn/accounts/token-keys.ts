@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensurePrivateDir, writePrivateFile } from '../files.ts';
+import { ensurePrivateDir, writePrivateFile } from '../../pki/files.ts';
 
 /** The longest that a token may be good. */
 export const MAX_TOKEN_SECONDS = 30 * 24 * 3_600;

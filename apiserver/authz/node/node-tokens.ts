@@ -1,6 +1,6 @@
 import { permissionDenied } from '../../../api/errors/index.ts';
 import type { Pod, TokenRequestSpec } from '../../../api/generated/types.ts';
-import { type Identity, isMaster, isNode, nodeNameOf } from '../identity.ts';
+import { type Identity, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
 
 /**
  * What tokens a node gets, as in Kubernetes: of an account only bound to a pod of that account (which who makes them checks) that runs on this very node, named with

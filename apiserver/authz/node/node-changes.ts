@@ -7,9 +7,9 @@ import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
 import { areTooFarApart, versionSkew } from '../../../api/meta/version-skew.ts';
 import { annotations, finalizers } from '../../../api/meta/well-known.ts';
-import { serverVersion } from '../../certificates/server-version.ts';
+import { type Identity, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
+import { serverVersion } from '../../server-version.ts';
 import type { Access } from '../attributes.ts';
-import { type Identity, isMaster, isNode, nodeNameOf } from '../identity.ts';
 
 /** Labels that say where pods may go and that the node itself must not give itself, as in Kubernetes. */
 const RESTRICTED_LABELS = 'node-restriction.kubernetes.io/, and of kubernetes.io but those that say what a machine is';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { TokenKeys } from './accounts/token-keys.ts';
+import { TokenKeys } from '../authn/accounts/token-keys.ts';
+import { groups, nodeUser } from '../authn/identity.ts';
+import { formatToken, parseTokens, type TokenTable } from '../authn/tokens.ts';
 import { openAuthorities, trustedOf } from './authorities.ts';
 import type { KeyPair } from './certificates.ts';
 import { ensurePrivateDir, readIfThere, writePrivateFile } from './files.ts';
 import { ensurePair, HeldCertificates, writePair } from './held-certificates.ts';
-import { groups, nodeUser } from './identity.ts';
 import { refuseExposed } from './private-files.ts';
-import { formatToken, parseTokens, type TokenTable } from './tokens.ts';
 
 /** What the server needs to listen. */
 export interface ServerPki {
