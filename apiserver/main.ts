@@ -1,7 +1,7 @@
 import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
-import { openDoors } from './doors.ts';
+import { openListeners } from './listeners.ts';
 import { runLoops } from './loops.ts';
 import type { ServerOptions } from './options.ts';
 import { ensurePki, type ServerPki } from './pki/pki.ts';
@@ -105,12 +105,12 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
     ...{ watchLimits, limits, listLimits, itemStreamLimits, audit: options.audit, arrivalLimits: options.arrivalLimits },
     ...{ answerLimits: options.answerLimits, anonymousLimits: options.anonymousLimits },
   });
-  const doors = await openDoors({ ...options, api, pki }, stopping.signal);
+  const listeners = await openListeners({ ...options, api, pki }, stopping.signal);
   api.setServing(true);
-  options.ready?.({ address: doors.address, port: doors.port, ca: pki.certificates.trusted() });
+  options.ready?.({ address: listeners.address, port: listeners.port, ca: pki.certificates.trusted() });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);
   stopping.abort();
-  await doors.drain(options.drainMs ?? DRAIN_MS);
+  await listeners.drain(options.drainMs ?? DRAIN_MS);
 }

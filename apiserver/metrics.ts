@@ -216,7 +216,7 @@ export function measureCaches(metrics: MetricsRegistry, caches: readonly KindCac
     caches.map((cache) => ({ labels: [cache.kind.plural], value: value(cache) }));
   metrics.read(
     apiserverMetrics.watchers,
-    each((cache) => cache.wave.size),
+    each((cache) => cache.batcher.size),
   );
   metrics.read(
     apiserverMetrics.events,

@@ -147,7 +147,7 @@ export interface Client {
   /** The client of any kind, by its name or descriptor. */
   resource<K extends KindName>(kind: K): ResourceClient<KindMap[K]>;
   resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;
-  /** The generic door: any kind, as JSON, protobuf or a table. */
+  /** The generic service: any kind, as JSON, protobuf or a table. */
   readonly objects: ObjectsClient;
   /** How much the server's and the agents' logs say. */
   readonly logLevels: LogLevelsClient;

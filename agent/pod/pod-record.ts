@@ -21,8 +21,8 @@ export interface Ending extends Refusal {
   readonly gracePeriodSeconds?: number;
 }
 
-/** Which wishes are known: those of the API, those of files. Pods of the others are left alone. */
-export interface KnownWishes {
+/** Which sources of pods have synced: the API, files. Pods of the others are left alone. */
+export interface SyncedSources {
   readonly api: boolean;
   readonly files: boolean;
 }

@@ -26,8 +26,8 @@ import {
   demandKill,
   type Ending,
   graceOf,
-  type KnownWishes,
   type PodRecord,
+  type SyncedSources,
   waitingOf,
 } from './pod-record.ts';
 import type { Resizer } from './resize.ts';
@@ -74,7 +74,7 @@ export interface PodWorkers {
    * Everything the engine has, listed again: pods that differ are woken, and containers of pods that nobody knows are swept. `sinceMs` is when the
    * list was asked for. The first time that the API's pods are known an agent that starts again takes over what runs; until then none of them is touched.
    */
-  relist(all: readonly ObservedContainer[], sinceMs: number, known: KnownWishes): void;
+  relist(all: readonly ObservedContainer[], sinceMs: number, synced: SyncedSources): void;
   records(): Iterable<PodRecord>;
   get(podUid: string): PodRecord | undefined;
   run(signal: AbortSignal): Promise<void>;
@@ -126,16 +126,16 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     queue.add(record.uid);
   }
 
-  function relist(all: readonly ObservedContainer[], sinceMs: number, known: KnownWishes): void {
+  function relist(all: readonly ObservedContainer[], sinceMs: number, synced: SyncedSources): void {
     for (const [uid, at] of left) if (at < sinceMs) left.delete(uid);
     const byPod = sortByPod(all);
     for (const [uid, containers] of byPod) {
-      const isKnown = isStaticUid(uid) ? known.files : known.api;
+      const isKnown = isStaticUid(uid) ? synced.files : synced.api;
       if (isKnown && !records.has(uid) && !left.has(uid)) adoptOrphan(uid, containers);
     }
     for (const record of records.values()) {
       const isOwn = isStaticUid(record.uid);
-      if (!isOwn && !known.api) continue;
+      if (!isOwn && !synced.api) continue;
       const seen = byPod.get(record.uid) ?? new Map<string, ObservedContainer>();
       const takesOver = !listed && !isOwn;
       if (!takesOver && !differs(record.containers, seen)) continue;
@@ -143,7 +143,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       else record.stale = true;
       queue.add(record.uid);
     }
-    listed ||= known.api;
+    listed ||= synced.api;
   }
 
   /** Before any pod is worked on: what runs keeps its room, whoever asks for room first. */

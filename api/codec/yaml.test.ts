@@ -106,7 +106,7 @@ it('says what is missing or unknown about the kind', () => {
   expect(names('- 1\n')).toEqual(['1: expected an object, found a list']);
 });
 
-it('reads JSON through the same door, tabs and all', () => {
+it('reads JSON through the same reader, tabs and all', () => {
   expect(names('{\n\t"apiVersion": "v1",\n\t"kind": "ConfigMap",\n\t"metadata": {\n\t\t"name": "a"\n\t}\n}\n')).toEqual(['a']);
 });
 

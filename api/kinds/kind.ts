@@ -22,17 +22,17 @@ export interface Column<T> {
 export interface Lifecycle<T> {
   /** After defaults, before validation: e.g. a new pod starts as Pending. A client-sent status was already dropped. */
   prepareForCreate?(object: T): void;
-  /** Before validation of an update: copies what this door must not change from `previous`. */
+  /** Before validation of an update: copies what this write must not change from `previous`. */
   prepareForUpdate?(next: T, previous: T): void;
   /** What a delete does: undefined removes at once; a number of seconds sets deletionTimestamp and waits for the agent. */
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
 }
 
-/** A part of the objects' spec that is written through a door of its own, as the status is. Pure. */
+/** A part of the objects' spec with a subresource of its own, as the status has. Pure. */
 export interface Subresource<T> {
   /** The typed method that replaces it, e.g. "UpdateResize". */
   readonly method: string;
-  /** What this door takes of an object that was sent: the next version, before its defaults. Both may be changed. */
+  /** What the subresource takes of an object that was sent: the next version, before its defaults. Both may be changed. */
   take(sent: T, previous: T): T;
   /** Every rule that the change breaks; the kind's own `validate` has run as well. */
   validate(next: T, previous: T): FieldViolation[];
@@ -42,7 +42,7 @@ export interface Subresource<T> {
 export type FieldReader<T> = { read(object: T): string }['read'];
 
 /**
- * Everything the generic machinery (registry, doors, client, command line, tests) needs to know of a kind. One value per kind, in
+ * Everything the generic machinery (registry, services, client, command line, tests) needs to know of a kind. One value per kind, in
  * api/kinds/<kind>/kind.ts, listed once in api/kinds/index.ts. Pure data and pure functions.
  */
 export interface Kind<T extends ApiObject = ApiObject> {
@@ -80,7 +80,7 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly updateNeedsVersion?: true;
   /** A new object keeps the status that it is sent with when its maker may write that; of all other kinds it is dropped. */
   readonly isCreatedWithStatus?: true;
-  /** The parts with doors of their own besides the status, by name. */
+  /** The subresources besides the status, by name. */
   readonly subresources?: { readonly [name: string]: Subresource<T> };
   /**
    * How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters), "path" (what can stand between two slashes, e.g.

@@ -8,7 +8,7 @@ import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
 import type { Current, KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
-import { checkUid, type Door, doorOf, nextVersion } from './update.ts';
+import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
 
 const TYPES = {
   merge: 'application/merge-patch+json',
@@ -25,7 +25,7 @@ export interface PatchInput {
 
 /** A patch that was read: how it changes an object's JSON form, and what it says of the metadata. */
 interface ReadPatch {
-  readonly door: Door;
+  readonly target: WriteTarget;
   readonly metadata: JsonObject;
   apply(before: JsonObject): JsonObject;
 }
@@ -36,15 +36,15 @@ interface ReadPatch {
  * ABORTED. Computed again from the newest version when another write was faster, unless the patch itself names a resourceVersion.
  */
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
-  const { door, metadata, apply } = readPatch(store, input, context);
+  const { target, metadata, apply } = readPatch(store, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject, current: Current): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
     const sent = fromJson<AnyObject>(store.kind, apply(versionedJson(store, previous, current)));
     store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
-    if (door === 'object') for (const warning of store.kind.warnings?.(sent) ?? []) warnings.add(warning);
-    return nextVersion(store, door, sent, previous);
+    if (target === 'object') for (const warning of store.kind.warnings?.(sent) ?? []) warnings.add(warning);
+    return nextVersion(store, target, sent, previous);
   };
   const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
   const verb = input.subresource === '' ? 'patch' : `patch-${input.subresource}`;
@@ -64,20 +64,21 @@ function readPatch(
 ): ReadPatch {
   if (!Object.values<string>(TYPES).includes(type))
     throw badRequest(`cannot patch: the type "${type}" is not supported, use one of ${Object.values(TYPES).join(', ')}`);
-  const door = doorOf(store, subresource);
+  const target = writeTargetOf(store, subresource);
   const patch = parseJson(bytes, 'patch') as Json;
-  if (type === TYPES.json) return readJsonPatch(door, patch);
+  if (type === TYPES.json) return readJsonPatch(target, patch);
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');
   const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
-  const changes = door === 'status' ? ofStatus(patch) : patch;
-  if (type === TYPES.strategic) return { door, metadata, apply: (before) => strategicMerge(store.kind.message, before, changes) };
-  if (door === 'status' && mergesConditions)
-    return { door, metadata, apply: (before) => applyMergingConditions(before, changes) };
-  return { door, metadata, apply: (before) => mergePatch(before, changes) as JsonObject };
+  const changes = target === 'status' ? ofStatus(patch) : patch;
+  if (type === TYPES.strategic)
+    return { target, metadata, apply: (before) => strategicMerge(store.kind.message, before, changes) };
+  if (target === 'status' && mergesConditions)
+    return { target, metadata, apply: (before) => applyMergingConditions(before, changes) };
+  return { target, metadata, apply: (before) => mergePatch(before, changes) as JsonObject };
 }
 
 /** What the operations say of name, namespace and uid is judged like the metadata of a merge patch. */
-function readJsonPatch(door: Door, patch: Json): ReadPatch {
+function readJsonPatch(target: WriteTarget, patch: Json): ReadPatch {
   const operations = parseJsonPatch(patch);
   const metadata: JsonObject = {};
   for (const operation of operations) {
@@ -85,12 +86,12 @@ function readJsonPatch(door: Door, patch: Json): ReadPatch {
     if (field && operation.op !== 'test') metadata[field] = 'value' in operation ? operation.value : '';
   }
   return {
-    door,
+    target,
     metadata,
     apply(before) {
       const after = applyJsonPatch(before, operations);
       if (!isJsonObject(after)) throw badRequest('cannot patch: the result is no object');
-      return door === 'status' ? { ...before, ...ofStatus(after) } : after;
+      return target === 'status' ? { ...before, ...ofStatus(after) } : after;
     },
   };
 }
@@ -106,7 +107,7 @@ function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonObject): 
   );
 }
 
-/** What goes through the status door. */
+/** What a write to the status takes. */
 function ofStatus({ metadata, status }: JsonObject): JsonObject {
   return { ...(metadata !== undefined && { metadata }), ...(status !== undefined && { status }) };
 }

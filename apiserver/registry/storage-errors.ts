@@ -37,12 +37,12 @@ const translations = {
   failed: (_, error) => internal('the store failed', error),
 } satisfies Record<StorageErrorCode, (subject: ErrorSubject, error: StorageError) => ApiError>;
 
-/** The one door between the store's errors and the API's: a StorageError becomes the ApiError it means, anything else stays. */
+/** Translates the store's errors into the API's: a StorageError becomes the ApiError it means, anything else stays. */
 export function translateStorageError(error: unknown, subject: ErrorSubject): unknown {
   return error instanceof StorageError ? translations[error.code](subject, error) : error;
 }
 
-/** Runs a storage call through the door. */
+/** Runs a storage call and translates its error. */
 export async function translated<T>(subject: ErrorSubject, call: Promise<T>): Promise<T> {
   try {
     return await call;

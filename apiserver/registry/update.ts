@@ -9,11 +9,11 @@ import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
 
-/** Through which door a write comes: the object without its status, the status alone, or another part of the spec by itself. */
-export type Door = 'object' | 'status' | Subresource<AnyObject>;
+/** What a write replaces: the object without its status, the status alone, or another part of the spec by itself. */
+export type WriteTarget = 'object' | 'status' | Subresource<AnyObject>;
 
-/** The door of a subresource. Throws INVALID_ARGUMENT for one that the kind does not have. */
-export function doorOf({ kind }: KindStore, subresource: string): Door {
+/** The target of a write to a subresource. Throws INVALID_ARGUMENT for one that the kind does not have. */
+export function writeTargetOf({ kind }: KindStore, subresource: string): WriteTarget {
   if (subresource === '') return 'object';
   if (subresource === 'status' && kind.hasStatus) return 'status';
   const found = Object.hasOwn(kind.subresources ?? {}, subresource) ? kind.subresources?.[subresource] : undefined;
@@ -24,26 +24,26 @@ export function doorOf({ kind }: KindStore, subresource: string): Door {
   );
 }
 
-/** The next version of an object as one door makes it. Throws INVALID_ARGUMENT with every rule that it breaks. */
-export function nextVersion(store: KindStore, door: Door, sent: AnyObject, previous: AnyObject): AnyObject {
-  const [next, violations] = throughDoor(store, door, sent, previous);
+/** The next version of an object as a write to the target makes it. Throws INVALID_ARGUMENT with every rule that it breaks. */
+export function nextVersion(store: KindStore, target: WriteTarget, sent: AnyObject, previous: AnyObject): AnyObject {
+  const [next, violations] = appliedTo(store, target, sent, previous);
   if (violations.length > 0) throw invalid(store.subject(nameOf(previous)), violations);
   return next;
 }
 
-function throughDoor(store: KindStore, door: Door, sent: AnyObject, previous: AnyObject): [AnyObject, FieldViolation[]] {
-  if (door === 'status') {
+function appliedTo(store: KindStore, target: WriteTarget, sent: AnyObject, previous: AnyObject): [AnyObject, FieldViolation[]] {
+  if (target === 'status') {
     const next = nextStatus(store, sent, previous);
     return [next, [...validateStatusMetadata(store, sent, next, previous), ...validateStatus(store, next, previous)]];
   }
-  if (door === 'object') {
+  if (target === 'object') {
     const next = nextObject(store, sent, previous);
     const metadata = validateSentMetadata(sent.metadata ?? {}, previous.metadata ?? {});
     return [next, [...metadata, ...validateObject(store, next, previous)]];
   }
-  const next = door.take(cloneObject(sent), cloneObject(previous));
+  const next = target.take(cloneObject(sent), cloneObject(previous));
   store.kind.defaults(next);
-  return [next, [...store.kind.validate(next), ...door.validate(next, previous)]];
+  return [next, [...store.kind.validate(next), ...target.validate(next, previous)]];
 }
 
 /**
@@ -130,7 +130,7 @@ export async function updateStatus(store: KindStore, sent: AnyObject, context: W
   return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings: [] };
 }
 
-/** Replaces a part of an object that has a door of its own. With a resourceVersion only if that is current. */
+/** Replaces a subresource of an object. With a resourceVersion only if that is current. */
 export async function updateSubresource(
   store: KindStore,
   subresource: string,
@@ -138,11 +138,11 @@ export async function updateSubresource(
   context: WriteContext,
 ): Promise<StoreResult> {
   const at = requireName(store, sent);
-  const door = doorOf(store, subresource);
+  const target = writeTargetOf(store, subresource);
   const { resourceVersion, uid } = sent.metadata ?? {};
   const compute = (previous: AnyObject): AnyObject => {
     checkUid(store.subject(at), uid, previous);
-    return nextVersion(store, door, sent, previous);
+    return nextVersion(store, target, sent, previous);
   };
   return { bytes: await store.change(at, { context, verb: `update-${subresource}`, resourceVersion, compute }), warnings: [] };
 }

@@ -21,9 +21,9 @@ import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
 import { placeOf } from '../watch/entry.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
+import { CallPipeline } from './call-pipeline.ts';
 import { clientOf } from './caller.ts';
 import { CERTIFICATES_SERVICE, certificatesService } from './certificates-service.ts';
-import { Door } from './door.ts';
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './item-stream.ts';
@@ -105,7 +105,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const answers = new AnswerRoom({ ...defaultAnswerLimits, ...options.answerLimits }, metrics);
   const { certificates } = options;
   const clients = new ClientCertificates({ trusted: () => certificates.trusted(), now: () => now().getTime(), metrics });
-  const door = new Door({
+  const pipeline = new CallPipeline({
     tokens,
     authorizer,
     log,
@@ -127,11 +127,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const tunnels = new Tunnels(randomUUID);
   const itemLimits = { ...defaultItemStreamLimits, ...options.itemStreamLimits };
-  const streams = new ItemStreams({ door, meters, clients: limits, limits: itemLimits });
+  const streams = new ItemStreams({ pipeline, meters, clients: limits, limits: itemLimits });
   const special: Record<string, SpecialMethods> = {
-    Pod: podMethods(options, tunnels, door, streams),
-    ...(accounts && { ServiceAccount: createTokenMethod(accounts, door) }),
-    Namespace: finalizeMethod(registry.store('Namespace'), door),
+    Pod: podMethods(options, tunnels, pipeline, streams),
+    ...(accounts && { ServiceAccount: createTokenMethod(accounts, pipeline) }),
+    Namespace: finalizeMethod(registry.store('Namespace'), pipeline),
   };
   const names: string[] = [
     OBJECTS_SERVICE,
@@ -146,41 +146,41 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     PAGES_SERVICE,
   ];
   for (const store of registry.stores.values()) {
-    const { definition, implementation } = typedService(store, verbs, door, special[store.kind.kind] ?? {});
+    const { definition, implementation } = typedService(store, verbs, pipeline, special[store.kind.kind] ?? {});
     server.addService(definition, implementation);
     names.push(store.kind.service);
   }
-  const objects = objectsService({ registry, verbs, door, streams, now });
+  const objects = objectsService({ registry, verbs, pipeline, streams, now });
   server.addService(objects.definition, objects.implementation);
-  const tunnel = tunnelService(tunnels, door);
+  const tunnel = tunnelService(tunnels, pipeline);
   server.addService(tunnel.definition, tunnel.implementation);
-  const levels = logLevelsService({ tunnels, log, own: options.logLevel }, door);
+  const levels = logLevelsService({ tunnels, log, own: options.logLevel }, pipeline);
   server.addService(levels.definition, levels.implementation);
-  const histories = usageHistoriesService({ tunnels, pods: registry.store('Pod') }, door);
+  const histories = usageHistoriesService({ tunnels, pods: registry.store('Pod') }, pipeline);
   server.addService(histories.definition, histories.implementation);
-  const placements = placementsService(registry, door);
+  const placements = placementsService(registry, pipeline);
   server.addService(placements.definition, placements.implementation);
-  const backups = backupService(options.backup, door, now);
+  const backups = backupService(options.backup, pipeline, now);
   server.addService(backups.definition, backups.implementation);
-  const published = tokenKeysService(tokenKeys, door, now);
+  const published = tokenKeysService(tokenKeys, pipeline, now);
   server.addService(published.definition, published.implementation);
-  for (const { name, definition, implementation } of reviewServices(door, { accounts, all: tokens })) {
+  for (const { name, definition, implementation } of reviewServices(pipeline, { accounts, all: tokens })) {
     server.addService(definition, implementation);
     names.push(name);
   }
-  const keys = secretKeysService({ keys: options.secretKeys, log, now }, door);
+  const keys = secretKeysService({ keys: options.secretKeys, log, now }, pipeline);
   server.addService(keys.definition, keys.implementation);
   const nodeNames = () =>
     registry.stores
       .get('Node')
       ?.cache.range('')
       .map(({ key }) => placeOf(key).name) ?? [];
-  const held = certificatesService({ certificates, clients, nodeNames, log }, door);
+  const held = certificatesService({ certificates, clients, nodeNames, log }, pipeline);
   server.addService(held.definition, held.implementation);
-  const pages = pagesService({ metrics, storage: registry.storage, stopping, log }, door);
+  const pages = pagesService({ metrics, storage: registry.storage, stopping, log }, pipeline);
   server.addService(pages.definition, pages.implementation);
-  const setServing = addHealth(server, door);
-  addReflection(server, names, door);
+  const setServing = addHealth(server, pipeline);
+  addReflection(server, names, pipeline);
   return { server, refusals, setServing };
 }
 
@@ -190,9 +190,14 @@ function accountTokens({ registry: { stores, store }, tokenKeys: keys, now }: Ap
   return accounts && new AccountTokens({ keys, accounts, pods: store('Pod'), now });
 }
 
-function podMethods({ registry, sums }: ApiServerOptions, tunnels: Tunnels, door: Door, streams: ItemStreams): SpecialMethods {
+function podMethods(
+  { registry, sums }: ApiServerOptions,
+  tunnels: Tunnels,
+  pipeline: CallPipeline,
+  streams: ItemStreams,
+): SpecialMethods {
   const pods = registry.store('Pod');
   const deps = { pods, nodes: registry.store('Node'), sums };
-  const evict = evictMethod({ pods, budgets: registry.store('PodDisruptionBudget') }, door);
-  return { ...bindMethods(deps, door, streams), ...evict, ...podStreamMethods(pods, tunnels, door) };
+  const evict = evictMethod({ pods, budgets: registry.store('PodDisruptionBudget') }, pipeline);
+  return { ...bindMethods(deps, pipeline, streams), ...evict, ...podStreamMethods(pods, tunnels, pipeline) };
 }

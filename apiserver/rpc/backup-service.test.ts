@@ -3,19 +3,19 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { fakeCall } from '../../test/fakes/fake-call-context.ts';
 import { backupService } from './backup-service.ts';
-import type { Door, StreamHandler } from './door.ts';
+import type { CallPipeline, StreamHandler } from './call-pipeline.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('a client that does not read its backup is told so, and its stream is reset when it cannot even take that', async () => {
   let handler: StreamHandler = () => Promise.reject(new Error('not set'));
-  const door = {
+  const pipeline = {
     stream: (given: StreamHandler) => {
       handler = given;
     },
-  } as unknown as Door;
-  backupService({ begin: () => ({ revision: 1, bytes: 0, pages: () => [] }) }, door, () => new Date(0));
+  } as unknown as CallPipeline;
+  backupService({ begin: () => ({ revision: 1, bytes: 0, pages: () => [] }) }, pipeline, () => new Date(0));
   const stream = { close: vi.fn(), once: vi.fn() };
   // Nothing is ever taken.
   const call = { write: vi.fn(), call: { stream } } as unknown as ServerWritableStream<Buffer, Buffer>;

@@ -7,9 +7,9 @@ import { translateStorageError } from '../registry/storage-errors.ts';
 import { BackupEncoder } from '../storage/backup/backup-format.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import { StorageError } from '../storage/storage-error.ts';
+import type { CallContext, CallPipeline } from './call-pipeline.ts';
 import { resetUnread } from './caller.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { CallContext, Door } from './door.ts';
 import { send } from './tunnel/duplex.ts';
 
 export const BACKUP_SERVICE = 'berth.server.v1.Backups';
@@ -24,10 +24,10 @@ const STALL_MS = 60_000;
 type BackupCall = ServerWritableStream<Buffer, Buffer>;
 
 /** Backups of the store, for administrators. `source` is undefined when what the server keeps ends with it. */
-export function backupService(source: BackupSource | undefined, door: Door, now: () => Date) {
+export function backupService(source: BackupSource | undefined, pipeline: CallPipeline, now: () => Date) {
   let running = 0;
   const implementation: UntypedServiceImplementation = {
-    Backup: door.stream(async (request, call, context) => {
+    Backup: pipeline.stream(async (request, call, context) => {
       decodeStrictly('berth.server.v1.BackupRequest', request, 'request');
       context.authorize({ verb: 'create', kind: 'Backup', namespace: '', name: '' });
       if (!source)

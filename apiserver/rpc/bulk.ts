@@ -12,7 +12,7 @@ const verbs: Readonly<Record<number, ObjectWriteVerb | undefined>> = {
   6: 'delete',
 };
 
-/** Objects.Bulk: the writes of the generic door as items of a stream. */
+/** Objects.Bulk: the writes of the generic service as items of a stream. */
 export function bulkMethod(path: string, writes: ObjectWrites, streams: ItemStreams): handleBidiStreamingCall<Buffer, Buffer> {
   return streams.method(path, ({ field, request }, context) => {
     const verb = verbs[field];

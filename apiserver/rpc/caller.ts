@@ -16,7 +16,7 @@ export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buf
 const identities = new WeakMap<ServerHttp2Session, Identity>();
 const certificates = new WeakMap<ServerHttp2Session, Presented>();
 /**
- * The token that a connection showed last, and whose it is: hashing it for each call costs more than the rest of the door. Compared only with what
+ * The token that a connection showed last, and whose it is: hashing it for each call costs more than the rest of the pipeline. Compared only with what
  * the same connection sends, so that nobody learns of other tokens from the time that takes.
  */
 const shown = new WeakMap<ServerHttp2Session, { authorization: string; tokens: TokenTable; identity: Identity }>();

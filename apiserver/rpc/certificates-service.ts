@@ -9,8 +9,8 @@ import { AuthorityBusy, authorityHash } from '../pki/authorities.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
 import { type HeldCertificates, type HeldName, heldNames } from '../pki/held-certificates.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { Door } from './door.ts';
 
 export const CERTIFICATES_SERVICE = 'berth.server.v1.Certificates';
 
@@ -29,17 +29,17 @@ const at = { kind: 'Certificate', namespace: '', name: '' } as const;
 const message = (name: string): string => `berth.server.v1.${name}`;
 
 /** What the server's certificates are, and their renewal. */
-export function certificatesService(deps: CertificatesDeps, door: Door) {
+export function certificatesService(deps: CertificatesDeps, pipeline: CallPipeline) {
   const { certificates, clients, log } = deps;
   return {
     definition: serviceDefinition(CERTIFICATES_SERVICE),
     implementation: {
-      GetAuthorities: door.unary(async (request, call) => {
+      GetAuthorities: pipeline.unary(async (request, call) => {
         decodeStrictly(message('GetAuthoritiesRequest'), request, 'request');
         call.authorizePath('/authorities');
         return { bytes: encodeMessage(message('GetAuthoritiesResponse'), { certificates: certificates.trusted() }) };
       }),
-      List: door.unary(async (request, call) => {
+      List: pipeline.unary(async (request, call) => {
         decodeStrictly(message('ListCertificatesRequest'), request, 'request');
         call.authorize({ verb: 'list', ...at });
         const seen = clients.list().map(({ user, endsAt, authorityHash: hash, seenAt }) => ({
@@ -51,7 +51,7 @@ export function certificatesService(deps: CertificatesDeps, door: Door) {
         const answer = { certificates: describeHeld(certificates), clients: seen };
         return { bytes: encodeMessage(message('ListCertificatesResponse'), answer) };
       }),
-      Renew: door.unary(async (request, call) => {
+      Renew: pipeline.unary(async (request, call) => {
         const wish = decodeStrictly<RenewCertificatesRequest>(message('RenewCertificatesRequest'), request, 'request');
         call.authorize({ verb: 'create', ...at });
         const names = await renew(certificates, wish);
@@ -59,7 +59,7 @@ export function certificatesService(deps: CertificatesDeps, door: Door) {
         log.warn({ requestId, user: identity.user, names }, "the server's certificates were made anew");
         return { bytes: encodeMessage(message('RenewCertificatesResponse'), { names }) };
       }),
-      DropAuthority: door.unary(async (request, call) => {
+      DropAuthority: pipeline.unary(async (request, call) => {
         const { force = false } = decodeStrictly<DropAuthorityRequest>(message('DropAuthorityRequest'), request, 'request');
         call.authorize({ verb: 'delete', ...at });
         if (!force) checkUnused(deps);

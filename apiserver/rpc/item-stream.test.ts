@@ -6,7 +6,7 @@ import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { fakeCall } from '../../test/fakes/fake-call-context.ts';
 import { defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import { CallMeters } from './call-meter.ts';
-import type { Door, DuplexHandler } from './door.ts';
+import type { CallPipeline, DuplexHandler } from './call-pipeline.ts';
 import { defaultItemStreamLimits, ItemStreams, type ReadItem } from './item-stream.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
@@ -15,15 +15,15 @@ afterEach(() => void vi.useRealTimers());
 /** Serves streams of items for one user, without a network. */
 function harness(read: ReadItem, { clientRate = 0, clientBurst = 0, streams = 256 } = {}) {
   let handler: DuplexHandler = () => Promise.reject(new Error('not set'));
-  const door = {
+  const pipeline = {
     duplex: (given: DuplexHandler) => {
       handler = given;
     },
-  } as unknown as Door;
+  } as unknown as CallPipeline;
   const metrics = new MetricsRegistry();
   const clients = new LimitKeeper({ ...defaultClientLimits, clientRate, clientBurst }, { metrics, now: Date.now });
   const limits = { ...defaultItemStreamLimits, streams };
-  new ItemStreams({ door, limits, clients, meters: new CallMeters(metrics) }).method('/berth.meta.v1.Objects/Bulk', read);
+  new ItemStreams({ pipeline, limits, clients, meters: new CallMeters(metrics) }).method('/berth.meta.v1.Objects/Bulk', read);
   return function open(count: number) {
     const stop = new AbortController();
     const duplex = new Duplex({ objectMode: true, read() {}, write: (_chunk, _encoding, done) => done() });

@@ -5,8 +5,8 @@ import type { LimitKeeper } from '../limits/client-limits.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { type Level, perLevel } from '../limits/levels.ts';
 import type { CallMeters } from './call-meter.ts';
+import type { CallContext, CallPipeline } from './call-pipeline.ts';
 import { resetUnread } from './caller.ts';
-import type { CallContext, Door } from './door.ts';
 import { encodeResult, type Item, type Outcome, readItems } from './item-frames.ts';
 import { type Duplex, framesOf, keepLittleUnread } from './tunnel/duplex.ts';
 
@@ -58,7 +58,7 @@ export interface ItemWork {
 export type ReadItem = (item: Item, context: CallContext) => ItemWork;
 
 export interface ItemStreamsOptions {
-  readonly door: Door;
+  readonly pipeline: CallPipeline;
   readonly limits: ItemStreamLimits;
   readonly clients: LimitKeeper;
   readonly meters: CallMeters;
@@ -76,9 +76,9 @@ export class ItemStreams {
 
   /** A method whose calls are streams of items. Its status says what is wrong with the stream, behind the results of what was read before. */
   method(path: string, read: ReadItem): handleBidiStreamingCall<Buffer, Buffer> {
-    const { door, meters, ...options } = this.options;
+    const { pipeline, meters, ...options } = this.options;
     const count = meters.itemsOf(path);
-    return door.duplex(async (call, context) => {
+    return pipeline.duplex(async (call, context) => {
       const { level, key, name, isExempt } = context.flow;
       const shares = this.shares[level];
       if (!shares.enter(key, isExempt))
@@ -86,7 +86,7 @@ export class ItemStreams {
           `${name} has its share of ${shares.share} streams of writes open (priority level "${level}"): close some, or make single calls`,
           RETRY_AFTER_MS,
         );
-      const stream = new ItemStream({ call, context, door, read, count, ...options });
+      const stream = new ItemStream({ call, context, pipeline, read, count, ...options });
       try {
         await stream.serve();
       } finally {
@@ -270,8 +270,8 @@ class ItemStream {
   }
 
   private refused(error: unknown, context: CallContext): Outcome {
-    const { door, call } = this.parts;
-    const { code, bytes } = door.refuseItem(error, call, context);
+    const { pipeline, call } = this.parts;
+    const { code, bytes } = pipeline.refuseItem(error, call, context);
     return { code, error: bytes };
   }
 

@@ -4,8 +4,8 @@ import { badRequest, failedPrecondition, unavailable } from '../../api/errors/in
 import type { GetLogLevelRequest, LogLevel, ServeRequest, SetLogLevelRequest } from '../../api/generated/types.ts';
 import { changeLogLevel, isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { CallContext, Door, Reply } from './door.ts';
 import { fromStatus } from './status.ts';
 import { abortable } from './tunnel/duplex.ts';
 import type { Tunnels } from './tunnel/tunnels.ts';
@@ -20,15 +20,15 @@ export interface LogLevelsDeps {
 }
 
 /** Levels of this server's log and, through their agents, of the nodes'. */
-export function logLevelsService(deps: LogLevelsDeps, door: Door) {
+export function logLevelsService(deps: LogLevelsDeps, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(LOG_LEVELS_SERVICE),
     implementation: {
-      Get: door.unary((request, call) => {
+      Get: pipeline.unary((request, call) => {
         const { nodeName = '' } = decodeStrictly<GetLogLevelRequest>('berth.ops.v1.GetLogLevelRequest', request, 'request');
         return answer(deps, { nodeName, level: '' }, call);
       }),
-      Set: door.unary((request, call) => {
+      Set: pipeline.unary((request, call) => {
         const { nodeName = '', level = '' } = decodeStrictly<SetLogLevelRequest>(
           'berth.ops.v1.SetLogLevelRequest',
           request,

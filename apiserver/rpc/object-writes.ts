@@ -3,14 +3,14 @@ import type { KindReference, ObjectDeleteRequest, ObjectPatchRequest, ObjectWrit
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { CallContext, Reply } from './door.ts';
+import type { CallContext, Reply } from './call-pipeline.ts';
 import { encodeObjectResponse, type ObjectFormat, parseFormat, parseObjectFormat } from './object-format.ts';
 import type { PreparedWrite, Verbs, WriteInput, WriteVerb } from './verbs.ts';
 
-/** The writes of the generic door, each by itself or as an item of Bulk. */
+/** The writes of the generic service, each by itself or as an item of Bulk. */
 export type ObjectWriteVerb = WriteVerb | 'patch' | 'delete';
 
-/** A write of the generic door that was read and let in, but not begun. */
+/** A write of the generic service that was read and let in, but not begun. */
 export interface PreparedObjectWrite extends Pick<PreparedWrite, 'at'> {
   readonly store: KindStore;
   run(): Promise<Reply>;
@@ -19,7 +19,7 @@ export interface PreparedObjectWrite extends Pick<PreparedWrite, 'at'> {
 /** Reads a write's request. Throws what is wrong with it. */
 type ReadWrite = (request: Uint8Array, call: CallContext) => PreparedObjectWrite;
 
-/** Reads a request of the generic door. Throws INVALID_ARGUMENT. */
+/** Reads a request of the generic service. Throws INVALID_ARGUMENT. */
 export function readRequest<T extends object>(name: string, request: Uint8Array): T {
   return decodeStrictly<T>(`berth.meta.v1.${name}`, request, 'request');
 }

@@ -12,8 +12,8 @@ import type {
 import { toDate } from '../../api/meta/time.ts';
 import type { Registry } from '../registry/registry.ts';
 import { bulkMethod } from './bulk.ts';
+import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { Door, StreamHandler, UnaryHandler } from './door.ts';
 import type { ItemStreams } from './item-stream.ts';
 import { listForm } from './list-form.ts';
 import { encodeObjectResponse, eventFormat, parseFormat, parseObjectFormat } from './object-format.ts';
@@ -25,18 +25,18 @@ export const OBJECTS_SERVICE = 'berth.meta.v1.Objects';
 export interface ObjectsServiceOptions {
   readonly registry: Registry;
   readonly verbs: Verbs;
-  readonly door: Door;
+  readonly pipeline: CallPipeline;
   readonly streams: ItemStreams;
   readonly now: () => Date;
 }
 
-/** The generic door: the same verbs for every kind, with objects as bytes in the format that the request names. */
-export function objectsService({ registry, verbs, door, streams, now }: ObjectsServiceOptions) {
+/** The generic service: the same verbs for every kind, with objects as bytes in the format that the request names. */
+export function objectsService({ registry, verbs, pipeline, streams, now }: ObjectsServiceOptions) {
   const writes = objectWrites(registry, verbs, now);
   const { unary, stream } = methods(registry, verbs, writes, now);
   const implementation: UntypedServiceImplementation = { Bulk: bulkMethod(`/${OBJECTS_SERVICE}/Bulk`, writes, streams) };
-  for (const [name, handler] of Object.entries(unary)) implementation[name] = door.unary(handler);
-  for (const [name, handler] of Object.entries(stream)) implementation[name] = door.stream(handler);
+  for (const [name, handler] of Object.entries(unary)) implementation[name] = pipeline.unary(handler);
+  for (const [name, handler] of Object.entries(stream)) implementation[name] = pipeline.stream(handler);
   return { definition: serviceDefinition(OBJECTS_SERVICE), implementation };
 }
 

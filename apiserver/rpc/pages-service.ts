@@ -7,8 +7,8 @@ import { contentTypes, formatMetrics, type MetricsRegistry } from '../../api/met
 import { decodeStrictly } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverVersion } from '../server-version.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { Door } from './door.ts';
 
 export const PAGES_SERVICE = 'berth.server.v1.Pages';
 
@@ -36,12 +36,12 @@ type MakePage = (verbose: boolean) => Promise<Page>;
 type Check = () => Promise<void>;
 
 /** The pages that Kubernetes' API server has over HTTP, for callers with credentials. The metrics port serves /metrics without. */
-export function pagesService(deps: PagesDeps, door: Door) {
+export function pagesService(deps: PagesDeps, pipeline: CallPipeline) {
   const pages = createPages(deps);
   return {
     definition: serviceDefinition(PAGES_SERVICE),
     implementation: {
-      Get: door.unary(async (request, call) => {
+      Get: pipeline.unary(async (request, call) => {
         const { path: asked = '' } = decodeStrictly<GetPageRequest>('berth.server.v1.GetPageRequest', request, 'request');
         const [path = '', query] = asked.split('?');
         const page = pages.get(path);

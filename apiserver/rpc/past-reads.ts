@@ -6,7 +6,7 @@ import { continuedRevision } from '../registry/continue-token.ts';
 import { NamespaceBirths } from '../registry/namespace-births.ts';
 import type { Registry } from '../registry/registry.ts';
 import { parseVersion } from '../registry/resource-version.ts';
-import type { CallContext } from './door.ts';
+import type { CallContext } from './call-pipeline.ts';
 
 type Reader = Pick<CallContext, 'identity' | 'authorizer'>;
 

@@ -17,8 +17,8 @@ import { createObject } from '../registry/create.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
 import { placeOf } from '../watch/entry.ts';
+import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { CallContext, Door, Reply } from './door.ts';
 import { SchedulerLinks } from './scheduler-links.ts';
 import { abortable, type Duplex, framesOf } from './tunnel/duplex.ts';
 import { writeContext } from './write-request.ts';
@@ -32,23 +32,23 @@ const messages = 'berth.scheduling.v1';
  * Questions about placements, handed on to the scheduler whose pods they are about. A caller that may read a pod may
  * ask why it is where it is; the answer names other pods and nodes only as far as the caller may list them.
  */
-export function placementsService(registry: Registry, door: Door) {
+export function placementsService(registry: Registry, pipeline: CallPipeline) {
   const links = new SchedulerLinks();
   const read = <T extends object>(message: string, request: Buffer): T =>
     decodeStrictly<T>(`${messages}.${message}`, request, 'request');
   return {
     definition: serviceDefinition(PLACEMENTS_SERVICE),
     implementation: {
-      Why: door.unary((request, call) => why({ registry, links }, read<WhyRequest>('WhyRequest', request), call)),
-      Simulate: door.unary((request, call) =>
+      Why: pipeline.unary((request, call) => why({ registry, links }, read<WhyRequest>('WhyRequest', request), call)),
+      Simulate: pipeline.unary((request, call) =>
         simulate({ registry, links }, read<SimulateRequest>('SimulateRequest', request), call),
       ),
-      List: door.unary(async (request, call) => {
+      List: pipeline.unary(async (request, call) => {
         call.authorize({ verb: 'list', kind: 'Placement', namespace: '', name: '' });
         const list = read<ListPlacementsRequest>('ListPlacementsRequest', request);
         return { bytes: encodeMessage(`${messages}.PlacementList`, { items: await last(links, list, call.signal) }) };
       }),
-      Serve: door.duplex((call, context) => serve(links, call, context)),
+      Serve: pipeline.duplex((call, context) => serve(links, call, context)),
     },
   };
 }

@@ -5,7 +5,7 @@ import { fileDescriptorSet } from '../../api/generated/file-descriptors.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { perLevel } from '../limits/levels.ts';
 import { WireReader } from '../watch/wire.ts';
-import type { Door } from './door.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { addLibraryService } from './library-service.ts';
 
 type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
@@ -19,13 +19,13 @@ const STREAMS = { busyAt: 64, least: 4 };
  * Serves reflection (v1 and v1alpha) for the services of the API to authenticated callers, as calls of the API are served. The library and the file
  * descriptors are read at the first call.
  */
-export function addReflection(server: Server, services: readonly string[], door: Pick<Door, 'guard'>): void {
+export function addReflection(server: Server, services: readonly string[], pipeline: Pick<CallPipeline, 'guard'>): void {
   const shares = perLevel(() => new FairShare(STREAMS));
   for (const name of versions) {
     addLibraryService(server, {
       name,
       methods: { ServerReflectionInfo: { requestStream: true, responseStream: true } },
-      guard: () => door.guard({ shape: 'stream', path: '/reflection', shares }),
+      guard: () => pipeline.guard({ shape: 'stream', path: '/reflection', shares }),
       load(collector) {
         const library = createRequire(import.meta.url)('@grpc/reflection') as typeof import('@grpc/reflection');
         const reflection = new library.ReflectionService(describedFiles(), { services: [...services] });

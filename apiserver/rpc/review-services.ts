@@ -24,8 +24,8 @@ import type { TokenTable } from '../authn/tokens.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import type { CallContext, CallPipeline, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { CallContext, Door, UnaryHandler } from './door.ts';
 
 const AUTHORIZATION = 'berth.authorization.v1';
 const AUTHENTICATION = 'berth.authentication.v1';
@@ -45,11 +45,11 @@ export interface ReviewTokens {
 }
 
 /** Kubernetes' reviews. Nothing is stored; the question comes back with its answer. */
-export function reviewServices(door: Door, tokens: ReviewTokens): ReviewService[] {
+export function reviewServices(pipeline: CallPipeline, tokens: ReviewTokens): ReviewService[] {
   const service = (name: string, create: UnaryHandler): ReviewService => ({
     name,
     definition: serviceDefinition(name),
-    implementation: { Create: door.unary(create) },
+    implementation: { Create: pipeline.unary(create) },
   });
   return [
     service(`${AUTHENTICATION}.SelfSubjectReviews`, async (request, call) => {

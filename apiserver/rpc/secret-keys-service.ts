@@ -5,8 +5,8 @@ import { decodeStrictly } from '../registry/decode.ts';
 import { translateStorageError } from '../registry/storage-errors.ts';
 import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
 import { StorageError } from '../storage/storage-error.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { Door } from './door.ts';
 
 export const SECRET_KEYS_SERVICE = 'berth.server.v1.SecretKeys';
 
@@ -18,11 +18,11 @@ export interface SecretKeysDeps {
 }
 
 /** The keys that Secrets are kept under, for administrators. */
-export function secretKeysService({ keys, log, now }: SecretKeysDeps, door: Door) {
+export function secretKeysService({ keys, log, now }: SecretKeysDeps, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(SECRET_KEYS_SERVICE),
     implementation: {
-      Rotate: door.unary(async (request, context) => {
+      Rotate: pipeline.unary(async (request, context) => {
         decodeStrictly('berth.server.v1.RotateSecretKeyRequest', request, 'request');
         context.authorize({ verb: 'create', kind: 'SecretKey', namespace: '', name: '' });
         if (!keys) throw failedPrecondition('NotSupported', 'this server keeps its objects in memory only: nothing is encrypted');

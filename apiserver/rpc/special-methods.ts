@@ -7,7 +7,7 @@ import { finalizeNamespace } from '../registry/finalize.ts';
 import type { KindStore, StoreResult } from '../registry/kind-store.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
 import { field } from '../watch/wire.ts';
-import type { CallContext, Door } from './door.ts';
+import type { CallContext, CallPipeline } from './call-pipeline.ts';
 import type { ItemStreams } from './item-stream.ts';
 import type { SpecialMethods } from './typed-service.ts';
 import { writeContext } from './write-request.ts';
@@ -17,7 +17,7 @@ const BINDING = 2;
 const RESOURCE_VERSION = 1;
 
 /** Pods.Bind and Pods.BindStream. */
-export function bindMethods(deps: BindDeps, door: Door, streams: ItemStreams): SpecialMethods {
+export function bindMethods(deps: BindDeps, pipeline: CallPipeline, streams: ItemStreams): SpecialMethods {
   const bind = (request: Uint8Array, call: CallContext): (() => Promise<StoreResult>) => {
     const { object, options } = decodeStrictly<BindingWriteRequest>('berth.core.v1.BindingWriteRequest', request, 'request');
     const { namespace = '', name = '' } = object?.metadata ?? {};
@@ -26,7 +26,7 @@ export function bindMethods(deps: BindDeps, door: Door, streams: ItemStreams): S
     return () => bindPod(deps, object ?? {}, context);
   };
   return {
-    Bind: door.unary(async (request, call) => bind(request, call)()),
+    Bind: pipeline.unary(async (request, call) => bind(request, call)()),
     BindStream: streams.method(`/${deps.pods.kind.service}/BindStream`, (item, call) => {
       if (item.field !== BINDING) throw badRequest('the item says nothing to do: set binding');
       const run = bind(item.request, call);
@@ -37,9 +37,9 @@ export function bindMethods(deps: BindDeps, door: Door, streams: ItemStreams): S
 }
 
 /** Pods.Evict. */
-export function evictMethod(deps: EvictDeps, door: Door): SpecialMethods {
+export function evictMethod(deps: EvictDeps, pipeline: CallPipeline): SpecialMethods {
   return {
-    Evict: door.unary((request, call) => {
+    Evict: pipeline.unary((request, call) => {
       const { object = {}, options } = decodeStrictly<EvictionWriteRequest>(
         'berth.policy.v1.EvictionWriteRequest',
         request,
@@ -55,9 +55,9 @@ export function evictMethod(deps: EvictDeps, door: Door): SpecialMethods {
 }
 
 /** Namespaces.Finalize. */
-export function finalizeMethod(namespaces: KindStore, door: Door): SpecialMethods {
+export function finalizeMethod(namespaces: KindStore, pipeline: CallPipeline): SpecialMethods {
   return {
-    Finalize: door.unary((request, call) => {
+    Finalize: pipeline.unary((request, call) => {
       const { object = {}, options } = decodeStrictly<NamespaceWriteRequest>(
         'berth.core.v1.NamespaceWriteRequest',
         request,

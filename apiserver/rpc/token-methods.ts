@@ -5,8 +5,8 @@ import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-toke
 import { publicFacts, type TokenKeys } from '../authn/accounts/token-keys.ts';
 import { checkNodeToken } from '../authz/node/node-tokens.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { Door } from './door.ts';
 import type { SpecialMethods } from './typed-service.ts';
 
 export const TOKEN_KEYS_SERVICE = 'berth.authentication.v1.TokenKeys';
@@ -14,9 +14,9 @@ export const TOKEN_KEYS_SERVICE = 'berth.authentication.v1.TokenKeys';
 const MESSAGES = 'berth.authentication.v1';
 
 /** ServiceAccounts.CreateToken. */
-export function createTokenMethod(tokens: AccountTokens, door: Door): SpecialMethods {
+export function createTokenMethod(tokens: AccountTokens, pipeline: CallPipeline): SpecialMethods {
   return {
-    CreateToken: door.unary(async (request, call) => {
+    CreateToken: pipeline.unary(async (request, call) => {
       const { object = {} } = decodeStrictly<TokenRequestWriteRequest>(
         `${MESSAGES}.TokenRequestWriteRequest`,
         request,
@@ -33,11 +33,11 @@ export function createTokenMethod(tokens: AccountTokens, door: Door): SpecialMet
 }
 
 /** The public keys, for those who check tokens of service accounts themselves. */
-export function tokenKeysService(keys: TokenKeys, door: Door, now: () => Date) {
+export function tokenKeysService(keys: TokenKeys, pipeline: CallPipeline, now: () => Date) {
   return {
     definition: serviceDefinition(TOKEN_KEYS_SERVICE),
     implementation: {
-      List: door.unary(async (request, call) => {
+      List: pipeline.unary(async (request, call) => {
         decodeStrictly(`${MESSAGES}.ListTokenKeysRequest`, request, 'request');
         call.authorizePath('/openid/v1/jwks');
         const list = keys.list(now().getTime());

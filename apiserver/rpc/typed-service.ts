@@ -11,8 +11,8 @@ import type {
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { protobufEvents } from '../watch/event-format.ts';
+import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { Door, StreamHandler, UnaryHandler } from './door.ts';
 import { storedForm } from './list-form.ts';
 import type { Verbs } from './verbs.ts';
 import { splitWriteRequest } from './write-request.ts';
@@ -65,7 +65,7 @@ function standardMethods(
 export type SpecialMethods = Readonly<Record<string, UntypedServiceImplementation[string]>>;
 
 /** A kind's typed service as its descriptors declare it. Throws for a declared method that nobody serves. */
-export function typedService(store: KindStore, verbs: Verbs, door: Door, special: SpecialMethods) {
+export function typedService(store: KindStore, verbs: Verbs, pipeline: CallPipeline, special: SpecialMethods) {
   const definition = serviceDefinition(store.kind.service);
   const { unary, stream } = standardMethods(store, verbs);
   const implementation: UntypedServiceImplementation = {};
@@ -73,8 +73,8 @@ export function typedService(store: KindStore, verbs: Verbs, door: Door, special
     const own = special[method];
     const [asUnary, asStream] = [unary[method], stream[method]];
     if (own) implementation[method] = own;
-    else if (asUnary) implementation[method] = door.unary(asUnary);
-    else if (asStream) implementation[method] = door.stream(asStream);
+    else if (asUnary) implementation[method] = pipeline.unary(asUnary);
+    else if (asStream) implementation[method] = pipeline.stream(asStream);
     else throw new Error(`service ${store.kind.service} declares the method ${method}, which nobody serves`);
   }
   return { definition, implementation };

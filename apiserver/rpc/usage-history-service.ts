@@ -4,8 +4,8 @@ import type { GetUsageHistoryRequest, ServeRequest } from '../../api/generated/t
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { WireReader } from '../watch/wire.ts';
+import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { CallContext, Door, Reply } from './door.ts';
 import { fromStatus } from './status.ts';
 import { abortable } from './tunnel/duplex.ts';
 import { findTarget } from './tunnel/stream-target.ts';
@@ -22,11 +22,11 @@ export interface UsageHistoriesDeps {
 }
 
 /** What nodes and pods used in the last hour: their agents know. Whoever may read pods and nodes may read it. */
-export function usageHistoriesService(deps: UsageHistoriesDeps, door: Door) {
+export function usageHistoriesService(deps: UsageHistoriesDeps, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(USAGE_HISTORIES_SERVICE),
     implementation: {
-      Get: door.unary((request, call) => {
+      Get: pipeline.unary((request, call) => {
         const wanted = decodeStrictly<GetUsageHistoryRequest>('berth.metrics.v1.GetUsageHistoryRequest', request, 'request');
         return answer(deps, wanted, call);
       }),

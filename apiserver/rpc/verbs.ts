@@ -31,14 +31,14 @@ import type { KindStore, ObjectName, StoreResult, WriteContext } from '../regist
 import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
-import { doorOf, nameOf, updateObject, updateStatus, updateSubresource } from '../registry/update.ts';
+import { nameOf, updateObject, updateStatus, updateSubresource, writeTargetOf } from '../registry/update.ts';
 import { prepareWatch } from '../registry/watch-objects.ts';
+import { systemBatchClock } from '../watch/event-batcher.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { Ticker } from '../watch/ticker.ts';
 import { Turns } from '../watch/turns.ts';
-import { systemWaveClock } from '../watch/wave.ts';
-import type { CallContext } from './door.ts';
+import type { CallContext } from './call-pipeline.ts';
 import type { ListForm } from './list-form.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
 import { PastReads } from './past-reads.ts';
@@ -47,12 +47,12 @@ import { WatchMeters } from './watch-meter.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
 import { writeContext } from './write-request.ts';
 
-/** A write as either door brings it. */
+/** A write, as the typed or the generic service decoded it. */
 export interface WriteInput {
   readonly object: Uint8Array;
   readonly format: 'protobuf' | 'json';
   readonly options: WriteOptions;
-  /** Of an update: a part of the object that has a door of its own. */
+  /** Of an update: a subresource of the object. */
   readonly subresource?: string;
   /** For an object that names no namespace. */
   readonly namespace?: string;
@@ -75,7 +75,7 @@ export interface VerbsOptions {
   readonly metrics: MetricsRegistry;
 }
 
-/** The standard verbs between the doors (typed services, Objects) and the registry: decode, authorize, call. */
+/** The standard verbs between the services (typed and generic) and the registry: decode, authorize, call. */
 export class Verbs {
   private readonly options: VerbsOptions;
   private readonly lists: ListGate;
@@ -90,7 +90,7 @@ export class Verbs {
     this.past = new PastReads(options.registry);
     this.meters = new WatchMeters(options.metrics, this.lists);
     this.turns = new Turns(setImmediate);
-    this.ticker = new Ticker(systemWaveClock, tickMs(options.watchLimits));
+    this.ticker = new Ticker(systemBatchClock, tickMs(options.watchLimits));
   }
 
   async create(store: KindStore, input: WriteInput, call: CallContext): Promise<StoreResult> {
@@ -110,7 +110,7 @@ export class Verbs {
     const { subresource = '' } = input;
     if (subresource !== '') {
       if (verb !== 'update') throw badRequest(`a subresource is updated or patched: "${subresource}" is of no use here`);
-      doorOf(store, subresource);
+      writeTargetOf(store, subresource);
       if (subresource === 'status') return this.prepareWrite('updateStatus', store, { ...input, subresource: '' }, call);
     }
     if (verb === 'updateStatus' && !store.kind.hasStatus)
@@ -206,7 +206,7 @@ export class Verbs {
     if (request.subresource === 'status' && !store.kind.hasStatus)
       throw unimplemented(`${store.kind.plural} have no status subresource`);
     const { type = '', patch = Buffer.alloc(0), subresource = '' } = request;
-    doorOf(store, subresource);
+    writeTargetOf(store, subresource);
     const context = admit(call, subresource === '' ? 'patch' : `patch-${subresource}`, store, at, request.options);
     if (call.audited?.wantsRequest) call.audited.request(readPatch(patch));
     const run = () => patchObject(store, { at, type, patch, subresource }, this.admitting(store, context));
@@ -261,7 +261,7 @@ export class Verbs {
       limits,
       random,
       signal: context.signal,
-      wave: store.cache.wave,
+      batcher: store.cache.batcher,
       ticker: this.ticker,
       turns: this.turns,
       meter: this.meters.of(store.kind.plural),

@@ -4,13 +4,13 @@ import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import type { ConfigMapWatchResponse } from '../../api/generated/types.ts';
 import { configMap } from '../../api/kinds/config-map/kind.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { systemBatchClock } from '../watch/event-batcher.ts';
 import { protobufEvents } from '../watch/event-format.ts';
 import { KindCache } from '../watch/kind-cache.ts';
 import { compileSelection } from '../watch/selection.ts';
 import { Ticker } from '../watch/ticker.ts';
 import { Turns } from '../watch/turns.ts';
 import { WatchSource, type WatchStart } from '../watch/watch-source.ts';
-import { systemWaveClock } from '../watch/wave.ts';
 import { defaultListLimits, ListGate } from './list-gate.ts';
 import { WatchMeters } from './watch-meter.ts';
 import { defaultWatchLimits, pumpWatch } from './watch-pump.ts';
@@ -58,8 +58,8 @@ function pump(cache: KindCache, labelSelector: string, start: Partial<WatchStart
     limits: defaultWatchLimits,
     random: () => 0.5,
     signal: stop.signal,
-    wave: cache.wave,
-    ticker: new Ticker({ ...systemWaveClock, setTimeout: () => ({}) }, 1_000),
+    batcher: cache.batcher,
+    ticker: new Ticker({ ...systemBatchClock, setTimeout: () => ({}) }, 1_000),
     turns: new Turns((run) => void turns.push(run)),
     meter: new WatchMeters(new MetricsRegistry(), new ListGate(defaultListLimits, Math.random)).of('configmaps'),
     onStarted: () => {

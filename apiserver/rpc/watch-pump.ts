@@ -1,9 +1,9 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { exhausted } from '../../api/errors/index.ts';
+import type { EventBatcher } from '../watch/event-batcher.ts';
 import type { Ticker } from '../watch/ticker.ts';
 import type { Turns } from '../watch/turns.ts';
 import type { WatchSource } from '../watch/watch-source.ts';
-import type { Wave } from '../watch/wave.ts';
 import { resetUnread } from './caller.ts';
 import { frameWriter } from './frame-writer.ts';
 import type { WatchMeter } from './watch-meter.ts';
@@ -28,7 +28,7 @@ export interface PumpOptions {
   readonly random: () => number;
   readonly signal: AbortSignal;
   /** Wakes the watchers of the kind. */
-  readonly wave: Wave;
+  readonly batcher: EventBatcher;
   readonly ticker: Ticker;
   /** Where a watcher goes on that has much to look at and finds little. */
   readonly turns: Turns;
@@ -81,14 +81,14 @@ class Pump {
   }
 
   start(): void {
-    const { signal, limits, timeoutSeconds, random, wave, ticker, turns } = this.options;
+    const { signal, limits, timeoutSeconds, random, batcher, ticker, turns } = this.options;
     const abort = (): void => this.end();
     signal.addEventListener('abort', abort);
-    const leaveWave = wave.add(this.wake);
+    const leaveBatcher = batcher.add(this.wake);
     const leaveTicker = ticker.add((now) => this.tick(now));
     this.leave = () => {
       signal.removeEventListener('abort', abort);
-      leaveWave();
+      leaveBatcher();
       leaveTicker();
       turns.delete(this.wake);
     };

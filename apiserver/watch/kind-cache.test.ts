@@ -10,18 +10,18 @@ import { WatchSource } from './watch-source.ts';
 
 function harness(bounds = {}) {
   let now = 0;
-  const waves: (() => void)[] = [];
+  const batches: (() => void)[] = [];
   const clock = {
     now: () => now,
-    setTimeout: (run: () => void) => ({ waves: waves.push(run) }) as { unref?(): unknown },
-    setImmediate: (run: () => void) => void waves.push(run),
+    setTimeout: (run: () => void) => ({ batches: batches.push(run) }) as { unref?(): unknown },
+    setImmediate: (run: () => void) => void batches.push(run),
   };
   const cache = new KindCache(configMap, { bounds, clock });
   const put = (name: string, revision: number, labels: Record<string, string> = {}): void =>
     cache.apply(change('put', name, revision, labels));
   const remove = (name: string, revision: number, labels: Record<string, string> = {}): void =>
     cache.apply(change('delete', name, revision, labels));
-  return { cache, put, remove, waves, tick: (ms: number) => (now += ms) };
+  return { cache, put, remove, batches, tick: (ms: number) => (now += ms) };
 }
 
 function change(type: 'put' | 'delete', name: string, revision: number, labels: Record<string, string>): StorageEvent {
@@ -227,14 +227,14 @@ test('a watcher that falls behind the ring is told that it is lost', () => {
   expect(() => source.next()).toThrow(/list again/);
 });
 
-test('all that happened before a wave wakes watchers once', () => {
-  const { cache, put, waves } = harness();
+test('all that happened before a batch wakes watchers once', () => {
+  const { cache, put, batches } = harness();
   let woken = 0;
-  cache.wave.add(() => woken++);
+  cache.batcher.add(() => woken++);
   put('a', 1);
   put('a', 2);
-  expect(waves).toHaveLength(1);
-  waves.pop()!();
+  expect(batches).toHaveLength(1);
+  batches.pop()!();
   expect(woken).toBe(1);
 });
 

@@ -3,14 +3,14 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import type { StorageEvent, StoredObject, StoredPage } from '../storage/storage.ts';
 import { type Entry, EntryDecoder, makeEntry } from './entry.ts';
 import { EntryTable } from './entry-table.ts';
+import { type BatchClock, EventBatcher, systemBatchClock } from './event-batcher.ts';
 import { type CacheEvent, defaultRingBounds, EventRing, type RingBounds } from './event-ring.ts';
 import { pastRange } from './past-range.ts';
 import { SharedFrames } from './shared-frames.ts';
-import { systemWaveClock, Wave, type WaveClock } from './wave.ts';
 
 export interface KindCacheOptions {
   readonly bounds?: Partial<RingBounds>;
-  readonly clock?: WaveClock;
+  readonly clock?: BatchClock;
   /** Hears of objects that an observer cannot deal with. */
   readonly log?: Logger;
 }
@@ -37,9 +37,9 @@ export class KindCache {
   readonly kind: Kind;
   readonly decoder: EntryDecoder;
   readonly ring: EventRing;
-  readonly wave: Wave;
+  readonly batcher: EventBatcher;
   readonly frames = new SharedFrames();
-  private readonly clock: WaveClock;
+  private readonly clock: BatchClock;
   private readonly log: Logger | undefined;
   private readonly observers = new Set<CacheObserver>();
   private readonly waiters = new Set<Waiter>();
@@ -50,11 +50,11 @@ export class KindCache {
 
   constructor(kind: Kind, options: KindCacheOptions = {}) {
     this.kind = kind;
-    this.clock = options.clock ?? systemWaveClock;
+    this.clock = options.clock ?? systemBatchClock;
     this.log = options.log;
     this.decoder = new EntryDecoder(kind);
     this.ring = new EventRing({ ...defaultRingBounds, ...options.bounds }, 0);
-    this.wave = new Wave(this.clock);
+    this.batcher = new EventBatcher(this.clock);
   }
 
   get revision(): number {
@@ -123,7 +123,7 @@ export class KindCache {
     for (const observer of this.observers) this.resetObserver(observer);
     this.at = 0;
     this.advance(revision);
-    this.wave.request();
+    this.batcher.request();
   }
 
   /** Applies one change. What the cache already shows is ignored. */
@@ -144,7 +144,7 @@ export class KindCache {
     }
     this.ring.push(event);
     for (const observer of this.observers) this.attempt(change.key, () => observer.event(event));
-    this.wave.request();
+    this.batcher.request();
   }
 
   /** Says that everything up to a revision was applied. */

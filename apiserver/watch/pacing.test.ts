@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { EventBatcher } from './event-batcher.ts';
 import { Ticker } from './ticker.ts';
 import { Turns } from './turns.ts';
-import { Wave } from './wave.ts';
 
 /** A clock that runs what is due when it is moved. */
 function fakeClock() {
@@ -28,51 +28,51 @@ function fakeClock() {
 
 test('a first event wakes watchers in the next turn', () => {
   const { clock, advance } = fakeClock();
-  const wave = new Wave(clock);
+  const batcher = new EventBatcher(clock);
   let woken = 0;
-  wave.add(() => woken++);
-  wave.request();
+  batcher.add(() => woken++);
+  batcher.request();
   expect(woken).toBe(0);
   advance(0);
   expect(woken).toBe(1);
 });
 
-/** How long events gather between the end of a wave and the next, when each wave costs so much and an event comes in every millisecond. */
-function gapBetweenWaves(costMs: number): number {
+/** How long events gather between the end of a batch and the next, when each batch costs so much and an event comes in every millisecond. */
+function gapBetweenBatches(costMs: number): number {
   const { clock, advance, spend } = fakeClock();
-  const wave = new Wave(clock);
+  const batcher = new EventBatcher(clock);
   const [begun, ended]: [number[], number[]] = [[], []];
-  wave.add(() => {
+  batcher.add(() => {
     begun.push(clock.now());
     spend(costMs);
     ended.push(clock.now());
   });
   while (begun.length < 30) {
-    wave.request();
+    batcher.request();
     advance(1);
   }
   return begun.at(-1)! - ended.at(-2)!;
 }
 
-test('waves that cost little follow each other at once', () => {
-  expect(gapBetweenWaves(0.01)).toBeLessThanOrEqual(1);
+test('batches that cost little follow each other at once', () => {
+  expect(gapBetweenBatches(0.01)).toBeLessThanOrEqual(1);
 });
 
-test('the more a wave costs the longer events gather, up to a bound', () => {
-  expect(gapBetweenWaves(1)).toBeGreaterThan(5);
-  expect(gapBetweenWaves(1)).toBeLessThan(8);
-  expect(gapBetweenWaves(500)).toBeGreaterThan(11);
-  expect(gapBetweenWaves(500)).toBeLessThan(14);
+test('the more a batch costs the longer events gather, up to a bound', () => {
+  expect(gapBetweenBatches(1)).toBeGreaterThan(5);
+  expect(gapBetweenBatches(1)).toBeLessThan(8);
+  expect(gapBetweenBatches(500)).toBeGreaterThan(11);
+  expect(gapBetweenBatches(500)).toBeLessThan(14);
 });
 
 test('nobody is woken without watchers, and who has left is not woken', () => {
   const { clock, advance, pending } = fakeClock();
-  const wave = new Wave(clock);
-  wave.request();
+  const batcher = new EventBatcher(clock);
+  batcher.request();
   expect(pending()).toBe(0);
   let woken = 0;
-  const leave = wave.add(() => woken++);
-  wave.request();
+  const leave = batcher.add(() => woken++);
+  batcher.request();
   leave();
   advance(20);
   expect(woken).toBe(0);

@@ -7,7 +7,7 @@ export interface Frame {
   readonly full: boolean;
 }
 
-/** Those at the same place ask within one wave; what is kept beyond serves the few that lag behind. */
+/** Those at the same place ask within one batch; what is kept beyond serves the few that lag behind. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** The watchers with one selection and format, and the keys of the frames that were made for them. */

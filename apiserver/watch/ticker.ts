@@ -1,16 +1,16 @@
-import type { WaveClock } from './wave.ts';
+import type { BatchClock } from './event-batcher.ts';
 
 /**
  * One timer for all watchers, instead of some for each of them: calls each of them now and then, so that they look at the clock. Runs only while
  * there is somebody to call.
  */
 export class Ticker {
-  private readonly clock: WaveClock;
+  private readonly clock: BatchClock;
   private readonly everyMs: number;
   private readonly ticks = new Set<(now: number) => void>();
   private running = false;
 
-  constructor(clock: WaveClock, everyMs: number) {
+  constructor(clock: BatchClock, everyMs: number) {
     this.clock = clock;
     this.everyMs = everyMs;
   }

@@ -39,7 +39,7 @@ export function normalized(kind: Target['kind'], object: JsonObject): JsonObject
   return toJson(kind, fromJson(kind, object));
 }
 
-/** The status has another door: changes of it are dropped here. */
+/** The status is a subresource: changes of it are dropped here. */
 function withoutStatus(after: JsonObject, before: JsonObject): JsonObject {
   const { status: _, ...rest } = after;
   return before.status === undefined ? rest : { ...rest, status: before.status };

@@ -18,7 +18,7 @@ export interface FailedCall {
 export type FailedStatus = Error &
   Pick<ServiceError, 'code' | 'details'> & { readonly metadata?: { get(name: string): readonly (string | Buffer)[] } };
 
-/** The one door through which the gRPC library's errors come: nobody beyond it sees one. */
+/** Translates the gRPC library's errors; no other module sees one. */
 export function fromServiceError(error: unknown, call: FailedCall): ApiError {
   if (error instanceof ApiError) return error;
   if (!isServiceError(error))

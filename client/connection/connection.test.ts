@@ -21,7 +21,7 @@ async function setup(script: Script, options: Partial<ConnectOptions> = {}): Pro
   return { server, client };
 }
 
-/** What the server's door makes of an error. */
+/** What the server's pipeline makes of an error. */
 function reply(error: ApiError): object {
   const status = toStatus(error);
   const metadata = new grpc.Metadata();

@@ -5,7 +5,7 @@ import type { CallOptions } from '../services/resource-client.ts';
 
 /** For a call that says nothing else. */
 export const defaultTimeoutMs = 30_000;
-/** A call that the server refuses at its door, since this client asks for too much, is tried so often. */
+/** A call that the server rejects because of its limits is tried so often. */
 const maxAttempts = 8;
 
 /** A call with its time; Infinity: without bound. */

@@ -57,7 +57,7 @@ export interface TableChange {
 }
 
 /**
- * The generic door, for tools: any kind by its name ("Pod"), objects in their JSON form, or as a table of what a person would look at.
+ * The generic service, for tools: any kind by its name ("Pod"), objects in their JSON form, or as a table of what a person would look at.
  * Every method throws ApiError and nothing else.
  */
 export interface ObjectsClient {

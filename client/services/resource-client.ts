@@ -39,7 +39,7 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
 }
 
-/** Options of a write through the generic door; `namespace` is where the object goes when it names none itself. */
+/** Options of a write through the generic service; `namespace` is where the object goes when it names none itself. */
 export interface ObjectWriteOptions extends WriteOptions {
   readonly namespace?: string | undefined;
   /** Of an update: the part of the object that is replaced. */
@@ -50,7 +50,7 @@ export interface ObjectWriteOptions extends WriteOptions {
 export type PatchType = 'merge' | 'strategic' | 'json';
 
 export interface PatchTarget extends ObjectKey {
-  /** "status" or another part with a door of its own, as the kind says ("resize" of a pod); absent: the object. */
+  /** "status" or another subresource of the kind ("resize" of a pod); absent: the object. */
   readonly subresource?: string | undefined;
   /** What the patch is; absent: a merge patch. */
   readonly type?: PatchType | undefined;

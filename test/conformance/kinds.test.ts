@@ -3,7 +3,7 @@ import { fromJson, toJson } from '../../api/codec/json.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { codeOf, everyKind, forEveryKind, labelled } from './every-kind.ts';
 
-// The verbs, through both doors. The kinds-*.test.ts beside this file hold one behaviour each.
+// The verbs, through the typed and the generic service. The kinds-*.test.ts beside this file hold one behaviour each.
 forEveryKind((kind, subject) => {
   test('create, get, list, update, patch and delete through the typed service', async () => {
     const { typed, key, make, scope } = subject();
@@ -85,7 +85,7 @@ forEveryKind((kind, subject) => {
     });
   });
 
-  test('the status has a door of its own, where there is a status', async () => {
+  test('the status is a subresource, where there is a status', async () => {
     const { typed, key, make, observation } = subject();
     const made = await make('status');
     const patching = typed.patch({ ...key('status'), subresource: 'status' }, { status: observation.status });

@@ -84,8 +84,8 @@ test('a patch is read as strictly as any other write', async () => {
   });
 });
 
-test('the object door leaves the status alone, and the status door the spec; both take metadata', async () => {
-  const made = await server.client.pods.create(web('doors'));
+test('an update of the object leaves the status alone, and one of the status the spec; both take metadata', async () => {
+  const made = await server.client.pods.create(web('targets'));
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'u' };
   const viaObject = await server.client.pods.update({
     ...made,
@@ -109,7 +109,7 @@ test('the object door leaves the status alone, and the status door the spec; bot
   const whatever = await server.client.pods.updateStatus({ ...viaObject, metadata: withoutVersion, status: { phase: 'Failed' } });
   expect([whatever.status?.phase, whatever.metadata?.labels]).toEqual(['Failed', { x: '1' }]);
   const label = { 'not a key': 'x' };
-  const invalid = server.client.pods.patch({ ...at('doors'), subresource: 'status' }, { metadata: { labels: label } });
+  const invalid = server.client.pods.patch({ ...at('targets'), subresource: 'status' }, { metadata: { labels: label } });
   await expect(invalid).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
     violations: [{ field: 'metadata.labels[not a key]' }],

@@ -67,7 +67,7 @@ test.each([
   ['an integer that a number does not hold', '0a0c0a0a38ffffffffffffffff7f'],
   ['a text that is not UTF-8', '0a050a030a01ff'],
   ['an object that is a number', '0801'],
-])('%s is refused at the door, not changed', async (_, hex) => {
+])('%s is rejected, not changed', async (_, hex) => {
   expect(await statusOf('/berth.core.v1.ConfigMaps/Create', Buffer.from(hex, 'hex'))).toBe(codes.INVALID_ARGUMENT);
 });
 

@@ -51,7 +51,7 @@ test('a pod is resized through the typed method, the generic one and a patch, an
   await expect(pods.updateResize(first)).rejects.toMatchObject({ code: 'ABORTED' });
 });
 
-test('what the door refuses names its field, and an object without such a door names those it has', async () => {
+test('a rejected resize names its field, and a kind without the subresource names those it has', async () => {
   await makePod('refused');
   const { pods, objects } = server.client;
   const target = { ...at('refused'), type: 'strategic', subresource: 'resize' } as const;
@@ -65,7 +65,7 @@ test('what the door refuses names its field, and an object without such a door n
     /pods have no subresource "scale", use "status", "resize"/,
   );
   await expect(objects.patch('ConfigMap', { ...at('m'), subresource: 'resize' }, {})).rejects.toThrow(/have no subresource/);
-  // The plain door still refuses it.
+  // A plain update still rejects it.
   const plain = { spec: { containers: [{ name: 'a', resources: { requests: { cpu: '1' } } }] } };
   await expect(pods.patch({ ...at('refused'), type: 'strategic' }, plain)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
 });

@@ -106,7 +106,7 @@ describe.each([
     });
   });
 
-  describe('generic door over a real server', () => {
+  describe('generic service over a real server', () => {
     it('lists the kinds', async () => {
       expect((await client.objects.kinds()).map((kind) => kind.kind)).toContain('Pod');
     });

@@ -105,7 +105,7 @@ async function podsUntil(client: Client, until: (pods: readonly Pod[]) => boolea
   throw new Error(`pods did not become as expected; seen last: ${JSON.stringify(seen)}`);
 }
 
-/** A node that is ready: the server stamps metadata and takes status only through its own door. */
+/** A node that is ready: the server stamps metadata and takes status only through its subresource. */
 export async function addNode({ client }: Pick<SchedulerCluster, 'client'>, built: Node): Promise<void> {
   const { uid: _, creationTimestamp: __, ...metadata } = built.metadata ?? {};
   const created = await client.nodes.create({ ...built, metadata });

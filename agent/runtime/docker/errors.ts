@@ -42,7 +42,7 @@ const connectionCodes = new Set([
   'ENOTFOUND',
 ]);
 
-/** The one door: turns whatever the Docker library throws into a RuntimeError, by status and error code, keeping the engine's words. */
+/** Turns whatever the Docker library throws into a RuntimeError, by status and error code, keeping the engine's words. */
 export function translate(error: unknown, action: string, subject: Subject): RuntimeError {
   if (error instanceof RuntimeError) return error;
   const failure = asFailure(error);

@@ -5,7 +5,7 @@ import { equalValues } from '../../meta/equal.ts';
 import { validateConditions } from '../conditions.ts';
 import type { Subresource } from '../kind.ts';
 
-/** What the approver says, through a door of its own. */
+/** The decision of an approver, a subresource. */
 export const approvalTypes: readonly string[] = ['Approved', 'Denied'];
 
 const conditionsOf = ({ status }: CertificateSigningRequest) => status?.conditions ?? [];
@@ -22,7 +22,7 @@ export function refusalOf(request: CertificateSigningRequest): CertificateSignin
   return conditionsOf(request).find(({ type }) => type === 'Denied' || type === 'Failed');
 }
 
-/** The door through which requests are approved and denied: takes these conditions of what is sent, and nothing else. */
+/** The subresource that approves and denies requests: takes these conditions of what is sent, and nothing else. */
 export const certificateApproval: Subresource<CertificateSigningRequest> = {
   method: 'UpdateApproval',
   take(sent, previous) {
@@ -51,7 +51,7 @@ function checkKept(next: CertificateSigningRequest, previous: CertificateSigning
   return lost ? [forbidden('status.conditions', `the condition "${lost.type}" cannot be taken away`)] : [];
 }
 
-/** Through the door of the status nobody approves. */
+/** The status subresource approves nothing. */
 export function checkApprovalsUnchanged(next: CertificateSigningRequest, previous: CertificateSigningRequest): FieldViolation[] {
   if (equalValues(approvalsOf(next), approvalsOf(previous))) return [];
   return [forbidden('status.conditions', 'requests are approved and denied through their subresource "approval"')];

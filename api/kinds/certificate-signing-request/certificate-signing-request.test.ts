@@ -37,7 +37,7 @@ describe('a request for a certificate', () => {
     expect(next.spec).toEqual(made().spec);
   });
 
-  it('is approved and denied through a door of its own, once', () => {
+  it('is approved or denied once, through its subresource', () => {
     const through = (sent: CertificateSigningRequest, previous: CertificateSigningRequest) => {
       const next = certificateApproval.take(sent, previous);
       return {

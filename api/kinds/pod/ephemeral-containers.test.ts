@@ -16,7 +16,7 @@ function podWith(list: Json[], annotations: Json = {}): Pod {
 
 const sh = (more: Json = {}): Json => ({ name: 'sh', image: 'busybox:1', ...more });
 
-/** What the door makes of a list, and the rules that this breaks. */
+/** What the subresource makes of a list, and the rules that this breaks. */
 function put(previous: Pod, sent: Pod): { next: Pod; broken: string[] } {
   const next = podEphemeralContainers.take(structuredClone(sent), structuredClone(previous));
   defaultPod(next);
@@ -24,7 +24,7 @@ function put(previous: Pod, sent: Pod): { next: Pod; broken: string[] } {
   return { next, broken: violations.map(({ field, description }) => `${field}: ${description}`) };
 }
 
-describe('the door of ephemeral containers', () => {
+describe('the ephemeralContainers subresource', () => {
   it('takes one more, and nothing else', () => {
     const previous = podWith([sh()]);
     const sent = podWith([sh(), sh({ name: 'more', targetContainerName: 'app', stdin: true, tty: true })]);

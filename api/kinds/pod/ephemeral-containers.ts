@@ -6,7 +6,7 @@ import type { Violations } from '../checks.ts';
 import type { Subresource } from '../kind.ts';
 import { isMirror } from './static-pods.ts';
 
-/** The pods' door for containers that join a running pod: takes the list of them, to which others may only be added. */
+/** The subresource of pods for containers that join a running pod: takes the list of them, to which others may only be added. */
 export const podEphemeralContainers: Subresource<Pod> = {
   method: 'UpdateEphemeralContainers',
   take(sent, previous) {

@@ -16,7 +16,7 @@ function podOf(resources: Json, more: { container?: Json; spec?: Json; annotatio
   return pod;
 }
 
-/** What the door makes of an object, and the rules that this breaks. */
+/** What the subresource makes of an object, and the rules that this breaks. */
 function resize(previous: Pod, sent: Pod): { next: Pod; broken: string[] } {
   const next = podResize.take(structuredClone(sent), structuredClone(previous));
   defaultPod(next);
@@ -25,7 +25,7 @@ function resize(previous: Pod, sent: Pod): { next: Pod; broken: string[] } {
 
 const burstable = { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '200m', memory: '128Mi' } };
 
-describe('the resize door', () => {
+describe('the resize subresource', () => {
   it('takes the resources of containers and sidecars, and nothing else', () => {
     const initContainers = [{ name: 's', image: 'i:1', restartPolicy: 'Always', resources: { requests: { cpu: '10m' } } }];
     const previous = podOf(burstable, { spec: { initContainers } });

@@ -14,7 +14,7 @@ export const resizableResources = ['cpu', 'memory'] as const;
 const ONLY_THESE = 'only cpu and memory resources are mutable';
 
 /**
- * The pods' door for changed CPU and memory. Takes the resources of containers and init containers and leaves the rest as it is; what it
+ * The resize subresource of pods, for changed CPU and memory. Takes the resources of containers and init containers and leaves the rest as it is; what it
  * refuses, by Kubernetes' rules, is in `validateResize`.
  */
 export const podResize: Subresource<Pod> = {

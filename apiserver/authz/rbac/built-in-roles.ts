@@ -37,7 +37,7 @@ const aggregated = (name: string, partOf?: string): ClusterRole => ({
 const partOf = (name: string, rules: PolicyRule[]): ClusterRole =>
   makeRole(`system:aggregate-to-${name}`, rules, { [`${AGGREGATE}${name}`]: 'true' });
 
-/** Everything that is kept, by group, without the parts that have doors of their own. */
+/** Everything that is kept, by group, without subresources. */
 function everyKind(verbs: readonly string[]): PolicyRule[] {
   const byGroup = new Map<string, string[]>();
   for (const { apiVersion, plural } of kinds) {

@@ -71,7 +71,7 @@ const endsOf = ({ remoteAddress, remotePort, localPort }: Socket): string => `${
 type Http2Servers = ReadonlyMap<EventEmitter, { readonly sessions?: Set<ServerHttp2Session> }>;
 
 /**
- * The server's own door to the network: takes connections, as many as the limits allow, and gives them to the TLS and HTTP/2 of grpc-js, which bounds neither
+ * The server's listener: takes connections, as many as the limits allow, and gives them to the TLS and HTTP/2 of grpc-js, which bounds neither
  * how many there are nor how long they take. One for all addresses.
  */
 export class Listener {
@@ -190,7 +190,7 @@ export class Listener {
     session.once('remoteSettings', () => clearTimeout(incoming.timer));
   }
 
-  /** Counts the streams of connections that have not authenticated; of the others, which the door bounds, only looks up that they have. */
+  /** Counts the streams of connections that have not authenticated; of the others, which the pipeline bounds, only looks up that they have. */
   #streamBegun(stream: ServerHttp2Stream): void {
     const incoming = this.#bySession.get(stream.session as ServerHttp2Session);
     if (!incoming) return;

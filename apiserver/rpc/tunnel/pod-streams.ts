@@ -12,7 +12,7 @@ import type {
 import type { AccessVerb } from '../../authz/attributes.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { type CallContext, type Door, encodeWarning } from '../door.ts';
+import { type CallContext, type CallPipeline, encodeWarning } from '../call-pipeline.ts';
 import type { SpecialMethods } from '../typed-service.ts';
 import { type Duplex, framesOf, keepLittleUnread } from './duplex.ts';
 import { forwardInput, forwardOutput } from './forward.ts';
@@ -112,16 +112,16 @@ interface StreamDeps {
 }
 
 /** What streams to and from pods: found by the pod's node, carried by its agent's streams. */
-export function podStreamMethods(pods: KindStore, tunnels: Tunnels, door: Door): SpecialMethods {
+export function podStreamMethods(pods: KindStore, tunnels: Tunnels, pipeline: CallPipeline): SpecialMethods {
   const deps = { pods, tunnels };
   const duplex = <Start extends StreamStart>(carriage: InputCarriage<Start>) =>
-    door.duplex((call, context) => carryBothWays(deps, carriage, call, context));
+    pipeline.duplex((call, context) => carryBothWays(deps, carriage, call, context));
   return {
-    Logs: door.stream((request, call, context) => {
+    Logs: pipeline.stream((request, call, context) => {
       const start = decodeStrictly<PodLogsRequest>('berth.core.v1.PodLogsRequest', request, 'request');
       return carry(deps, logs, { start, call, context });
     }),
-    ReadFiles: door.stream((request, call, context) => {
+    ReadFiles: pipeline.stream((request, call, context) => {
       const start = decodeStrictly<PodReadFilesRequest>('berth.core.v1.PodReadFilesRequest', request, 'request');
       return carry(deps, readFiles, { start, call, context });
     }),

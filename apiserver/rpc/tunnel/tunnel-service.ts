@@ -2,8 +2,8 @@ import { badRequest, failedPrecondition, permissionDenied } from '../../../api/e
 import type { ControlRequest, ServeRequest } from '../../../api/generated/types.ts';
 import { type Identity, isMaster, nodeNameOf } from '../../authn/identity.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
+import type { CallContext, CallPipeline } from '../call-pipeline.ts';
 import { serviceDefinition } from '../definitions.ts';
-import type { CallContext, Door } from '../door.ts';
 import { fromStatus } from '../status.ts';
 import { type Duplex, framesOf, keepLittleUnread, send } from './duplex.ts';
 import type { Tunnels } from './tunnels.ts';
@@ -11,12 +11,12 @@ import type { Tunnels } from './tunnels.ts';
 export const TUNNEL_SERVICE = 'berth.node.v1.Tunnel';
 
 /** The agents' service: one control stream of each node, and one stream for each log or command. */
-export function tunnelService(tunnels: Tunnels, door: Door) {
+export function tunnelService(tunnels: Tunnels, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(TUNNEL_SERVICE),
     implementation: {
-      Control: door.duplex((call, context) => control(tunnels, call, context)),
-      Serve: door.duplex((call, context) => serve(tunnels, call, context)),
+      Control: pipeline.duplex((call, context) => control(tunnels, call, context)),
+      Serve: pipeline.duplex((call, context) => serve(tunnels, call, context)),
     },
   };
 }

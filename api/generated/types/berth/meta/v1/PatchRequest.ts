@@ -25,7 +25,7 @@ export interface PatchRequest__Input {
    */
   'patch'?: (Buffer | Uint8Array | string);
   /**
-   * "status" or another part with a door of its own, e.g. "resize" of a pod; empty for the object itself.
+   * "status" or another subresource, e.g. "resize" of a pod; empty for the object itself.
    */
   'subresource'?: (string);
   /**
@@ -56,7 +56,7 @@ export interface PatchRequest {
    */
   'patch'?: (Buffer);
   /**
-   * "status" or another part with a door of its own, e.g. "resize" of a pod; empty for the object itself.
+   * "status" or another subresource, e.g. "resize" of a pod; empty for the object itself.
    */
   'subresource'?: (string);
   /**

@@ -43,7 +43,7 @@ export type UnaryHandler = (request: Buffer, context: CallContext) => Promise<Re
 export type StreamHandler = (request: Buffer, call: ServerWritableStream<Buffer, Buffer>, context: CallContext) => Promise<void>;
 export type DuplexHandler = (call: ServerDuplexStream<Buffer, Buffer>, context: CallContext) => Promise<void>;
 
-export interface DoorOptions {
+export interface CallPipelineOptions {
   readonly tokens: TokenTable;
   readonly authorizer: Authorizer;
   readonly log: Logger;
@@ -60,7 +60,7 @@ export interface DoorOptions {
   readonly anonymous: AnonymousCalls;
 }
 
-/** How a method passes the door that a library implements: the library answers and ends the call by itself. */
+/** How a method that a library implements passes the pipeline: the library answers and ends the call by itself. */
 export interface GuardOptions {
   readonly shape: CallShape;
   /** Calls without credentials that count are let in, and counted against their address. */
@@ -86,10 +86,10 @@ export const MAX_WARNINGS_BYTES = 4_096;
  * What every call passes through, whatever its service: who calls, its request id, its end when the client goes, warnings as metadata,
  * and errors as rich statuses.
  */
-export class Door {
-  private readonly options: DoorOptions;
+export class CallPipeline {
+  private readonly options: CallPipelineOptions;
 
-  constructor(options: DoorOptions) {
+  constructor(options: CallPipelineOptions) {
     this.options = options;
   }
 

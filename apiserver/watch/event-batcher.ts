@@ -1,39 +1,39 @@
 /** What the pacing needs of the outside. */
-export interface WaveClock {
+export interface BatchClock {
   now(): number;
   setTimeout(run: () => void, ms: number): { unref?(): unknown };
   setImmediate(run: () => void): void;
 }
 
-export const systemWaveClock: WaveClock = { now: () => performance.now(), setTimeout, setImmediate };
+export const systemBatchClock: BatchClock = { now: () => performance.now(), setTimeout, setImmediate };
 
 /**
- * Waves take at most about a quarter of the time: a wave's writes leave, encrypted, after it, which costs as much again or more, and three times
+ * Batches take at most about a quarter of the time: a batch's writes leave, encrypted, after it, which costs as much again or more, and three times
  * all that passes until the next. So a few watchers hear of an event at once; with many watchers events gather, because a message costs
  * more than an event.
  */
 const GAP_PER_COST = 6;
-/** A wave that gathers for longer is late and saves little more. */
+/** A batch that gathers for longer is late and saves little more. */
 const MAX_GAP_MS = 12;
-/** How much the newest wave counts in the mean of the last ones: one that was held up must not slow the next. */
+/** How much the newest batch counts in the mean of the last ones: one that was held up must not slow the next. */
 const NEWEST_SHARE = 0.25;
 
 /**
- * Wakes the watchers of one kind together: all that happened since the last wave is one batch, encoded once and shared. A wave never
+ * Wakes the watchers of one kind together: all events since the last batch are encoded once and shared. A batch never
  * runs inside the caller, so that applying events stays short.
  */
-export class Wave {
-  private readonly clock: WaveClock;
+export class EventBatcher {
+  private readonly clock: BatchClock;
   private readonly wakes = new Set<() => void>();
   private scheduled = false;
   private lastAt = Number.NEGATIVE_INFINITY;
   private costMs = 0;
 
-  constructor(clock: WaveClock) {
+  constructor(clock: BatchClock) {
     this.clock = clock;
   }
 
-  /** Calls `wake` once in each wave until the returned function is called. `wake` must not throw. */
+  /** Calls `wake` once in each batch until the returned function is called. `wake` must not throw. */
   add(wake: () => void): () => void {
     this.wakes.add(wake);
     return () => this.wakes.delete(wake);

@@ -8,7 +8,7 @@ import { ListenerCredentials, type TlsOptions } from './rpc/listener/credentials
 import { Listener, type ListenerLimits } from './rpc/listener/listener.ts';
 import { pause, systemStorageClock } from './storage/clock.ts';
 
-export interface Doors {
+export interface Listeners {
   /** Where the server listens, with the real port. */
   readonly address: string;
   readonly port: number;
@@ -16,7 +16,7 @@ export interface Doors {
   drain(graceMs: number): Promise<void>;
 }
 
-interface DoorsInput {
+interface ListenersInput {
   readonly api: Pick<ApiServer, 'server' | 'refusals'>;
   readonly pki: Pick<ServerPki, 'certificates'>;
   readonly metrics: MetricsRegistry;
@@ -36,7 +36,7 @@ const endAfterMs = 1_000;
  * Listens where it is told, and besides where it advertises. Rejects when it cannot listen at the first; for the second it goes on trying until the signal
  * aborts, because programs on this machine need the server meanwhile.
  */
-export async function openDoors(input: DoorsInput, signal: AbortSignal): Promise<Doors> {
+export async function openListeners(input: ListenersInput, signal: AbortSignal): Promise<Listeners> {
   const { api, listen: at, advertise, pki, log, metrics, listenerLimits: limits = {} } = input;
   const { certificates } = pki;
   const credentials = new ListenerCredentials(certificates.serving(), input.tls);
