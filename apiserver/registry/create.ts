@@ -36,6 +36,12 @@ export async function createObject(store: KindStore, admission: Admission, enter
   }
 }
 
+/** What a create would store, also when an object of that name is there. Throws what a create would. */
+export async function imagineObject(store: KindStore, admission: Admission, enter: EnterCreate): Promise<StoreResult> {
+  const { at, bytes, warnings, context } = await prepare(store, admission, enter);
+  return { bytes: store.imagine(at, bytes, context), warnings };
+}
+
 /**
  * The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then metadata, because all later steps may
  * look at names; defaults before lifecycle and admission, which may rely on them; validation last, because it judges what will be stored.

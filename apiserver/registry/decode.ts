@@ -96,9 +96,14 @@ export function decodeStrictly<T extends object>(messageName: string, bytes: Uin
 export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json'): ApiObject {
   if (format === 'json') return fromJson<ApiObject>(kind, parseJson(bytes, kind.singular));
   const object = decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
+  requireSayable(kind, object);
+  return object;
+}
+
+/** Throws INVALID_ARGUMENT for what a message holds and the JSON form of the object could not say. */
+export function requireSayable(kind: Kind, object: ApiObject): void {
   const violations = findUnsayable(kind, object);
   if (violations.length > 0) throw invalid(subjectOf(kind, object), violations.slice(0, MAX_VIOLATIONS));
-  return object;
 }
 
 /** Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words, and for JSON that is nested too deeply. */

@@ -184,16 +184,24 @@ export class KindStore {
     return encodeMessage(this.kind.message, object);
   }
 
+  /** What `insert` would give for a new object if there was none of its name. Throws as it does where there is no room for one. */
+  imagine(at: ObjectName, bytes: Buffer, context: WriteContext): Buffer {
+    this.environment.ledger?.check({ key: this.key(at), bytes }, this.subject(at));
+    const write = this.write(bytes, context, 'create');
+    this.checkStorable(at, write);
+    return Buffer.from(write.bytes);
+  }
+
   /** Stores a new object, which is encoded: calls that wait for the disk should not keep what they have decoded. Throws ALREADY_EXISTS. */
   async insert(at: ObjectName, bytes: Buffer, context: WriteContext, options: Pick<Write, 'awaitsDisk'> = {}): Promise<Buffer> {
+    if (context.dryRun) {
+      const imagined = this.imagine(at, bytes, context);
+      if (await this.stored(at)) throw alreadyExists(this.subject(at));
+      return imagined;
+    }
     const write = { ...this.write(bytes, context, 'create'), ...options };
     const key = this.key(at);
     this.environment.ledger?.check({ key, bytes }, this.subject(at));
-    if (context.dryRun) {
-      this.checkStorable(at, write);
-      if (await this.stored(at)) throw alreadyExists(this.subject(at));
-      return Buffer.from(write.bytes);
-    }
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       checkCaller(context);
       const planned = this.environment.ledger?.reserve({ key, bytes }, this.cache);

@@ -13,8 +13,8 @@ import type {
 import { compareTimestamps } from '../../api/meta/time.ts';
 import { defaultSchedulerName } from '../../api/meta/well-known.ts';
 import type { AnyObject } from '../registry/any-object.ts';
-import { createObject } from '../registry/create.ts';
-import { decodeStrictly } from '../registry/decode.ts';
+import { imagineObject } from '../registry/create.ts';
+import { decodeStrictly, requireSayable } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
 import { placeOf } from '../watch/entry.ts';
 import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
@@ -91,7 +91,8 @@ async function simulate({ registry, links }: Deps, request: SimulateRequest, cal
   if (wanted.length === 0) throw badRequest('name the pods to simulate');
   if (wanted.length > MOST_PODS) throw badRequest(`${wanted.length} pods are more than ${MOST_PODS}, the most of one simulation`);
   const pods: Pod[] = [];
-  for (const pod of wanted) pods.push(await completed(registry, pod, call));
+  const warnings = new Set<string>();
+  for (const pod of wanted) pods.push(await completed({ registry, warn: (text) => warnings.add(text) }, pod, call));
   const answers: SimulateResponse['pods'] = new Array(pods.length);
   const audience = audienceOf(registry, call);
   for (const name of new Set(pods.map(schedulerOf))) {
@@ -100,21 +101,26 @@ async function simulate({ registry, links }: Deps, request: SimulateRequest, cal
     const { simulation } = await links.ask(name, { simulate: question, audience }, call.signal);
     for (const [at, [index]] of own.entries()) answers[index] = simulation?.pods?.[at] ?? {};
   }
-  return { bytes: encodeMessage(`${messages}.SimulateResponse`, { pods: answers }) };
+  return { bytes: encodeMessage(`${messages}.SimulateResponse`, { pods: answers }), warnings: [...warnings] };
 }
 
-/** As a create would store it. Under a drawn name, so that a pod of the same name is no obstacle. */
-async function completed(registry: Registry, pod: Pod, call: CallContext): Promise<Pod> {
+/** As a create would store it; a pod of the same name is no obstacle. */
+async function completed(
+  { registry, warn }: { readonly registry: Registry; warn(text: string): void },
+  pod: Pod,
+  call: CallContext,
+): Promise<Pod> {
   const { name = '', namespace = '', generateName = '' } = pod.metadata ?? {};
   const access = { verb: 'create', kind: 'Pod', namespace, name } as const;
   call.authorize(access);
   call.authorizer.authorizeCreate(call.identity, access, pod);
-  const drawn = name === '' ? {} : { name: '', generateName: `${name.slice(0, 200)}-` };
   const store = registry.store('Pod');
-  const { bytes } = await createObject(store, registry.admission, () => ({
-    object: structuredClone({ ...pod, metadata: { ...pod.metadata, ...drawn } }) as AnyObject,
+  requireSayable(store.kind, pod);
+  const { bytes, warnings } = await imagineObject(store, registry.admission, () => ({
+    object: structuredClone(pod) as AnyObject,
     context: writeContext({ dryRun: ['All'] }, call),
   }));
+  warnings.forEach(warn);
   const stored = decodeMessage<Pod>('berth.core.v1.Pod', bytes);
   return { ...stored, metadata: { ...stored.metadata, name: name || generateName } };
 }

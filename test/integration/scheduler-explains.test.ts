@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiError } from '../../api/errors/index.ts';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
-import { connect } from '../../client/index.ts';
+import { connect, type Pod } from '../../client/index.ts';
 import { node, pod } from '../builders/index.ts';
 import { readPair, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
@@ -143,9 +144,18 @@ describe('a scheduler that is asked', () => {
     await client.pods.delete({ namespace: 'team', name: 'big' });
   });
 
-  it('refuses to simulate what could not be created', async () => {
-    const broken = { metadata: { namespace: 'default', name: 'x' }, spec: { containers: [] } };
-    await expect(cluster.client.placements.simulate({ pods: [broken] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  it.each<[string, Pod]>([
+    ['no containers', { metadata: { namespace: 'default', name: 'x' }, spec: { containers: [] } }],
+    ['an impossible name', wanting('X_1', '1')],
+    ['a long name', wanting('x'.repeat(254), '1')],
+    ['a version', { ...wanting('x', '1'), metadata: { namespace: 'default', name: 'x', resourceVersion: '5' } }],
+    ['a quantity that is none', wanting('x', 'much')],
+  ])('refuses to simulate what could not be created, in the words of a create: %s', async (_title, broken) => {
+    const { pods, placements } = cluster.client;
+    const refusal = await pods.create(broken, { dryRun: ['All'] }).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const { message, violations } = refusal as ApiError;
+    await expect(placements.simulate({ pods: [broken] })).rejects.toMatchObject({ message, violations });
   });
 
   it('reads its last placements back', async () => {
