@@ -9,6 +9,7 @@ const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 
 /** A part of Berth, from dist/, in a process of its own that nobody starts again. */
 export interface BerthProcess {
+  readonly pid: number;
   readonly ended: Promise<unknown>;
   /** kill -9; returns when it has ended. */
   kill(): Promise<void>;
@@ -21,6 +22,7 @@ function start(args: readonly string[], within: readonly string[] = []): { proce
   const child = spawn(program, words, { stdio: 'pipe' });
   const ended = once(child, 'close');
   const berth: BerthProcess = {
+    pid: child.pid!,
     ended,
     async kill() {
       child.kill('SIGKILL');
