@@ -29,7 +29,8 @@ const mostUnits = 1_000;
 export async function readNodeConfig(dataDir: string): Promise<NodeConfig> {
   const path = join(dataDir, nodeConfigFile);
   try {
-    const { maxSettingsBytes, readSettings, settingsText } = await import('../../api/codec/yaml-settings.ts');
+    const { maxSettingsBytes, settingsText } = await import('../../api/codec/settings-text.ts');
+    const { readSettings } = await import('../../api/codec/yaml-settings.ts');
     return parseNodeConfig(readSettings(await settingsText(createReadStream(path, { end: maxSettingsBytes }))) ?? {});
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return parseNodeConfig({});

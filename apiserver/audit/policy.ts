@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { maxSettingsBytes, readSettings, settingsText } from '../../api/codec/yaml-settings.ts';
+import { maxSettingsBytes, settingsText } from '../../api/codec/settings-text.ts';
+import { readSettings } from '../../api/codec/yaml-settings.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import { controlPlane, groups as groupNames, type Identity } from '../authn/identity.ts';

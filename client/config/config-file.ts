@@ -1,7 +1,5 @@
-import { stringify } from 'yaml';
-import { yamlTags } from '../../api/codec/yaml-document.ts';
-import { readSettings } from '../../api/codec/yaml-settings.ts';
 import { ConfigError } from './config-error.ts';
+import { readPlainConfig } from './plain-config.ts';
 
 /** The file as it is written: Kubernetes' kubeconfig. Fields that Berth does not know are kept. */
 export interface ConfigFile {
@@ -72,11 +70,11 @@ function entries<E>(file: string, fields: Fields, list: string, inner: string, c
   });
 }
 
-/** Throws ConfigError for what is no such file. */
-export function parseConfig(content: string, file: string): ConfigFile {
-  let value: unknown;
+/** Rejects with ConfigError for what is no such file. The library for YAML is loaded for what a person wrote. */
+export async function parseConfig(content: string, file: string): Promise<ConfigFile> {
+  let value: unknown = readPlainConfig(content);
   try {
-    value = readSettings(content) ?? {};
+    value ??= (await import('../../api/codec/yaml-settings.ts')).readSettings(content) ?? {};
   } catch (cause) {
     throw new ConfigError(`read ${file}: ${(cause as Error).message}`, { cause });
   }
@@ -98,7 +96,8 @@ export function parseConfig(content: string, file: string): ConfigFile {
   return { ...emptyConfig(), ...fields, clusters, users, contexts };
 }
 
-export function printConfig(file: ConfigFile): string {
+export async function printConfig(file: ConfigFile): Promise<string> {
+  const [{ stringify }, { yamlTags }] = await Promise.all([import('yaml'), import('../../api/codec/yaml-document.ts')]);
   // With the words that it is read with: a user called "no" stands in quotes.
   return stringify(file, { lineWidth: 0, customTags: yamlTags });
 }

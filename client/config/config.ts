@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { maxSettingsBytes, settingsText } from '../../api/codec/yaml-settings.ts';
+import { maxSettingsBytes, settingsText } from '../../api/codec/settings-text.ts';
 import { privateFileProblem } from '../../api/meta/private-file.ts';
 import type { ConnectOptions } from '../client.ts';
 import { ConfigError } from './config-error.ts';
@@ -121,7 +121,7 @@ export async function upsertContext(context: NewContext, path: string = configPa
   const cluster = { server: `https://${options.address}`, 'certificate-authority-data': encode(options.ca) };
   await writeSecretFile(
     path,
-    printConfig({
+    await printConfig({
       ...file,
       clusters: [...others(file.clusters), { name, cluster }],
       users: [...others(file.users), { name, user }],
@@ -134,14 +134,14 @@ export async function upsertContext(context: NewContext, path: string = configPa
 /** Writes the file anew as `change` makes it of the present one; of none, of an empty one. What `change` throws leaves the file as it is. */
 export async function changeConfig(change: (file: ConfigFile) => ConfigFile, path: string = configPath()): Promise<void> {
   const next = change((await read(path)) ?? emptyConfig());
-  await writeSecretFile(path, printConfig(next));
+  await writeSecretFile(path, await printConfig(next));
 }
 
 /** Makes a context the current one. */
 export async function useContext(name: string, path: string = configPath()): Promise<void> {
   const file = await read(path);
   if (!file?.contexts.some((entry) => entry.name === name)) throw noContext(`use context "${name}"`, path, file);
-  await writeSecretFile(path, printConfig({ ...file, 'current-context': name }));
+  await writeSecretFile(path, await printConfig({ ...file, 'current-context': name }));
 }
 
 /** Changes the namespace that commands of a context work in when they name none. */
@@ -151,7 +151,7 @@ export async function setContextNamespace(name: string, namespace: string, path:
   const contexts = file.contexts.map((entry) =>
     entry.name === name ? { ...entry, context: { ...entry.context, namespace } } : entry,
   );
-  await writeSecretFile(path, printConfig({ ...file, contexts }));
+  await writeSecretFile(path, await printConfig({ ...file, contexts }));
 }
 
 /** Changes whom a context trusts (PEM), and with it the others that share its cluster. */
@@ -164,7 +164,7 @@ export async function setContextAuthorities(name: string, ca: string, path: stri
       ? { ...entry, cluster: { ...entry.cluster, 'certificate-authority-data': encode(ca) } }
       : entry,
   );
-  await writeSecretFile(path, printConfig({ ...file, clusters }));
+  await writeSecretFile(path, await printConfig({ ...file, clusters }));
 }
 
 function noContext(what: string, path: string, file: ConfigFile | undefined): ConfigError {
@@ -185,7 +185,7 @@ export async function removeContext(name: string, path: string = configPath()): 
   const was = file.contexts.find((entry) => entry.name === name)!.context;
   await writeSecretFile(
     path,
-    printConfig({
+    await printConfig({
       ...file,
       contexts,
       clusters: file.clusters.filter((entry) => entry.name !== was.cluster || used('cluster').has(entry.name)),

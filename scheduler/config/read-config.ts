@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { JsonReader } from '../../api/codec/json-reader.ts';
-import { maxSettingsBytes, parseSettings, settingsText } from '../../api/codec/yaml-settings.ts';
+import { maxSettingsBytes, settingsText } from '../../api/codec/settings-text.ts';
+import { parseSettings } from '../../api/codec/yaml-settings.ts';
 import { ownPlugins, type ProfilePlan } from '../profile.ts';
 import { compileProfiles, type KnownPlugins } from './compile-profiles.ts';
 import { ConfigurationError } from './config-error.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -172,6 +172,66 @@ describe('the package, in the hands of a user', () => {
     expect(taken.stderr).toContain(`cannot listen on ${server.info.address}`);
     const lost = await berth('agent', '--data-dir', join(folder, 'none'), '--context', 'none').catch((error) => error);
     expect(lost.stderr).toContain('"none"');
+  });
+
+  describe('the launcher', () => {
+    /** By a link, as npm makes it, in a folder with a space. */
+    async function linked(): Promise<{ berth: string; config: string }> {
+      const place = await mkdtemp(join(folder, 'the links '));
+      const berth = join(place, 'berth');
+      await symlink(join(folder, 'node_modules', 'berth', 'bin', 'berth'), berth);
+      const config = join(place, 'config');
+      await upsertContext({ name: 'test', options: server.admin, use: true }, config);
+      return { berth, config };
+    }
+
+    it('is a program for the shell and for Node, with any options of Node', async () => {
+      const { berth, config } = await linked();
+      const env = { PATH: [dirname(process.execPath), process.env.PATH].join(delimiter), BERTH_CONFIG: config };
+      const get = ['get', 'namespace', 'default', '-o', 'name'];
+      for (const NODE_OPTIONS of ['', '--use-bundled-ca', '--use-openssl-ca', '--enable-source-maps'])
+        expect((await run(berth, get, { env: { ...env, NODE_OPTIONS } })).stdout).toBe('namespace/default\n');
+      expect((await run(process.execPath, [berth, ...get], { env })).stdout).toBe('namespace/default\n');
+      expect((await run(basename(berth), get, { env: { ...env, PATH: `${dirname(berth)}:${env.PATH}` } })).stdout).toBe(
+        'namespace/default\n',
+      );
+      const label = await run(berth, ['get', 'namespaces', '-l', 'a in (b c, *)'], { env }).catch((error) => error);
+      expect(label.stderr).toMatch(/^error: /);
+      const plugin = join(dirname(berth), 'berth-options');
+      await writeFile(plugin, `#!/usr/bin/env node\nconsole.log(JSON.stringify([process.execArgv, process.argv.slice(2)]));`, {
+        mode: 0o755,
+      });
+      const said = await run(berth, ['options', 'a  b', '$x', ''], { env: { ...env, PATH: `${dirname(berth)}:${env.PATH}` } });
+      expect(JSON.parse(said.stdout)).toEqual([[], ['a  b', '$x', '']]);
+    });
+
+    it('trusts the authority of the context alone, and gives the programs that it starts their environment', async () => {
+      const { berth, config } = await linked();
+      const authority = join(dirname(berth), 'ca.crt');
+      await writeFile(authority, server.info.ca);
+      const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+      const editor = join(dirname(berth), 'editor');
+      await writeFile(editor, `#!/bin/sh\necho "\${SSL_CERT_FILE-unset}" >'${editor}.said'\n`, { mode: 0o755 });
+      const env = { PATH: path, BERTH_CONFIG: config, EDITOR: `'${editor}'` };
+      for (const SSL_CERT_FILE of [authority, undefined]) {
+        await run(berth, ['edit', 'namespace', 'default'], { env: SSL_CERT_FILE ? { ...env, SSL_CERT_FILE } : env });
+        expect(await readFile(`${editor}.said`, 'utf8')).toBe(`${SSL_CERT_FILE ?? 'unset'}\n`);
+      }
+      const other = await startServer();
+      try {
+        await upsertContext({ name: 'foreign', options: { ...server.admin, ca: other.info.ca }, use: true }, config);
+        for (const command of [
+          ['get', 'namespaces'],
+          ['get', 'namespaces', '-w'],
+        ]) {
+          const refused = await run(berth, command, { env: { ...env, SSL_CERT_FILE: authority } }).catch((error) => error);
+          expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('certificate') });
+        }
+      } finally {
+        await other.stop();
+        await other.remove();
+      }
+    });
   });
 
   it('does not load the gRPC library for commands that do not connect', async () => {
