@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatToken } from '../../../apiserver/auth/tokens.ts';
+import { formatToken } from '../../../apiserver/authn/tokens.ts';
 import { type Client, connect } from '../../../client/index.ts';
 import { freePort } from '../../e2e/installation.ts';
 import { type BerthProcess, connectAdmin, startServer } from '../processes.ts';
