@@ -19,7 +19,7 @@ import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
-import { clearsManagers, entriesAfter } from './managed-fields.ts';
+import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
 import type { NamespaceLedger, Planned } from './namespace-ledger.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
@@ -379,9 +379,8 @@ function checkCaller({ isCancelled }: WriteContext): void {
   if (isCancelled?.()) throw callCancelled();
 }
 
-function tooManyOthers(subject: ErrorSubject): ApiError {
-  return conflict(subject, 'too many others change it at the same time: try again');
-}
+const tooManyOthers = (subject: ErrorSubject): ApiError =>
+  conflict(subject, 'too many others change it at the same time: try again');
 
 export interface ChangeOptions {
   readonly context: WriteContext;
@@ -390,13 +389,6 @@ export interface ChangeOptions {
   readonly resourceVersion?: string | undefined;
   /** May be called several times; must not change `previous`. */
   compute(previous: AnyObject, current: Current): AnyObject | 'remove' | Promise<AnyObject | 'remove'>;
-}
-
-/** Who wrote what is the server's to say: the entries stay as they were, unless the client has asked for them to be cleared. */
-function keepManagers(next: AnyObject, previous: AnyObject): void {
-  const { managedFields: _, ...metadata } = next.metadata ?? {};
-  const entries = clearsManagers(next.metadata ?? {}) ? undefined : previous.metadata?.managedFields;
-  next.metadata = entries ? { ...metadata, managedFields: entries } : metadata;
 }
 
 /** Stored bytes carry no version of their own. */

@@ -152,3 +152,10 @@ export function entriesAfter(
   const after = recordFields(kind, entries ?? [], versions, { manager, subresource, time: secondsTimestamp(now) });
   return after.length > 0 ? [...after] : undefined;
 }
+
+/** Who wrote what is the server's to say: the entries stay as they were, unless the client has asked for them to be cleared. */
+export function keepManagers(next: AnyObject, previous: AnyObject): void {
+  const { managedFields: _, ...metadata } = next.metadata ?? {};
+  const entries = clearsManagers(next.metadata ?? {}) ? undefined : previous.metadata?.managedFields;
+  next.metadata = entries ? { ...metadata, managedFields: entries } : metadata;
+}
