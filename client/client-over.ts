@@ -7,16 +7,14 @@ import { createBackupClient } from './services/backup-client.ts';
 import { createBulkWriter } from './services/bulk-writer.ts';
 import { createCertificatesClient } from './services/certificates-client.ts';
 import { createKindClient } from './services/kind-client.ts';
+import { createKindClients } from './services/kind-clients.ts';
 import { createLogLevelsClient } from './services/log-levels-client.ts';
-import { createNamespaceClient } from './services/namespace-client.ts';
 import { createObjectsClient } from './services/objects-client.ts';
 import { createPagesClient } from './services/pages-client.ts';
 import { createPlacementsClient } from './services/placements-client.ts';
-import { createPodClient } from './services/pod-client.ts';
 import type { ResourceClient } from './services/resource-client.ts';
 import { createReviewsClient } from './services/reviews-client.ts';
 import { createSecretKeysClient } from './services/secret-keys-client.ts';
-import { createServiceAccountClient } from './services/service-account-client.ts';
 import { createTunnelClient } from './services/tunnel-client.ts';
 import { createUsageHistoriesClient } from './services/usage-histories-client.ts';
 
@@ -29,25 +27,7 @@ export function clientOver(connection: Connection, { onWarning }: Pick<ConnectOp
   }
 
   return {
-    pods: createPodClient(connection, known('Pod')),
-    nodes: resource('Node'),
-    namespaces: createNamespaceClient(connection, known('Namespace')),
-    events: resource('Event'),
-    configMaps: resource('ConfigMap'),
-    secrets: resource('Secret'),
-    serviceAccounts: createServiceAccountClient(connection, known('ServiceAccount')),
-    persistentVolumes: resource('PersistentVolume'),
-    persistentVolumeClaims: resource('PersistentVolumeClaim'),
-    storageClasses: resource('StorageClass'),
-    runtimeClasses: resource('RuntimeClass'),
-    priorityClasses: resource('PriorityClass'),
-    podDisruptionBudgets: resource('PodDisruptionBudget'),
-    roles: resource('Role'),
-    clusterRoles: resource('ClusterRole'),
-    roleBindings: resource('RoleBinding'),
-    clusterRoleBindings: resource('ClusterRoleBinding'),
-    leases: resource('Lease'),
-    nodeMetrics: resource('NodeMetrics'),
+    ...createKindClients(connection),
     resource,
     objects: createObjectsClient(connection),
     logLevels: createLogLevelsClient(connection),

@@ -17,6 +17,7 @@ import type { BackupClient } from './services/backup-client.ts';
 import type { BindStream, BindTarget } from './services/bind-stream.ts';
 import type { BulkWriter, BulkWriterOptions } from './services/bulk-writer.ts';
 import type { CertificatesClient } from './services/certificates-client.ts';
+import type { KindClients } from './services/kind-clients.ts';
 import type { LogLevelsClient } from './services/log-levels-client.ts';
 import type { ObjectsClient } from './services/objects-client.ts';
 import type { PagesClient } from './services/pages-client.ts';
@@ -124,26 +125,7 @@ export interface TunnelStream {
 export type TunnelFrame = Omit<ServeRequest, 'streamId' | 'error' | 'end'>;
 
 /** Everything a program needs to talk to the API server, over one connection that is made with the first call and made again when it breaks. */
-export interface Client {
-  readonly pods: PodClient;
-  readonly nodes: ResourceClient<KindMap['Node']>;
-  readonly namespaces: NamespaceClient;
-  readonly events: ResourceClient<KindMap['Event']>;
-  readonly configMaps: ResourceClient<KindMap['ConfigMap']>;
-  readonly secrets: ResourceClient<KindMap['Secret']>;
-  readonly serviceAccounts: ServiceAccountClient;
-  readonly persistentVolumes: ResourceClient<KindMap['PersistentVolume']>;
-  readonly persistentVolumeClaims: ResourceClient<KindMap['PersistentVolumeClaim']>;
-  readonly storageClasses: ResourceClient<KindMap['StorageClass']>;
-  readonly runtimeClasses: ResourceClient<KindMap['RuntimeClass']>;
-  readonly priorityClasses: ResourceClient<KindMap['PriorityClass']>;
-  readonly podDisruptionBudgets: ResourceClient<KindMap['PodDisruptionBudget']>;
-  readonly roles: ResourceClient<KindMap['Role']>;
-  readonly clusterRoles: ResourceClient<KindMap['ClusterRole']>;
-  readonly roleBindings: ResourceClient<KindMap['RoleBinding']>;
-  readonly clusterRoleBindings: ResourceClient<KindMap['ClusterRoleBinding']>;
-  readonly leases: ResourceClient<KindMap['Lease']>;
-  readonly nodeMetrics: ResourceClient<KindMap['NodeMetrics']>;
+export interface Client extends KindClients {
   /** The client of any kind, by its name or descriptor. */
   resource<K extends KindName>(kind: K): ResourceClient<KindMap[K]>;
   resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;

@@ -64,6 +64,7 @@ export type { BindStream, BindTarget, Bound } from './services/bind-stream.ts';
 export type { BulkResult, BulkWrite } from './services/bulk.ts';
 export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './services/bulk-writer.ts';
 export type { CertificatesClient, RenewWish } from './services/certificates-client.ts';
+export type { KindClients } from './services/kind-clients.ts';
 export type { LogLevelsClient } from './services/log-levels-client.ts';
 export type {
   HistoryOptions,

@@ -1,0 +1,56 @@
+import type { KindMap, KindName } from '../../api/kinds/index.ts';
+import { kindNamed, kinds } from '../../api/kinds/index.ts';
+import type { NamespaceClient, PodClient, ServiceAccountClient } from '../client.ts';
+import type { Connection } from '../connection/connection.ts';
+import { createKindClient } from './kind-client.ts';
+import { createNamespaceClient } from './namespace-client.ts';
+import { createPodClient } from './pod-client.ts';
+import type { ResourceClient } from './resource-client.ts';
+import { createServiceAccountClient } from './service-account-client.ts';
+
+/** Kinds with calls of their own besides the standard verbs. */
+interface SpecialClients {
+  readonly Pod: PodClient;
+  readonly Namespace: NamespaceClient;
+  readonly ServiceAccount: ServiceAccountClient;
+}
+
+type Plural<Name extends string> = Name extends `${string}ss`
+  ? `${Name}es`
+  : Name extends `${string}s`
+    ? Name
+    : Name extends `${infer Stem}y`
+      ? `${Stem}ies`
+      : `${Name}s`;
+
+/** A client of each kind, by its plural: `configMaps`, `storageClasses`. */
+export type KindClients = {
+  readonly [Name in KindName as Uncapitalize<Plural<Name>>]: Name extends keyof SpecialClients
+    ? SpecialClients[Name]
+    : ResourceClient<KindMap[Name]>;
+};
+
+/** The property of a kind's client: the plural with its capitals, e.g. "configMaps". */
+export function clientPropertyOf(name: string): string {
+  const plural = /ss$/.test(name)
+    ? `${name}es`
+    : /s$/.test(name)
+      ? name
+      : /y$/.test(name)
+        ? name.replace(/y$/, 'ies')
+        : `${name}s`;
+  return plural.charAt(0).toLowerCase() + plural.slice(1);
+}
+
+export function createKindClients(connection: Connection): KindClients {
+  const special: SpecialClients = {
+    Pod: createPodClient(connection, kindNamed('Pod')),
+    Namespace: createNamespaceClient(connection, kindNamed('Namespace')),
+    ServiceAccount: createServiceAccountClient(connection, kindNamed('ServiceAccount')),
+  };
+  const clients = kinds.map((kind) => [
+    clientPropertyOf(kind.kind),
+    special[kind.kind as keyof SpecialClients] ?? createKindClient(connection, kind),
+  ]);
+  return Object.fromEntries(clients) as KindClients;
+}
