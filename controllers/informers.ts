@@ -1,93 +1,68 @@
-import { kinds } from '../api/kinds/index.ts';
+import type { Pod } from '../api/generated/types.ts';
+import { type KindMap, type KindName, kindNamed, kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
-import { bootstrapTokenType } from '../api/kinds/secret/bootstrap-token.ts';
-import { volumeIndexers } from '../api/kinds/volume-matching.ts';
-import { namespaces } from '../api/meta/well-known.ts';
-import { type Client, createInformer, type Informer } from '../client/index.ts';
+import { type Client, createInformer, type Informer, type Scope } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
-import { familyIndexers } from './dependents/family.ts';
-import { awaitedNodeIndexers, openNodeIndexers } from './local-path/controller.ts';
-import { contentIndexers } from './namespace/controller.ts';
+import type { ControllerDefinition, FollowedKind, Indexers, Watched } from './definition.ts';
 import { outlineOf, podOutline } from './outline.ts';
-import { podIndexers } from './pod-garbage/controller.ts';
-import { claimIndexers } from './volume-binding/controller.ts';
-import { claimUserIndexers } from './volume-protection/controller.ts';
 
-/** One informer for each kind, which the controllers share: nodes, leases, storage and budgets whole, of everything else an outline. */
-export function createInformers(client: Client, base: ControllerEnvironment) {
-  const named = (plural: string) => ({ name: `controllers ${plural}`, ...base });
-  const everyIndex = { ...familyIndexers, ...contentIndexers };
-  const nodes = createInformer({ client: client.nodes, indexers: familyIndexers, ...named('nodes') });
-  const leases = createInformer({ client: client.leases, indexers: everyIndex, ...named('leases') });
-  const pods = createInformer({
-    client: client.pods,
-    transform: podOutline,
-    indexers: { ...podIndexers, ...claimUserIndexers, ...everyIndex },
-    ...named('pods'),
-  });
-  const volumes = createInformer({
-    client: client.persistentVolumes,
-    indexers: { ...volumeIndexers, ...awaitedNodeIndexers, ...familyIndexers },
-    ...named('persistentvolumes'),
-  });
-  const claims = createInformer({
-    client: client.persistentVolumeClaims,
-    indexers: { ...claimIndexers, ...openNodeIndexers, ...everyIndex },
-    ...named('persistentvolumeclaims'),
-  });
-  const classes = createInformer({ client: client.storageClasses, indexers: familyIndexers, ...named('storageclasses') });
-  const budgets = createInformer({ client: client.podDisruptionBudgets, indexers: everyIndex, ...named('poddisruptionbudgets') });
-  const requests = createInformer({
-    client: client.resource('CertificateSigningRequest'),
-    indexers: familyIndexers,
-    ...named('certificatesigningrequests'),
-  });
-  const joinTokens = createInformer({
-    client: client.secrets,
-    scope: { namespace: namespaces.system, fieldSelector: `type=${bootstrapTokenType}` },
-    ...named('join tokens'),
-  });
-  const known: Readonly<Record<string, Informer<ApiObject>>> = {
-    Node: nodes,
-    Lease: leases,
-    Pod: pods,
-    PersistentVolume: volumes,
-    PersistentVolumeClaim: claims,
-    StorageClass: classes,
-    PodDisruptionBudget: budgets,
-    CertificateSigningRequest: requests,
-  };
-  const outlined = (kind: Kind) =>
-    createInformer<ApiObject>({
+export interface Informers {
+  /** Throws RangeError for a kind that no controller watches. */
+  of<Name extends KindName>(kind: Name): Informer<KindMap[Name]>;
+  scoped<Name extends KindName>(kind: Name, scope: Scope, name: string): Informer<KindMap[Name]>;
+  readonly followed: readonly FollowedKind[];
+  /** Runs all until `signal` aborts. */
+  run(signal: AbortSignal): Promise<unknown>;
+}
+
+/** One informer for each kind that is watched, or whose objects may own others, with every index that a controller declares. */
+export function createInformers(
+  client: Client,
+  definitions: readonly ControllerDefinition[],
+  base: ControllerEnvironment,
+): Informers {
+  const byKind = new Map<string, Informer<ApiObject>>();
+  const running: Informer<ApiObject>[] = [];
+
+  function add(kind: Kind): Informer<ApiObject> {
+    const watched = definitions.flatMap(({ watches }) => watches?.[kind.kind as KindName] ?? []) as Watched<ApiObject>[];
+    const indexers = [
+      ...watched.map((each) => each.indexers ?? {}),
+      ...(kind.unowned ? [] : definitions.map(({ followedIndexers }) => followedIndexers?.(kind) ?? {})),
+    ];
+    const informer = createInformer<ApiObject>({
       client: client.resource(kind),
-      transform: outlineOf,
-      indexers: everyIndex,
-      ...named(kind.plural),
+      ...(!watched.some(({ whole }) => whole) && { transform: outlinerOf(kind) }),
+      indexers: Object.assign({}, ...indexers) as Indexers<ApiObject>,
+      name: `controllers ${kind.plural}`,
+      ...base,
     });
-  const followed = kinds
-    .filter(({ unowned }) => !unowned)
-    .map((kind) => ({ kind, client: client.resource(kind), informer: known[kind.kind] ?? outlined(kind) }));
-  const allNamespaces = followed.find(({ kind }) => kind.kind === 'Namespace')!.informer;
-  const accounts = followed.find(({ kind }) => kind.kind === 'ServiceAccount')!.informer;
-  const configMaps = followed.find(({ kind }) => kind.kind === 'ConfigMap')!.informer;
-  const contents = followed.filter(({ kind }) => kind.namespaced);
-  const keptForNodes = followed.filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics');
+    byKind.set(kind.kind, informer);
+    running.push(informer);
+    return informer;
+  }
+
+  const isWatched = (kind: Kind): boolean => definitions.some(({ watches }) => watches?.[kind.kind as KindName] !== undefined);
+  for (const kind of kinds) if (!kind.unowned || isWatched(kind)) add(kind);
+
   return {
-    nodes,
-    leases,
-    pods,
-    volumes,
-    claims,
-    classes,
-    budgets,
-    followed,
-    requests,
-    joinTokens,
-    namespaces: allNamespaces,
-    accounts,
-    configMaps,
-    contents,
-    keptForNodes,
-    all: [...followed.map(({ informer }) => informer), joinTokens],
+    of<Name extends KindName>(kind: Name) {
+      const informer = byKind.get(kind);
+      if (!informer) throw new RangeError(`use the informer of ${kind}: the controller's definition does not watch it`);
+      return informer as Informer<KindMap[Name]>;
+    },
+    scoped<Name extends KindName>(kind: Name, scope: Scope, name: string) {
+      const of = client.resource<KindMap[Name]>(kindNamed(kind));
+      const informer = createInformer<KindMap[Name]>({ client: of, scope, name: `controllers ${name}`, ...base });
+      running.push(informer as Informer<ApiObject>);
+      return informer;
+    },
+    followed: kinds
+      .filter(({ unowned }) => !unowned)
+      .map((kind) => ({ kind, client: client.resource(kind), informer: byKind.get(kind.kind)! })),
+    run: (signal) => Promise.all(running.map((informer) => informer.run(signal))),
   };
 }
+
+const outlinerOf = ({ kind }: Kind) =>
+  kind === 'Pod' ? (object: ApiObject): ApiObject => podOutline(object as Pod) : outlineOf<ApiObject>;

@@ -1,9 +1,11 @@
 import { isNotFound } from '../../api/errors/index.ts';
 import type { Secret } from '../../api/generated/types.ts';
-import { readBootstrapToken } from '../../api/kinds/secret/bootstrap-token.ts';
+import { bootstrapTokenType, readBootstrapToken } from '../../api/kinds/secret/bootstrap-token.ts';
 import { objectKey } from '../../api/meta/key.ts';
+import { namespaces } from '../../api/meta/well-known.ts';
 import type { Client, Clock, Informer, Logger } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { createWakes } from '../wakes.ts';
 
 export interface BootstrapTokensOptions {
@@ -35,3 +37,10 @@ export function createBootstrapTokens({ client, tokens, clock, logger }: Bootstr
 
   return { name: 'bootstrap-tokens', sources: [changesOf(tokens, (secret) => [objectKey(secret)]), wakes], reconcile };
 }
+
+export const bootstrapTokens: ControllerDefinition = {
+  create({ client, scoped, ...context }) {
+    const scope = { namespace: namespaces.system, fieldSelector: `type=${bootstrapTokenType}` };
+    return createBootstrapTokens({ ...context, client: client.secrets, tokens: scoped('Secret', scope, 'join tokens') });
+  },
+};

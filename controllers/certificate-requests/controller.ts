@@ -4,6 +4,7 @@ import { textOf } from '../../api/kinds/certificate-signing-request/text.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { Client, Clock, Informer, Logger, ResourceClient } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { createWakes } from '../wakes.ts';
 import { decideRequest, nodeNameIn, type RequestAction } from './decide.ts';
 import { readRequestFacts } from './request-facts.ts';
@@ -79,3 +80,14 @@ export function createCertificateRequests(options: CertificateRequestsOptions): 
     reconcile,
   };
 }
+
+export const certificateRequests: ControllerDefinition = {
+  watches: { CertificateSigningRequest: { whole: true } },
+  create: ({ client, informer, ...context }) =>
+    createCertificateRequests({
+      ...context,
+      client,
+      requests: informer('CertificateSigningRequest'),
+      requestClient: client.certificateSigningRequests,
+    }),
+};

@@ -4,7 +4,7 @@ import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
 import { createDependents } from './controller.ts';
-import type { FollowedKind } from './family.ts';
+import type { FamilyKind } from './family.ts';
 
 const owner: ApiObject = {
   metadata: {
@@ -25,7 +25,7 @@ function followed(name: 'ConfigMap' | 'Secret', stored: readonly ApiObject[], is
   const lister = {
     get: (key: string) => (isShown ? versions : []).find(({ metadata }) => `${metadata?.namespace}/${metadata?.name}` === key),
     byIndex: () => [],
-  } as unknown as FollowedKind['informer']['lister'];
+  } as unknown as FamilyKind['informer']['lister'];
   return { kind, client, informer: { lister, addHandler: () => () => {}, waitForSync: async () => {} } };
 }
 

@@ -4,12 +4,13 @@ import type { OwnerReference } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Logger } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { type DependentAction, decideDependent, decideOwner } from './decide.ts';
-import { createFamily, type FollowedKind, type Member } from './family.ts';
+import { createFamily, type FamilyKind, familyIndexers, type Member } from './family.ts';
 
 export interface DependentsOptions {
   /** The kinds whose owner references are followed. Owners of other kinds are taken to exist. */
-  readonly kinds: readonly FollowedKind[];
+  readonly kinds: readonly FamilyKind[];
   readonly logger: Logger;
 }
 
@@ -110,3 +111,8 @@ function nameOf({ metadata = {} }: ApiObject) {
 function referenceJson(reference: OwnerReference): object {
   return messageToJson('berth.meta.v1.OwnerReference', reference);
 }
+
+export const dependents: ControllerDefinition = {
+  followedIndexers: () => familyIndexers,
+  create: ({ followed, logger }) => createDependents({ kinds: followed, logger }),
+};

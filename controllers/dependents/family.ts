@@ -5,7 +5,7 @@ import { type Informer, objectKey, type ResourceClient, splitKey } from '../../c
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
 
 /** A kind whose objects may own and be owned. The informer has `familyIndexers`; outlines suffice. */
-export interface FollowedKind {
+export interface FamilyKind {
   readonly kind: Kind;
   readonly client: Pick<ResourceClient<ApiObject>, 'get' | 'list' | 'patch' | 'delete'>;
   readonly informer: Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
@@ -19,7 +19,7 @@ export const familyIndexers = {
 
 /** An object with its kind: the objects themselves do not know it. */
 export interface Member {
-  readonly followed: FollowedKind;
+  readonly followed: FamilyKind;
   readonly object: ApiObject;
 }
 
@@ -44,7 +44,7 @@ function keyOf(kind: Kind, object: ApiObject): string {
   return `${kind.kind}${separator}${objectKey(object)}`;
 }
 
-export function createFamily(followed: readonly FollowedKind[]): Family {
+export function createFamily(followed: readonly FamilyKind[]): Family {
   const byKind = new Map(followed.map((each) => [each.kind.kind, each]));
 
   function related(index: keyof typeof familyIndexers, uid: string | undefined): Member[] {
@@ -96,7 +96,7 @@ export function createFamily(followed: readonly FollowedKind[]): Family {
   };
 }
 
-async function ask({ client }: FollowedKind, key: string, signal: AbortSignal): Promise<ApiObject | undefined> {
+async function ask({ client }: FamilyKind, key: string, signal: AbortSignal): Promise<ApiObject | undefined> {
   try {
     return await client.get(splitKey(key), { signal });
   } catch (error) {

@@ -4,6 +4,8 @@ import { objectKey } from '../../api/meta/key.ts';
 import { labelSelectorMatches } from '../../api/meta/labels.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, referenceTo } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
+import { contentIndexers } from '../namespace/controller.ts';
 import { createWaits } from '../waits.ts';
 import { type BudgetPlan, decideBudget, disruptionTimeoutMs } from './decide.ts';
 
@@ -86,3 +88,9 @@ function wordUnmanaged(names: readonly string[]): string {
   const shown = `${names.slice(0, mostNamed).join(', ')}${more}`;
   return `no controller says how many pods like ${shown} there should be, so they do not count: set spec.minAvailable to a number`;
 }
+
+export const disruption: ControllerDefinition = {
+  watches: { PodDisruptionBudget: { whole: true, indexers: contentIndexers }, Pod: { indexers: contentIndexers } },
+  create: ({ informer, ...context }) =>
+    createDisruption({ ...context, budgets: informer('PodDisruptionBudget'), pods: informer('Pod') }),
+};

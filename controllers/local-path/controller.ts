@@ -7,6 +7,7 @@ import { annotations, finalizers } from '../../api/meta/well-known.ts';
 import { type Client, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { createClaimTeller, type Note } from '../claim-teller.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { keyOfClaim, keyOfVolume, readStorageKey } from '../storage-keys.ts';
 import { awaitedNode, decideClaim } from './decide.ts';
 
@@ -130,3 +131,21 @@ export const awaitedNodeIndexers = {
 };
 
 const failed = (message: string): Note => ({ type: 'Warning', reason: 'ProvisioningFailed', message });
+
+export const localPath: ControllerDefinition = {
+  component: 'local-path-provisioner',
+  watches: {
+    PersistentVolume: { whole: true, indexers: awaitedNodeIndexers },
+    PersistentVolumeClaim: { whole: true, indexers: openNodeIndexers },
+    StorageClass: { whole: true },
+    Node: { whole: true },
+  },
+  create: ({ informer, ...context }) =>
+    createLocalPath({
+      ...context,
+      volumes: informer('PersistentVolume'),
+      claims: informer('PersistentVolumeClaim'),
+      classes: informer('StorageClass'),
+      nodes: informer('Node'),
+    }),
+};

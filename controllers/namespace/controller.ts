@@ -7,6 +7,7 @@ import { finalizers } from '../../api/meta/well-known.ts';
 import type { Client, Clock, Informer, Logger, ResourceClient } from '../../client/index.ts';
 import { attemptEach, isServerFault } from '../attempt-each.ts';
 import type { Controller, Source } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { createWaits } from '../waits.ts';
 import { computeConditions, isEmpty, type Remains } from './decide.ts';
 
@@ -165,3 +166,14 @@ export function createNamespaces(options: NamespacesOptions): Controller {
 function ignoreGone(error: unknown): void {
   if (!isNotFound(error)) throw error;
 }
+
+export const namespaces: ControllerDefinition = {
+  watches: { Namespace: {} },
+  followedIndexers: ({ namespaced }) => (namespaced ? contentIndexers : {}),
+  create: ({ informer, followed, ...context }) =>
+    createNamespaces({
+      ...context,
+      namespaces: informer('Namespace'),
+      contents: followed.filter(({ kind }) => kind.namespaced),
+    }),
+};

@@ -3,6 +3,7 @@ import type { ApiObject } from '../../api/kinds/kind.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
 import type { Client, Clock, Informer, Logger, ResourceClient } from '../../client/index.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { createWaits } from '../waits.ts';
 
 type Followed = Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
@@ -73,3 +74,13 @@ export function createNodeLeftovers({ client, nodes, kept, clock, logger }: Node
 function leftIn({ lister }: Followed, name: string): ApiObject[] {
   return [lister.get(`${namespaces.nodeLease}/${name}`), lister.get(name)].filter((object) => object !== undefined);
 }
+
+export const nodeLeftovers: ControllerDefinition = {
+  watches: { Node: { whole: true }, Lease: { whole: true }, NodeMetrics: {} },
+  create: ({ informer, followed, ...context }) =>
+    createNodeLeftovers({
+      ...context,
+      nodes: informer('Node'),
+      kept: followed.filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics'),
+    }),
+};

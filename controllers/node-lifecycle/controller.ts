@@ -15,6 +15,7 @@ import {
 } from '../../client/index.ts';
 import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
 import { createWaits } from '../waits.ts';
 import { decideNode, decidePod, decideTransition, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
@@ -207,3 +208,16 @@ function signOf(node: Node, lease: Lease | undefined): string {
   const beat = findCondition(node.status?.conditions, 'Ready')?.lastHeartbeatTime;
   return [node.metadata?.uid, lease?.metadata?.resourceVersion, beat?.seconds, beat?.nanos].join('/');
 }
+
+export const nodeLifecycle: ControllerDefinition = {
+  component: 'node-controller',
+  watches: { Node: { whole: true }, Lease: { whole: true } },
+  create: ({ informer, settings, ...context }) =>
+    createNodeLifecycle({
+      ...context,
+      nodes: informer('Node'),
+      leases: informer('Lease'),
+      graceMs: settings.nodeGraceMs,
+      rates: settings.evictionRates,
+    }),
+};

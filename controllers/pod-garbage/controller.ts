@@ -6,6 +6,7 @@ import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { attemptEach } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { createWaits } from '../waits.ts';
 import { type Cause, decideByNode, decideFinished } from './decide.ts';
 
@@ -126,3 +127,15 @@ function messageOf(cause: Cause, node: string, maxFinished: number): string {
       return `removed: more than ${maxFinished} pods have ended`;
   }
 }
+
+export const podGarbage: ControllerDefinition = {
+  component: 'pod-garbage-collector',
+  watches: { Node: { whole: true }, Pod: { indexers: podIndexers } },
+  create: ({ informer, settings, ...context }) =>
+    createPodGarbage({
+      ...context,
+      pods: informer('Pod'),
+      nodes: informer('Node'),
+      maxFinished: settings.maxFinishedPods,
+    }),
+};

@@ -3,6 +3,7 @@ import type { ApiObject } from '../../api/kinds/kind.ts';
 import { rootCertificates } from '../../api/meta/well-known.ts';
 import { type Client, type Clock, type Informer, type Logger, pause } from '../../client/index.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 
 export interface RootCertificatesOptions {
   readonly client: { readonly configMaps: Pick<Client['configMaps'], 'get' | 'create' | 'update'> };
@@ -80,3 +81,16 @@ function successions({ authorities, namespaces, clock, logger }: RootCertificate
     },
   };
 }
+
+export const rootCertificatesDefinition: ControllerDefinition = {
+  watches: { Namespace: {}, ConfigMap: {} },
+  create({ informer, settings: { authorities }, ...context }) {
+    if (!authorities) return undefined;
+    return createRootCertificates({
+      ...context,
+      namespaces: informer('Namespace'),
+      configMaps: informer('ConfigMap'),
+      authorities,
+    });
+  },
+};

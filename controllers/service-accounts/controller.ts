@@ -3,6 +3,7 @@ import type { ApiObject } from '../../api/kinds/kind.ts';
 import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import type { Client, Informer } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 
 export interface ServiceAccountsOptions {
   readonly client: { readonly serviceAccounts: Pick<Client['serviceAccounts'], 'create'> };
@@ -33,3 +34,9 @@ export function createServiceAccounts({ client, namespaces, accounts }: ServiceA
     reconcile,
   };
 }
+
+export const serviceAccounts: ControllerDefinition = {
+  watches: { Namespace: {}, ServiceAccount: {} },
+  create: ({ client, informer }) =>
+    createServiceAccounts({ client, namespaces: informer('Namespace'), accounts: informer('ServiceAccount') }),
+};

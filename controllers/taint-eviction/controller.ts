@@ -13,6 +13,7 @@ import {
 } from '../../client/index.ts';
 import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
 import { createCountdowns } from './countdowns.ts';
 import { decideEvictions, isNoExecute } from './decide.ts';
@@ -126,3 +127,9 @@ function specChanged(next: Pod, old: Pod): boolean {
 function textOf({ key, value, effect }: Taint): string {
   return `${key}${value ? `=${value}` : ''}:${effect}`;
 }
+
+export const taintEviction: ControllerDefinition = {
+  component: 'taint-eviction-controller',
+  watches: { Node: { whole: true }, Pod: {} },
+  create: ({ informer, ...context }) => createTaintEviction({ ...context, nodes: informer('Node'), pods: informer('Pod') }),
+};

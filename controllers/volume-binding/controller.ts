@@ -17,6 +17,7 @@ import { type Client, type Clock, type EventRecorder, type Informer, type Logger
 import { createLru } from '../../client/lru.ts';
 import { createClaimTeller } from '../claim-teller.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { keyOfClaim, keyOfVolume, keyOfVolumeNamed, readStorageKey } from '../storage-keys.ts';
 import { boundClaim, decideClaim, decideVolume, unboundVolume } from './decide.ts';
 
@@ -205,3 +206,19 @@ function of({ metadata = {} }: PersistentVolume | PersistentVolumeClaim, change:
 function textsOf(amounts: Readonly<Record<string, Quantity>>): Record<string, string> {
   return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, amount.string ?? '0']));
 }
+
+export const volumeBinding: ControllerDefinition = {
+  component: 'persistentvolume-controller',
+  watches: {
+    PersistentVolume: { whole: true, indexers: volumeIndexers },
+    PersistentVolumeClaim: { whole: true, indexers: claimIndexers },
+    StorageClass: { whole: true },
+  },
+  create: ({ informer, ...context }) =>
+    createVolumeBinding({
+      ...context,
+      volumes: informer('PersistentVolume'),
+      claims: informer('PersistentVolumeClaim'),
+      classes: informer('StorageClass'),
+    }),
+};

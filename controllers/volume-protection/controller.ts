@@ -6,6 +6,7 @@ import { objectKey } from '../../api/meta/key.ts';
 import { finalizers } from '../../api/meta/well-known.ts';
 import { type Client, type Informer, type Logger, listAll, type ResourceClient } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
 import { keyOfClaim, keyOfVolume, readStorageKey } from '../storage-keys.ts';
 import { decideFinalizers, isVolumeInUse } from './decide.ts';
 
@@ -74,3 +75,18 @@ export function createVolumeProtection(options: VolumeProtectionOptions): Contro
     reconcile,
   };
 }
+
+export const volumeProtection: ControllerDefinition = {
+  watches: {
+    PersistentVolume: { whole: true },
+    PersistentVolumeClaim: { whole: true },
+    Pod: { indexers: claimUserIndexers },
+  },
+  create: ({ informer, ...context }) =>
+    createVolumeProtection({
+      ...context,
+      volumes: informer('PersistentVolume'),
+      claims: informer('PersistentVolumeClaim'),
+      pods: informer('Pod'),
+    }),
+};

@@ -1,0 +1,84 @@
+import { setMaxListeners } from 'node:events';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Pod } from '../api/generated/types.ts';
+import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import { type Client, stderrLogger, systemClock } from '../client/index.ts';
+import { createFakeResourceClient, type FakeResourceClient } from '../test/fakes/fake-resource-client.ts';
+import type { ControllerDefinition } from './definition.ts';
+import { createInformers } from './informers.ts';
+
+const clients = new Map<string, FakeResourceClient<ApiObject>>();
+const pod: Pod = {
+  metadata: { namespace: 'a', name: 'web', uid: 'u', labels: { app: 'web' } },
+  spec: { nodeName: 'n1', priority: 5 },
+};
+let stop: AbortController;
+
+beforeEach(() => {
+  clients.clear();
+  stop = new AbortController();
+  setMaxListeners(100, stop.signal);
+});
+afterEach(() => stop.abort());
+
+const client = {
+  resource({ kind }: Kind) {
+    const objects: ApiObject[] =
+      kind === 'Pod' ? [pod] : [{ metadata: { name: 'it', namespace: 'a', annotations: { large: 'x' } } }];
+    const made = clients.get(kind) ?? createFakeResourceClient<ApiObject>({ kind, objects });
+    clients.set(kind, made);
+    return made;
+  },
+} as unknown as Client;
+
+const definition = (more: Partial<ControllerDefinition>): ControllerDefinition => ({ create: () => undefined, ...more });
+const byNode = { node: ({ spec }: Pod) => (spec?.nodeName ? [spec.nodeName] : []) };
+const byName = { name: ({ metadata }: ApiObject) => [metadata?.name ?? ''] };
+
+async function run(...definitions: ControllerDefinition[]) {
+  const informers = createInformers(client, definitions, { clock: systemClock, logger: stderrLogger });
+  void informers.run(stop.signal);
+  await Promise.all(informers.followed.map(({ informer }) => informer.waitForSync(stop.signal)));
+  return informers;
+}
+
+it('shares one informer a kind, with the indexes of all controllers', async () => {
+  const informers = await run(
+    definition({ watches: { Pod: { indexers: byNode } } }),
+    definition({ watches: { Pod: {} }, followedIndexers: ({ namespaced }) => (namespaced ? byName : {}) }),
+  );
+  const pods = informers.of('Pod');
+  expect(pods.lister.byIndex('node', 'n1')).toHaveLength(1);
+  expect(pods.lister.byIndex('name', 'web')).toHaveLength(1);
+  expect(informers.followed.find(({ kind }) => kind.kind === 'Pod')?.informer).toBe(pods);
+  expect(clients.get('Pod')?.watchers).toBe(1);
+  expect(() => informers.of('Node').lister.byIndex('name', 'it')).toThrow(RangeError);
+});
+
+it('keeps outlines, and whole objects of the kinds that a controller needs whole', async () => {
+  const informers = await run(
+    definition({ watches: { Node: { whole: true }, Namespace: {} } }),
+    definition({ watches: { Node: {} } }),
+  );
+  expect(informers.of('Node').lister.list()[0]?.metadata?.annotations).toEqual({ large: 'x' });
+  expect(informers.of('Namespace').lister.list()[0]?.metadata?.annotations).toBeUndefined();
+  expect(informers.of('Pod').lister.get('a/web')).toMatchObject({
+    metadata: { labels: { app: 'web' } },
+    spec: { nodeName: 'n1' },
+  });
+  expect(informers.of('Pod').lister.get('a/web')?.spec?.priority).toBeUndefined();
+});
+
+it('makes no informer of a kind that has no owners and no controller watches', async () => {
+  const informers = await run(definition({}));
+  expect(() => informers.of('Event')).toThrow('does not watch it');
+  expect(clients.has('Event')).toBe(false);
+});
+
+it('runs the informers of a controller’s own', async () => {
+  const informers = createInformers(client, [], { clock: systemClock, logger: stderrLogger });
+  const own = informers.scoped('Secret', { namespace: 'a' }, 'some secrets');
+  void informers.run(stop.signal);
+  await own.waitForSync(stop.signal);
+  expect(own.lister.list()).toHaveLength(1);
+});
