@@ -9,7 +9,11 @@ import type { Durability } from '../../apiserver/storage/storage.ts';
 const [directory, round] = process.argv.slice(2);
 if (directory === undefined || round === undefined) throw new Error('name the directory and the round');
 const storage = await openStorage({ backend: 'lmdb', directory });
-process.stdout.write(`open ${(await storage.list('', { limit: 1 })).revision}\n`);
+
+/** Resolves when the kernel has the line: what waits in this process dies with it, and the account would be of an earlier state. */
+const say = (line: string): Promise<void> => new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
+
+await say(`open ${(await storage.list('', { limit: 1 })).revision}`);
 
 async function churn(key: string, durability: Durability): Promise<never> {
   const before = await storage.get(key);
@@ -18,14 +22,14 @@ async function churn(key: string, durability: Durability): Promise<never> {
     const text = `${round}.${i}.${'x'.repeat((i * 37) % 900)}`;
     const write = { kind: 'Pod', bytes: Buffer.from(text), user: 'chaos', manager: 'chaos', verb: 'write', durability };
     if (revision > 0 && i % 7 === 6) {
-      process.stdout.write(`? ${key} delete\n`);
+      await say(`? ${key} delete`);
       const removed = await storage.delete(key, revision, write);
-      process.stdout.write(`- ${key} ${removed}\n`);
+      await say(`- ${key} ${removed}`);
       revision = 0;
     } else {
-      process.stdout.write(`? ${key} put\n`);
+      await say(`? ${key} put`);
       revision = revision > 0 ? await storage.update(key, revision, write) : await storage.create(key, write);
-      process.stdout.write(`+ ${key} ${revision} ${text}\n`);
+      await say(`+ ${key} ${revision} ${text}`);
     }
     if (i % 50 === 49 && key === 'pods/0') await storage.compact(revision - 100);
   }
