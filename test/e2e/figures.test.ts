@@ -53,7 +53,8 @@ describe('what a container uses', () => {
     expect(value('container_memory_working_set_bytes')).toBeLessThan(64 * 1024 * 1024);
     expect(value('container_spec_memory_limit_bytes')).toBe(64 * 1024 * 1024);
     expect(value('container_memory_failcnt')).toBeGreaterThanOrEqual(0);
-    expect(value('container_oom_events_total')).toBe(1);
+    // A command that looks for /ready at that moment may be killed as well.
+    expect(value('container_oom_events_total')).toBeGreaterThanOrEqual(1);
     expect(value('container_oom_events_total', 'side')).toBe(0);
     expect(value('container_processes')).toBe(1);
     expect(value('container_fs_usage_bytes')).toBeGreaterThan(8e6);
