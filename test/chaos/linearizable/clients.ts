@@ -8,6 +8,8 @@ export type Carrier = 'ConfigMap' | 'Lease';
 
 interface Register {
   readonly resource: ResourceClient<ConfigMap | Lease>;
+  /** The object is replaced only by who names a version: to write in any case is a patch. */
+  readonly needsVersion?: true;
   withValue(value: string): object;
   valueOf(object: ConfigMap | Lease): string;
 }
@@ -20,6 +22,7 @@ const registers: Readonly<Record<Carrier, (client: Client) => Register>> = {
   }),
   Lease: ({ leases }) => ({
     resource: leases as ResourceClient<ConfigMap | Lease>,
+    needsVersion: true,
     withValue: (value) => ({ spec: { holderIdentity: value } }),
     valueOf: (object) => (object as Lease).spec?.holderIdentity ?? '',
   }),
@@ -75,7 +78,7 @@ export class Registers {
     });
   }
 
-  async #send({ resource, withValue }: Register, name: string, { type, value = '', expected = '' }: Planned) {
+  async #send({ resource, needsVersion, withValue }: Register, name: string, { type, value = '', expected = '' }: Planned) {
     const key = { namespace, name };
     const resourceVersion = this.#versions.get(expected) ?? '';
     const metadata = { ...key, labels: { group: this.#group } };
@@ -85,7 +88,7 @@ export class Registers {
       case 'create':
         return resource.create({ metadata, ...withValue(value) });
       case 'put':
-        return resource.update({ metadata, ...withValue(value) });
+        return needsVersion ? resource.patch(key, withValue(value)) : resource.update({ metadata, ...withValue(value) });
       case 'swap':
         return resource.update({ metadata: { ...metadata, resourceVersion }, ...withValue(value) });
       case 'delete':
