@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from '@grpc/grpc-js';
+import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
@@ -19,6 +19,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
 import { placeOf } from '../watch/entry.ts';
+import { AccessTable } from './access-table.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallMeters } from './call-meter.ts';
 import { CallPipeline } from './call-pipeline.ts';
@@ -105,9 +106,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const answers = new AnswerRoom({ ...defaultAnswerLimits, ...options.answerLimits }, metrics);
   const { certificates } = options;
   const clients = new ClientCertificates({ trusted: () => certificates.trusted(), now: () => now().getTime(), metrics });
+  const access = new AccessTable([...registry.stores.values()].map(({ kind }) => kind));
   const pipeline = new CallPipeline({
     tokens,
     authorizer,
+    access,
     log,
     stopping,
     requestId: randomUUID,
@@ -133,6 +136,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...(accounts && { ServiceAccount: createTokenMethod(accounts, pipeline) }),
     Namespace: finalizeMethod(registry.store('Namespace'), pipeline),
   };
+  const serve = ({ definition, implementation }: Served): void => {
+    access.require(definition);
+    server.addService(definition, implementation);
+  };
   const names: string[] = [
     OBJECTS_SERVICE,
     TUNNEL_SERVICE,
@@ -147,41 +154,46 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   ];
   for (const store of registry.stores.values()) {
     const { definition, implementation } = typedService(store, verbs, pipeline, special[store.kind.kind] ?? {});
-    server.addService(definition, implementation);
+    serve({ definition, implementation });
     names.push(store.kind.service);
   }
   const objects = objectsService({ registry, verbs, pipeline, streams, now });
-  server.addService(objects.definition, objects.implementation);
+  serve(objects);
   const tunnel = tunnelService(tunnels, pipeline);
-  server.addService(tunnel.definition, tunnel.implementation);
+  serve(tunnel);
   const levels = logLevelsService({ tunnels, log, own: options.logLevel }, pipeline);
-  server.addService(levels.definition, levels.implementation);
+  serve(levels);
   const histories = usageHistoriesService({ tunnels, pods: registry.store('Pod') }, pipeline);
-  server.addService(histories.definition, histories.implementation);
+  serve(histories);
   const placements = placementsService(registry, pipeline);
-  server.addService(placements.definition, placements.implementation);
+  serve(placements);
   const backups = backupService(options.backup, pipeline, now);
-  server.addService(backups.definition, backups.implementation);
+  serve(backups);
   const published = tokenKeysService(tokenKeys, pipeline, now);
-  server.addService(published.definition, published.implementation);
+  serve(published);
   for (const { name, definition, implementation } of reviewServices(pipeline, { accounts, all: tokens })) {
-    server.addService(definition, implementation);
+    serve({ definition, implementation });
     names.push(name);
   }
   const keys = secretKeysService({ keys: options.secretKeys, log, now }, pipeline);
-  server.addService(keys.definition, keys.implementation);
+  serve(keys);
   const nodeNames = () =>
     registry.stores
       .get('Node')
       ?.cache.range('')
       .map(({ key }) => placeOf(key).name) ?? [];
   const held = certificatesService({ certificates, clients, nodeNames, log }, pipeline);
-  server.addService(held.definition, held.implementation);
+  serve(held);
   const pages = pagesService({ metrics, storage: registry.storage, stopping, log }, pipeline);
-  server.addService(pages.definition, pages.implementation);
+  serve(pages);
   const setServing = addHealth(server, pipeline);
   addReflection(server, names, pipeline);
   return { server, refusals, setServing };
+}
+
+interface Served {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
 }
 
 /** Absent where there are no service accounts, as in tests with few kinds. */

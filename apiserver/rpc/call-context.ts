@@ -1,13 +1,14 @@
 import { type EventEmitter, setMaxListeners } from 'node:events';
 import { Metadata } from '@grpc/grpc-js';
-import { callCancelled, unavailable } from '../../api/errors/index.ts';
+import { callCancelled, permissionDenied, unavailable } from '../../api/errors/index.ts';
 import type { Audit, AuditedAccess } from '../audit/audit.ts';
-import type { Identity } from '../authn/identity.ts';
+import { type Identity, isMaster, nodeNameOf } from '../authn/identity.ts';
 import type { TokenTable } from '../authn/tokens.ts';
 import type { Access } from '../authz/attributes.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import { type Flow, flowOf } from '../limits/levels.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
+import type { AccessTable } from './access-table.ts';
 import { type AnyCall, identify, isEarlierComponent, managerOf, whenTaken } from './caller.ts';
 import { impersonated } from './impersonation.ts';
 import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
@@ -21,6 +22,10 @@ export interface CallContext {
   authorize(access: Access): void;
   /** The same for what is no resource: "/apis". */
   authorizePath(path: string): void;
+  /** The same for what only the node itself may do, or any node where none is named. */
+  authorizeNode(nodeName?: string): void;
+  /** Whether it has asked, and was let in. */
+  readonly authorized?: boolean;
   /** For what only the objects themselves tell. */
   readonly authorizer: Authorizer;
   /** How the audit log hears of the call, once it is authorized; undefined when nothing of it is to be written down. */
@@ -43,6 +48,8 @@ export interface CallContext {
 export interface ContextOptions {
   readonly tokens: TokenTable;
   readonly authorizer: Authorizer;
+  /** What each method may ask for. */
+  readonly access: AccessTable;
   readonly requestId: () => string;
   readonly audit?: Audit | undefined;
   /** Hears of each connection with a certificate. */
@@ -113,7 +120,8 @@ export class OpenCall implements CallContext {
 
   /** Throws PERMISSION_DENIED, which is written down where `of` is. */
   permit(access: Access, of: { audited: AuditedAccess | undefined }): void {
-    const { audit, authorizer } = this.#options;
+    const { audit, authorizer, access: table } = this.#options;
+    table.check(this.#call.getPath(), access);
     try {
       authorizer.authorize(this.identity, access);
     } catch (error) {
@@ -132,6 +140,25 @@ export class OpenCall implements CallContext {
   }
 
   authorizePath(path: string): void {
+    this.#options.access.checkPath(this.#call.getPath());
+    this.permitPath(path);
+  }
+
+  authorizeNode(nodeName?: string): void {
+    this.#options.access.checkNode(this.#call.getPath());
+    const { identity } = this;
+    const own = nodeNameOf(identity);
+    if (!isMaster(identity) && (own === undefined || own !== (nodeName ?? own)))
+      throw permissionDenied(
+        nodeName === undefined
+          ? `user "${identity.user}" is no node`
+          : `user "${identity.user}" may not connect as node "${nodeName}"`,
+      );
+    this.authorized = true;
+  }
+
+  /** Throws PERMISSION_DENIED. */
+  permitPath(path: string): void {
     this.#options.authorizer.authorizePath(this.identity, 'get', path);
     this.authorized = true;
   }
@@ -188,6 +215,7 @@ export class OpenCall implements CallContext {
 
 /** An item of a stream: its call, but for what it asks itself. */
 class ItemCall implements CallContext {
+  authorized = false;
   audited: AuditedAccess | undefined;
   readonly #call: OpenCall;
 
@@ -198,10 +226,17 @@ class ItemCall implements CallContext {
   authorize(access: Access): void {
     this.audited ??= this.#call.beginAudit(access);
     this.#call.permit(access, this);
+    this.authorized = true;
   }
 
   authorizePath(path: string): void {
     this.#call.authorizePath(path);
+    this.authorized = true;
+  }
+
+  authorizeNode(nodeName?: string): void {
+    this.#call.authorizeNode(nodeName);
+    this.authorized = true;
   }
 
   get identity(): Identity {

@@ -18,9 +18,11 @@ import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import type { FairShare } from '../limits/fair-share.ts';
 import type { Level } from '../limits/levels.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
+import type { AccessTable } from './access-table.ts';
 import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
 import { type AnyCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';
+import { guardFirstWrite, requireAuthorized } from './fail-closed.ts';
 import { joinPieces, type Pieces, sendPieces } from './pieces.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { type EncodedStatus, encodeStatus, type StatusReply, toStatus } from './status.ts';
@@ -46,6 +48,7 @@ export type DuplexHandler = (call: ServerDuplexStream<Buffer, Buffer>, context: 
 export interface CallPipelineOptions {
   readonly tokens: TokenTable;
   readonly authorizer: Authorizer;
+  readonly access: AccessTable;
   readonly log: Logger;
   readonly requestId: () => string;
   /** Absent: nothing is written down. */
@@ -104,8 +107,7 @@ export class CallPipeline {
           this.enter(context, 'unary');
           this.options.answers.assert(context.flow, 0);
           const { bytes, warnings } = await handler(call.request, context);
-          // A method that forgot to ask answers nobody.
-          if (!context.authorized) throw internal('the method asks for no permission');
+          requireAuthorized(context);
           if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
           if (bytes instanceof Uint8Array) this.holdAnswer(call, context, bytes.length, meter.isReadOnly);
           if (bytes instanceof Uint8Array) callback(null, bytes, context.answer);
@@ -171,7 +173,7 @@ export class CallPipeline {
     const { level, key, name, isExempt } = context.flow;
     const pool = shares?.[level];
     try {
-      if (path !== undefined) context.authorizePath(path);
+      if (path !== undefined) context.permitPath(path);
       if (pool && !pool.enter(key, isExempt))
         throw exhausted(
           `${name} has its share of ${pool.share} streams of ${call.getPath()} open (priority level "${level}"): close some`,
@@ -237,7 +239,10 @@ export class CallPipeline {
     const run = async (): Promise<void> => {
       try {
         this.enter(context, 'stream');
+        const perItem = this.options.access.isOfItems(call.getPath());
+        if (!perItem) guardFirstWrite(call, context);
         await handle(context);
+        if (!perItem) requireAuthorized(context);
       } finally {
         this.leave(context, 'stream');
       }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { status as codes, type handleBidiStreamingCall } from '@grpc/grpc-js';
-import { exhausted, unavailable } from '../../api/errors/index.ts';
+import { exhausted, internal, unavailable } from '../../api/errors/index.ts';
 import type { LimitKeeper } from '../limits/client-limits.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { type Level, perLevel } from '../limits/levels.ts';
@@ -232,6 +232,7 @@ class ItemStream {
     const context = this.parts.context.forItem?.() ?? this.parts.context;
     try {
       work = this.parts.read(item, context);
+      if (context.authorized === false) throw internal('the item asks for no permission');
     } catch (error) {
       this.finish(item, this.refused(error, context));
       return;

@@ -11,6 +11,7 @@ export function fakeCall(parts: Partial<CallContext> = {}): CallContext {
     flow: flowOf(parts.identity ?? admin),
     authorize: () => {},
     authorizePath: () => {},
+    authorizeNode: () => {},
     authorizer: {} as Authorizer,
     manager: 'm',
     requestId: 'r',

@@ -1,4 +1,4 @@
-import { badRequest, failedPrecondition, permissionDenied } from '../../../api/errors/index.ts';
+import { badRequest, failedPrecondition } from '../../../api/errors/index.ts';
 import type { ControlRequest, ServeRequest } from '../../../api/generated/types.ts';
 import { type Identity, isMaster, nodeNameOf } from '../../authn/identity.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
@@ -31,8 +31,7 @@ async function control(tunnels: Tunnels, call: Duplex, context: CallContext): Pr
   const first = await frames.next();
   const node = first.done ? undefined : read(first.value).hello?.nodeName;
   if (!node) throw badRequest('the first frame of Control must be hello with the name of the node');
-  if (!mayBeNode(context.identity, node))
-    throw permissionDenied(`user "${context.identity.user}" may not connect as node "${node}"`);
+  context.authorizeNode(node);
   const ended = new AbortController();
   const stop = (): void => ended.abort();
   context.signal.addEventListener('abort', stop);
@@ -59,10 +58,8 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
 }
 
 async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Promise<void> {
-  const { identity } = context;
   // Which node's the stream is, is judged when it is found.
-  if (!isMaster(identity) && nodeNameOf(identity) === undefined)
-    throw permissionDenied(`user "${identity.user}" is no node, and serves no streams`);
+  context.authorizeNode();
   keepLittleUnread(call);
   const frames = framesOf(call);
   const first = await frames.next();

@@ -1,0 +1,134 @@
+import type { ServiceDefinition } from '@grpc/grpc-js';
+import { internal } from '../../api/errors/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import type { Access } from '../authz/attributes.ts';
+
+/** What a method may ask of the authorizer, which it has to do before it answers. */
+export interface MethodAccess {
+  /** Verbs; with a `*` at the end, of every subresource: "patch-*". */
+  readonly verbs?: readonly string[];
+  /** The kind, or kinds; absent: those of the request. */
+  readonly kinds?: readonly string[];
+  /** What is no resource: "/version". */
+  readonly paths?: true;
+  /** Being the node itself. */
+  readonly node?: true;
+  /** Each item of the stream asks by itself. */
+  readonly items?: true;
+}
+
+/** The standard verbs, the same for typed services and Objects. */
+const standard: Readonly<Record<string, MethodAccess>> = {
+  Create: { verbs: ['create'] },
+  Get: { verbs: ['get'] },
+  List: { verbs: ['list'] },
+  Watch: { verbs: ['watch'] },
+  Update: { verbs: ['update', 'update-*'] },
+  UpdateStatus: { verbs: ['update-status'] },
+  Patch: { verbs: ['patch', 'patch-*'] },
+  Delete: { verbs: ['delete'] },
+  DeleteCollection: { verbs: ['delete-collection'] },
+};
+
+/** A kind's methods besides. */
+const special: Readonly<Record<string, Readonly<Record<string, MethodAccess>>>> = {
+  Pod: {
+    Bind: { verbs: ['bind'] },
+    BindStream: { verbs: ['bind'], items: true },
+    Evict: { verbs: ['evict'] },
+    Logs: { verbs: ['logs'] },
+    Exec: { verbs: ['exec'] },
+    Attach: { verbs: ['attach', 'logs'] },
+    PortForward: { verbs: ['port-forward'] },
+    ReadFiles: { verbs: ['read-files'] },
+    WriteFiles: { verbs: ['write-files'] },
+  },
+  Namespace: { Finalize: { verbs: ['finalize'] } },
+  ServiceAccount: { CreateToken: { verbs: ['create-token'] } },
+};
+
+const reviews = [
+  ['authentication', 'SelfSubjectReview'],
+  ['authentication', 'TokenReview'],
+  ['authorization', 'SelfSubjectAccessReview'],
+  ['authorization', 'SubjectAccessReview'],
+  ['authorization', 'LocalSubjectAccessReview'],
+  ['authorization', 'SelfSubjectRulesReview'],
+] as const;
+
+const writes = ['create', 'update', 'update-*', 'patch', 'patch-*', 'delete'];
+
+/** Every method that belongs to no kind. */
+const others: Readonly<Record<string, MethodAccess>> = {
+  '/berth.meta.v1.Objects/Kinds': { paths: true },
+  '/berth.meta.v1.Objects/FindVersion': { paths: true },
+  '/berth.meta.v1.Objects/History': { verbs: ['get'] },
+  '/berth.meta.v1.Objects/Bulk': { verbs: writes, items: true },
+  '/berth.node.v1.Tunnel/Control': { node: true },
+  '/berth.node.v1.Tunnel/Serve': { node: true },
+  '/berth.scheduling.v1.Placements/Why': { verbs: ['get'], kinds: ['Pod'] },
+  '/berth.scheduling.v1.Placements/Simulate': { verbs: ['create'], kinds: ['Pod'] },
+  '/berth.scheduling.v1.Placements/List': { verbs: ['list'], kinds: ['Placement'] },
+  '/berth.scheduling.v1.Placements/Serve': { verbs: ['update'], kinds: ['Scheduler'] },
+  '/berth.metrics.v1.UsageHistories/Get': { verbs: ['get'], kinds: ['Node', 'Pod'] },
+  '/berth.authentication.v1.TokenKeys/List': { paths: true },
+  '/berth.server.v1.Backups/Backup': { verbs: ['create'], kinds: ['Backup'] },
+  '/berth.server.v1.Certificates/GetAuthorities': { paths: true },
+  '/berth.server.v1.Certificates/List': { verbs: ['list'], kinds: ['Certificate'] },
+  '/berth.server.v1.Certificates/Renew': { verbs: ['create'], kinds: ['Certificate'] },
+  '/berth.server.v1.Certificates/DropAuthority': { verbs: ['delete'], kinds: ['Certificate'] },
+  '/berth.server.v1.SecretKeys/Rotate': { verbs: ['create'], kinds: ['SecretKey'] },
+  '/berth.server.v1.Pages/Get': { paths: true },
+  '/berth.ops.v1.LogLevels/Get': { verbs: ['get'], kinds: ['LogLevel'] },
+  '/berth.ops.v1.LogLevels/Set': { verbs: ['update'], kinds: ['LogLevel'] },
+};
+
+/**
+ * What each method asks of its caller, unary and stream, typed and generic. A service with a method that does not stand here is not served, and a
+ * method that asks for something else, or for nothing, answers INTERNAL: whoever forgets a check closes the method instead of opening it.
+ */
+export class AccessTable {
+  readonly #methods = new Map<string, MethodAccess>(Object.entries(others));
+
+  constructor(kinds: Iterable<Kind>) {
+    for (const [name, access] of Object.entries(standard)) this.#methods.set(`/berth.meta.v1.Objects/${name}`, access);
+    for (const [group, kind] of reviews)
+      this.#methods.set(`/berth.${group}.v1.${kind}s/Create`, { verbs: ['create'], kinds: [kind] });
+    for (const { kind, service, subresources = {} } of kinds) {
+      const updates = Object.entries(subresources).map(([name, { method }]) => [method, { verbs: [`update-${name}`] }]);
+      const methods: Record<string, MethodAccess> = { ...standard, ...Object.fromEntries(updates), ...special[kind] };
+      for (const [name, access] of Object.entries(methods))
+        this.#methods.set(`/${service}/${name}`, { ...access, kinds: [kind] });
+    }
+  }
+
+  /** Throws for a method that declares no access: the server does not start. */
+  require(definition: ServiceDefinition): void {
+    for (const { path } of Object.values(definition))
+      if (!this.#methods.has(path)) throw new Error(`method ${path} declares no access: add it to apiserver/rpc/access-table.ts`);
+  }
+
+  /** Throws INTERNAL when the method may not ask for this. */
+  check(path: string, { verb, kind }: Pick<Access, 'verb' | 'kind'>): void {
+    const declared = this.#methods.get(path);
+    if (declared?.verbs?.some((each) => covers(each, verb)) && (declared.kinds?.includes(kind) ?? true)) return;
+    throw internal(`${path} asks for "${verb}" of ${kind}, which it does not declare`);
+  }
+
+  checkPath(path: string): void {
+    if (!this.#methods.get(path)?.paths) throw internal(`${path} asks for a path, which it does not declare`);
+  }
+
+  checkNode(path: string): void {
+    if (!this.#methods.get(path)?.node) throw internal(`${path} asks for a node, which it does not declare`);
+  }
+
+  /** Whether each item of a stream is authorized by itself. */
+  isOfItems(path: string): boolean {
+    return this.#methods.get(path)?.items === true;
+  }
+}
+
+function covers(declared: string, verb: string): boolean {
+  return declared === verb || (declared.endsWith('*') && verb.startsWith(declared.slice(0, -1)));
+}
