@@ -1,4 +1,4 @@
-/** What Berth makes in a data directory. Anything else in there is somebody else's, and stays. */
+/** What Berth makes in a data directory. Other files in there are not ours, and stay. */
 export const ownEntries: readonly string[] = [
   'installation.json',
   'logs',

@@ -18,7 +18,7 @@ export function createLimit(atOnce: number): Limit {
       return await run();
     } finally {
       const next = waitingFirst.shift() ?? waiting.shift();
-      // The place is handed on, so that nobody who comes now gets in between.
+      // The place is handed on, so that a new caller cannot overtake.
       if (next !== undefined) next();
       else running--;
     }

@@ -143,7 +143,7 @@ export function relistMeter(metrics: MetricsRegistry) {
 
 export type RelistMeter = ReturnType<typeof relistMeter>;
 
-/** The pods and containers of this node, as the workers know them when somebody looks. */
+/** The pods and containers of this node, as the workers know them at the time of a scrape. */
 export function measureWorkers(
   metrics: MetricsRegistry,
   records: () => Iterable<{ readonly containers: ReadonlyMap<string, ObservedContainer> }>,

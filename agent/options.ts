@@ -22,7 +22,7 @@ export interface AgentOptions {
   /** Berth's data directory; the agent's own is <dataDir>/node/<nodeName>. */
   readonly dataDir: string;
   readonly sandboxImage?: string | undefined;
-  /** How many sandboxes are made in advance; none with a sandbox image of somebody else's. */
+  /** How many sandboxes are made in advance; none with a custom sandbox image. */
   readonly warmSandboxes?: number | undefined;
   /** How many processes and threads each container may have, 0 for no limit; 4,096 or what the machine allows where not said. */
   readonly maxContainerPids?: number | undefined;
@@ -34,7 +34,7 @@ export interface AgentOptions {
   /** With what the node is made, when there is none of its name; one that is there keeps what it has. */
   readonly registration?: NodeRegistration | undefined;
   readonly imageOptions?: ImageOptions | undefined;
-  /** The certificate that the client uses, which the agent renews; absent: somebody else sees to that. */
+  /** The certificate that the client uses, which the agent renews; absent: another process renews it. */
   readonly held?: HeldCertificate | undefined;
   readonly logger: Logger;
   /** Changes how much `logger` writes. */

@@ -11,7 +11,7 @@ export interface ProcessLock {
 
 /**
  * One process of this user on this machine for a purpose; `purpose` names it and what it is about ("up /var/lib/berth"). The lock is the kernel's
- * (flock) on a file that nobody else may open: the kernel takes it back the moment the holder dies, however it dies, so that there is no
+ * (flock) on a file that no other user may open: the kernel takes it back the moment the holder dies, however it dies, so that there is no
  * stale lock to judge, and no other user can hold it. The file says who holds it, and goes with the lock.
  */
 export async function lockProcess(purpose: string, holder: string): Promise<ProcessLock | { readonly heldBy: string }> {
@@ -53,7 +53,7 @@ export function lockFile(purpose: string): string {
   return join(folder, `.berth-${createHash('sha256').update(purpose).digest('hex').slice(0, 24)}.lock`);
 }
 
-/** The program's exit code for "somebody else has it". */
+/** The program's exit code for a lock that is held. */
 const held = 1;
 
 /** Node.js has no flock. A lock belongs to the open file, which the program shares with this process: it stays when the program ends. */

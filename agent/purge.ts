@@ -54,7 +54,7 @@ async function isDataDir(dataDir: string, nodeNames: readonly string[]): Promise
 }
 
 /**
- * Removes everything that agents with this data directory made: their containers, the images they made and pulled where nobody else uses them, the
+ * Removes everything that agents with this data directory made: their containers, the images they made and pulled where no other container uses them, the
  * mounts below the directory, and the files. Nothing else is touched. What fails does not keep the rest from going, but the files that
  * name it stay, so that it can be tried again.
  */

@@ -13,7 +13,7 @@ function split(listen: string): { readonly host: string; readonly port: string }
 
 /**
  * Where the server listens besides, so that it is reached at the address that it advertises: there, when that address is one of this machine's
- * own. Undefined when it listens there anyway, and for an address that is somebody else's, who passes on what comes.
+ * own. Undefined when it listens there anyway, and for an address of another machine, which forwards connections.
  */
 export async function listenBesides(listen: string, advertise: string | undefined): Promise<string | undefined> {
   if (advertise === undefined) return undefined;
@@ -36,7 +36,7 @@ function isOwn(address: string): boolean {
   return Object.values(networkInterfaces()).some((list) => list?.some((each) => each.address === address));
 }
 
-/** Why nobody else would reach the server at what it is to advertise; undefined when they do, or may. */
+/** Why other machines would not reach the server at the advertised address; undefined when they do, or may. */
 export async function advertiseProblem(listen: string, advertise: string): Promise<string | undefined> {
   const { host } = split(listen);
   const address = isIP(advertise) ? advertise : await resolve(advertise);

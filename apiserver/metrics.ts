@@ -49,7 +49,7 @@ export const apiserverMetrics = {
   connections: {
     name: 'berth_apiserver_connections',
     type: 'gauge',
-    help: 'Connections that are open, by whether somebody has shown on them who he is: known, unknown.',
+    help: 'Connections that are open, by authentication: known, unknown.',
     labels: ['state'],
   },
   unknownStreams: {
@@ -65,13 +65,13 @@ export const apiserverMetrics = {
   connectionsRefused: {
     name: 'berth_apiserver_connections_refused_total',
     type: 'counter',
-    help: 'Connections and requests that were refused or ended before anybody was asked who calls, by reason (docs/security.md has the limits).',
+    help: 'Connections and requests that were refused or ended before authentication, by reason (docs/security.md has the limits).',
     labels: ['reason'],
   },
   clientCertificates: {
     name: 'apiserver_client_certificate_expiration_seconds',
     type: 'histogram',
-    help: 'How long client certificates were good still when somebody connected with them.',
+    help: 'How long client certificates were still valid when a client connected with them.',
     buckets: [
       0, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000,
     ],
@@ -210,7 +210,7 @@ export const apiserverMetrics = {
   },
 } as const satisfies MetricTable;
 
-/** What the watch caches know of themselves; costs nothing until somebody looks. */
+/** What the watch caches know of themselves; costs nothing until the page is read. */
 export function measureCaches(metrics: MetricsRegistry, caches: readonly KindCache[]): void {
   const each = (value: (cache: KindCache) => number) => (): Reading[] =>
     caches.map((cache) => ({ labels: [cache.kind.plural], value: value(cache) }));

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** What processes hold, in megabytes (10^6 bytes). */
 export interface Memory {
-  /** The sum of their PSS, as it is where nobody else runs node. */
+  /** The sum of their PSS, as it is where no other process runs node. */
   readonly total: number;
   readonly anonymous: number;
   /** The anonymous memory of each process. */

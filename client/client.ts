@@ -45,7 +45,7 @@ export interface ConnectOptions {
     | undefined;
   /** A bearer token, for those without a certificate; a function for one that is renewed is asked with each call, e.g. by a program in a pod. */
   readonly token?: string | (() => string) | undefined;
-  /** Makes every call as somebody else; who calls must be allowed to "impersonate" the user and each of the groups. */
+  /** Impersonates another user in every call; the caller must be allowed to "impersonate" the user and each of the groups. */
   readonly impersonate?: { readonly user: string; readonly groups?: readonly string[] } | undefined;
   /** Names the program in the server's log, e.g. "my-controller/1.2". */
   readonly userAgent?: string | undefined;
@@ -97,7 +97,7 @@ export interface TunnelClient {
 export interface TunnelControl {
   /**
    * What the server asks for, as it asks. Ends when the server ends the stream; throws CANCELLED on abort, UNAVAILABLE on failure.
-   * Leaving the loop ends the stream: nobody would answer the server.
+   * Leaving the loop ends the stream: the server would get no answer.
    */
   requests(): AsyncIterable<Open>;
   /** Tells the server that a stream cannot be served, and why. */
@@ -117,7 +117,7 @@ export interface TunnelStream {
   fail(error: unknown): Promise<void>;
   /** Says that all has been sent, and ends the stream. */
   end(): void;
-  /** Aborted when the stream is over, whoever ended it. */
+  /** Aborted when the stream is over, by either side. */
   readonly closed: AbortSignal;
 }
 

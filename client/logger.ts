@@ -1,4 +1,4 @@
-/** Where the client's loops say what they could not tell anybody else. A pino logger is one. */
+/** Where the client's loops report what no caller waits for. A pino logger is one. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -37,7 +37,7 @@ export interface Source {
 }
 
 export interface ChangesOptions<T> {
-  /** Which updates wake anybody; by default all. */
+  /** Which updates add keys; by default all. */
   readonly matters?: (next: T, old: T) => boolean;
 }
 
@@ -71,7 +71,7 @@ const defaultWorkers = 4;
 /** By then the informers usually show what the write was too old for. */
 const conflictRetryMs = 200;
 
-/** Runs a controller until `signal` aborts and the keys in work are done. Its informers are run by whoever made them. */
+/** Runs a controller until `signal` aborts and the keys in work are done. Its informers are run by the caller. */
 export async function runController(
   controller: Controller,
   { clock, logger, metrics }: ControllerEnvironment,

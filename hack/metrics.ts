@@ -19,7 +19,7 @@ program measures has the usual one (\`process_\`, \`nodejs_\`), and everything e
 \`method\` and \`code\`. Times are in seconds. Counters begin at 0 with each start of the process.
 
 Figures of containers and of the machine have pages of their own on the agent's port, with cAdvisor's names and labels as the kubelet serves them, so that dashboards
-made for Kubernetes work. They are read from the kernel when somebody asks. \`container\` is empty for what is the whole pod's (its network), \`id="/"\` is the machine.
+made for Kubernetes work. They are read from the kernel by a scrape. \`container\` is empty for what is the whole pod's (its network), \`id="/"\` is the machine.
 What the kernel does not tell (pressure, a controller that is off) is left out.
 `;
 

@@ -18,7 +18,7 @@ const namedByContent = /-[\w-]{8}\.js$/;
 
 /**
  * Loads the built program from a folder of CommonJS files, with the code that V8 compiled in an earlier run: compiling is a third of what
- * a short command costs. The cache stands beside the program and is written by the program's owner alone: nobody else could put code
+ * a short command costs. The cache stands beside the program and is written by the program's owner alone: no other user could put code
  * there, and it goes when the program goes. Others read it, or do without. V8 refuses code of another version of its own, but believes
  * damaged code and dies of it: each file begins with its checksum.
  */

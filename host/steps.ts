@@ -24,7 +24,7 @@ const marks = {
   fail: { mark: '\u001b[31m✗\u001b[0m', word: 'failed' },
 } as const;
 
-/** What failed goes to `errors` where nobody looks at a terminal. */
+/** Failures go to `errors` where the output is no terminal. */
 export function createSteps(output: StepsOutput, errors: StepsOutput): Steps {
   const isTerminal = output.isTTY === true;
   let waiting: string | undefined;

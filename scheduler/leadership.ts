@@ -13,7 +13,7 @@ export interface SchedulerElection
 export interface LeadershipOptions {
   readonly client: Pick<Client, 'leases'>;
   readonly schedulerName: string;
-  /** Absent: nobody is asked. */
+  /** Absent: no lease is taken. */
   readonly election: SchedulerElection | undefined;
   readonly clock: Clock;
   readonly random: () => number;

@@ -100,7 +100,7 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
     ]);
   } finally {
     endMeasuring();
-    // Everything has its answer by now; how the streams end concerns nobody.
+    // All calls are answered by now; how the streams end does not matter.
     void bindings.close();
     void writer.close();
   }

@@ -57,7 +57,7 @@ export function createObserver({ schedulerNames, cache, queue }: ObserverOptions
   }
 
   function updatePod(next: Pod, old: Pod): void {
-    // Deleted and created again while nobody was looking.
+    // Deleted and created again while the connection was lost.
     if (next.metadata?.uid !== old.metadata?.uid) removePod(old);
     setPod(next);
   }

@@ -140,7 +140,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   function bindingFailed(item: QueuedPod, { pod, nodeName }: Placement, error: unknown): void {
-    // Bound by another scheduler, or the node was filled by one: the watch will tell; nobody needs to read about it.
+    // Bound by another scheduler, or the node was filled by one: the watch will tell; it is not logged.
     if (isConflict(error)) {
       logger.debug({ pod: pod.key, node: nodeName, err: error }, 'binding lost against another writer, will retry');
       queue.retry(item);

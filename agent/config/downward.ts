@@ -83,7 +83,7 @@ function quote(text: string): string {
   return `"${body}"`;
 }
 
-/** What the node has for pods: the limit of whoever has none. */
+/** What the node has for pods: the limit of containers without one. */
 export type Allocatable = PodFacts['allocatable'];
 
 /** The text of a container's request or limit, divided and rounded up; without a limit it is what the node has. */

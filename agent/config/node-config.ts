@@ -4,7 +4,7 @@ import { qualifiedNameError } from '../../api/meta/names.ts';
 import { sysctlPatternError } from '../pod/isolation-admission.ts';
 import type { DeviceMapping } from '../runtime/runtime.ts';
 
-/** What is handed out as one: a container that asks for one of the resource gets all its devices, and nobody else does meanwhile. */
+/** What is handed out as one: a container that asks for one of the resource gets all its devices exclusively. */
 export interface DeviceUnit {
   /** Stays the same as long as the configuration says the same of it. */
   readonly id: string;

@@ -56,7 +56,7 @@ export async function readIdentity(
 export interface Keeping {
   readonly first: NodeCertificate & { readonly ca: string };
   readonly save: (next: NodeCertificate) => Promise<void>;
-  /** Absent where somebody else keeps them. */
+  /** Absent where another process keeps them. */
   readonly saveAuthorities?: (authorities: string) => Promise<void>;
 }
 

@@ -15,7 +15,7 @@ export interface AccessPolicy {
   readonly allowlist: readonly string[];
 }
 
-/** Who has shown that they may pull a repository's image: everybody on this node, or whoever has one of these Secrets. */
+/** Which pods may use a repository's image: all on this node, or those with one of these Secrets. */
 export type Access = { readonly anyone: true } | { readonly anyone?: false; readonly secrets: readonly SecretMark[] };
 
 /** Secrets remembered for one repository of an image; the oldest go first. */
@@ -42,7 +42,7 @@ export function isKnown(access: Access | undefined, credentials: readonly PullCr
   return credentials.some(({ secret }) => secret !== undefined && access.secrets.some((mark) => isSame(mark, secret)));
 }
 
-/** What is known after a pull with this credential: with the node's, or with none, everybody on the node may use the image. */
+/** What is known after a pull with this credential: with the node's, or with none, all pods of the node may use the image. */
 export function withAccess(access: Access | undefined, credential: PullCredential | undefined): Access {
   const secret = credential?.secret;
   if (secret === undefined || access?.anyone === true) return { anyone: true };

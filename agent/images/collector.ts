@@ -16,7 +16,7 @@ import type { ImageHolds } from './image-holds.ts';
 import { formatSize } from './pull-progress.ts';
 import type { PullRecords } from './pulled-images.ts';
 
-/** Removes images that nobody needs when the disk fills up, and those that were not used for long. */
+/** Removes unused images when the disk fills up, and those that were not used for long. */
 export interface ImageCollector {
   /** Looks at the disk every 10 s, and at the images every 5 min, until aborted. Never throws. */
   run(signal: AbortSignal): Promise<void>;

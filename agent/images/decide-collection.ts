@@ -57,7 +57,7 @@ export function computeHistory(
 export interface CollectionFacts {
   readonly images: readonly LocalImage[];
   readonly history: ReadonlyMap<string, ImageHistory>;
-  /** Ids of the images of all containers, whoever made them. */
+  /** Ids of the images of all containers of the engine. */
   readonly used: ReadonlySet<string>;
   /** References that pods of this node name. */
   readonly wanted: readonly string[];
@@ -95,7 +95,7 @@ function isNamed({ id, names }: LocalImage, references: ReadonlySet<string>): bo
   return [id, ...names].some((name) => references.has(canonicalReference(name) ?? name) || references.has(name));
 }
 
-/** Berth brought it, and nobody has given it a name of their own since. */
+/** Berth pulled it, and it has no other name. */
 function isOwn({ names }: LocalImage, record: PullRecord | undefined): boolean {
   if (record === undefined || record.names.length === 0) return false;
   const known = new Set(record.names.map(canonicalReference));

@@ -3,7 +3,7 @@ import { canonicalReference } from './reference.ts';
 
 /**
  * Keeps those who start containers and the one who removes images out of each other's way. A reference is held from before its image is
- * looked for until its container is there; an image with a held name is not removed; whoever holds the name of an image that is just being
+ * looked for until its container is there; an image with a held name is not removed; a hold on the name of an image that is just being
  * removed waits until it is gone, and pulls it anew.
  *
  *     hold -> settled -> look, pull -> create the container -> release
@@ -58,7 +58,7 @@ export function createImageHolds(): ImageHolds {
   };
 }
 
-/** Names as everybody writes them in one form; ids as they are. */
+/** Names in their canonical form; ids unchanged. */
 function keyOf(reference: string): string {
   return canonicalReference(reference) ?? reference;
 }

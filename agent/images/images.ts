@@ -14,7 +14,7 @@ import { InvalidReferenceError, parseImageName, repositoryOf } from './reference
 export interface ImageWish {
   readonly reference: string;
   readonly policy: string;
-  /** Aborts when nobody wants it any more. */
+  /** Aborts when it is no longer wanted. */
   readonly signal: AbortSignal;
   /** What the pod may show to the registry of a repository; asked for only when that matters. */
   credentials(repository: string): Promise<readonly PullCredential[]>;
@@ -68,7 +68,7 @@ interface Failure {
   readonly count: number;
   readonly at: number;
   readonly message: string;
-  /** Nobody refused the image, and it is here: its registry could not be asked. */
+  /** The image is here and was not denied: its registry could not be asked. */
   readonly unreachable: boolean;
 }
 

@@ -79,7 +79,7 @@ function isInSet(set: string, character: string): boolean {
   return false;
 }
 
-/** Going back to the last "any" alone keeps it fast, whatever somebody writes into a Secret. */
+/** Going back to the last "any" alone keeps it fast for any pattern in a Secret. */
 function matchesTokens(tokens: readonly Token[], text: string): boolean {
   let [at, token, lastAny, retryAt] = [0, 0, -1, 0];
   while (at < text.length) {

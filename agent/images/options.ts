@@ -10,7 +10,7 @@ export interface ImageOptions {
   /** A Docker configuration with the node's credentials; by default what `docker login` of the agent's user wrote. */
   readonly registryConfig?: string | undefined;
   readonly verificationPolicy?: VerificationPolicy | undefined;
-  /** Repositories of preloaded images that everybody may use, for NeverVerifyAllowlistedImages. */
+  /** Repositories of preloaded images that all pods may use, for NeverVerifyAllowlistedImages. */
   readonly verificationAllowlist?: readonly string[] | undefined;
   /** When which images are removed. */
   readonly collection?: Partial<CollectionPolicy> | undefined;
@@ -34,7 +34,7 @@ const collection: CollectionPolicy = {
   pinned: [],
 };
 
-/** One at a time is the kubelet's default, which everybody changes; the deadline is dockershim's, the policy the kubelet's. */
+/** One at a time is the kubelet's default, which is commonly changed; the deadline is dockershim's, the policy the kubelet's. */
 export function completeImageOptions(given: ImageOptions = {}): CompleteImageOptions {
   return {
     maxParallelPulls: given.maxParallelPulls ?? 5,

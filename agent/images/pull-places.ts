@@ -16,7 +16,7 @@ export function createPullPlaces(count: number): PullPlaces {
       if (isReleased) return;
       isReleased = true;
       const next = queue.shift();
-      // The place is handed on, so that nobody who comes now gets in between.
+      // The place is handed on, so that a new caller cannot overtake.
       if (next === undefined) free++;
       else next();
     };

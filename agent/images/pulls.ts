@@ -7,7 +7,7 @@ import type { PullCredential } from './credentials.ts';
 import { createPullPlaces } from './pull-places.ts';
 import { computePatienceMs, describeProgress, hasMoved, nextReportMs } from './pull-progress.ts';
 
-/** Whoever waits for a pull. */
+/** A caller that waits for a pull. */
 export interface PullWaiter {
   /** Aborts when it does not want the image any more. */
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ export interface PullWaiter {
 
 export interface PullRequest {
   readonly reference: string;
-  /** Tried one after the other; none means as nobody. */
+  /** Tried one after the other; none means anonymously. */
   readonly credentials: readonly PullCredential[];
 }
 
@@ -73,7 +73,7 @@ export function createPulls(options: PullsOptions): Pulls {
   const shared = new Map<string, Shared>();
   const running = new Set<Running>();
 
-  /** Whether somebody gets on when this pull ends: for a place of ours, or for one of the engine's. */
+  /** Whether a waiting pull proceeds when this one ends: for a place of ours, or for one of the engine's. */
   function keepsOthersWaiting(pull: Running): boolean {
     return places.waiting() > 0 || [...running].some((other) => other !== pull && other.progress.phase === 'queued');
   }
@@ -181,7 +181,7 @@ export function createPulls(options: PullsOptions): Pulls {
         left.unlink();
         pull.waiters.delete(waiter);
         if (pull.waiters.size === 0 && shared.get(key) === pull) {
-          // Nobody joins one that is being ended.
+          // A pull that is being ended takes no more waiters.
           shared.delete(key);
           pull.abort.abort(new Error('nobody wants it any more'));
         }
@@ -205,7 +205,7 @@ function leaving(signal: AbortSignal): { promise: Promise<never>; unlink: () => 
   const promise = new Promise<never>((_, reject) => {
     unlink = onAbort(signal, () => reject(signal.reason));
   });
-  // Whoever waits longer for the pull itself does not look at it.
+  // Callers with a longer deadline ignore it.
   promise.catch(() => undefined);
   return { promise, unlink: () => unlink() };
 }

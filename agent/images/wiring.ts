@@ -26,7 +26,7 @@ export interface ImageWiring {
   readonly logger: Logger;
 }
 
-/** A Secret of a pod is at most so old: whoever mends one wants to see the effect. */
+/** A Secret of a pod is at most so old: a corrected one takes effect soon. */
 const secretMaxAgeMs = 5_000;
 
 interface Parts {

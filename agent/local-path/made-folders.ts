@@ -68,7 +68,7 @@ export function createMadeFolders({ nodeDir, root, mounts }: MadeFoldersOptions)
   async function remove(path: string): Promise<void> {
     const parent = placeOf(path);
     if (!(await isMarked(parent))) {
-      // Nobody has used a volume here yet.
+      // No volume was used here yet.
       if (parent === root && !(await readRoots(known)).includes(root)) return;
       throw await notOurs(parent);
     }

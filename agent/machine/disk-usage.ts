@@ -7,7 +7,7 @@ export interface DiskUsage {
   readonly files: number;
 }
 
-/** Counted again when somebody looks and it is older than this. */
+/** Counted again on request when it is older than this. */
 const maxAgeMs = 60_000;
 /** Entries of one folder: what has more is not counted, and looked at again only after a while. */
 const mostEntries = 5_000;
@@ -19,7 +19,7 @@ const entriesAtOnce = 250;
 const blockBytes = 512;
 
 /**
- * How much is in folders of containers. Bounded: a folder with many entries is left out, and a round ends after so many; nobody walks through
+ * How much is in folders of containers. Bounded: a folder with many entries is left out, and a round ends after so many; no walk goes through
  * millions of files for a figure.
  */
 export interface FolderSizes {

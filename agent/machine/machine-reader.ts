@@ -55,7 +55,7 @@ export function createMachineReader(options: MachineReaderOptions): MachineReade
   };
 }
 
-/** Whoever asks while an answer is being made gets that one: many who look cost no more than one. */
+/** Concurrent readers share one answer. */
 function shared<A>(make: (argument: A) => Promise<string>): (argument: A) => Promise<string> {
   let current: Promise<string> | undefined;
   return (argument) => {

@@ -73,7 +73,7 @@ export function createNamespaceDialers({ loopback, warn, idleMs = 30_000 }: Name
     child.on('message', (message, socket) => {
       const answer = program.waiting.get((message as { id: number }).id);
       if (answer) answer(socket as Socket | undefined);
-      // Nobody waited so long.
+      // The caller has timed out.
       else (socket as Socket | undefined)?.destroy();
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
@@ -122,7 +122,7 @@ function dialInside(hosts: readonly string[]): void {
         return;
       }
       const socket = connect({ host, port, allowHalfOpen: true });
-      // Nothing is read here: what the pod sends first belongs to whoever gets the socket.
+      // Nothing is read here: what the pod sends first belongs to the receiver of the socket.
       socket.pause();
       socket.once('error', () => attempt(others));
       socket.once('connect', () => process.send?.({ id }, socket));

@@ -11,7 +11,7 @@ export interface InterfaceCounters {
   readonly transmitDropped: number;
 }
 
-/** Of a pod there is one; of a machine a few, and one for each pod, which nobody asks for here. */
+/** Of a pod there is one; of a machine a few, and one for each pod, which is not read here. */
 const mostInterfaces = 1_000;
 
 /**

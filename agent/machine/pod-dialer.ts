@@ -20,7 +20,7 @@ export interface PodConnection {
   write(data: Uint8Array): Promise<void>;
   /** Sends no more; reading goes on. */
   end(): void;
-  /** Resolves when both directions are over, whoever ended them. */
+  /** Resolves when both directions are over. */
   readonly closed: Promise<void>;
   close(): void;
 }

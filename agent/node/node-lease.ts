@@ -70,7 +70,7 @@ export interface NodeLease {
 const durationSeconds = 40;
 const renewMs = 10_000;
 const pollMs = 2_000;
-/** After a failure sooner: whoever judges this node by its silence must hear of it as soon as the server is back. */
+/** After a failure sooner: the controllers, which judge this node by its silence, must see it as soon as the server is back. */
 const retry: BackoffOptions = { initialMs: 1_000, maxMs: 5_000 };
 
 /** The same machine with the same state is the same agent, however often it starts. */

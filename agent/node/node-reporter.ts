@@ -123,7 +123,7 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
     });
   }
 
-  /** A Node that somebody deleted is made again: the machine is there. */
+  /** A deleted Node is created again: the machine is there. */
   async function writeOrRegister(write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -173,7 +173,7 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         try {
           return await registerOnce();
         } catch (err) {
-          // It does not get better by waiting; whoever started the agent is to read it.
+          // Waiting does not help; the agent ends with the error.
           const refusal = asApiError(err);
           if (refusal?.reason === versionSkew) throw new Error(refusal.message);
           logger.warn({ node: nodeName, err }, 'cannot register the node, will retry');

@@ -7,7 +7,7 @@ export interface NodeView {
   last(): Node | undefined;
   /** As it is now. Throws ApiError. */
   read(): Promise<Node>;
-  /** For whoever writes the node: every answer is kept. */
+  /** For the writer of the node: every answer is kept. */
   readonly client: Pick<ResourceClient<Node>, 'get' | 'create' | 'patch'>;
 }
 

@@ -6,7 +6,7 @@ import { buildPauseProgram } from './program.ts';
 
 /** The image that Berth makes itself; the number grows with the program. */
 export const ownSandboxImage = 'berth/pause:2';
-/** What it was called before: nobody needs them once no container does. */
+/** What it was called before: they are removed once no container uses them. */
 export const formerSandboxImages: readonly string[] = ['berth/pause:1'];
 
 const pullTimeoutMs = 600_000;

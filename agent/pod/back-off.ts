@@ -31,7 +31,7 @@ export function computeRestart(ended: SeenContainer, nowMs: number, limits: Back
   const ranMs = ended.startedAt === undefined ? 0 : finished - ended.startedAt.getTime();
   const inRow = ranMs >= limits.forgottenAfterMs ? 0 : (ended.restartsInRow ?? 0);
   const delayMs = delayAfter(inRow, limits);
-  // A clock that was set back must not turn 10 s into hours: nobody waits longer than the delay from now.
+  // A clock that was set back must not turn 10 s into hours: the wait is bounded by the delay from now.
   return { notBefore: (ended.endedAtMs ?? Math.min(finished, nowMs)) + delayMs, delayMs, restartsInRow: inRow + 1 };
 }
 

@@ -1,7 +1,7 @@
 /** Kubernetes' limit of an event's message; the same is enough for a status. */
 const mostLetters = 1_024;
 
-/** What is told of a failure may hold what somebody has written into a spec, up to a megabyte: people read the beginning and the end. */
+/** A failure message may quote a spec, up to a megabyte: people read the beginning and the end. */
 export function boundedWords(words: string): string {
   if (words.length <= mostLetters) return words;
   const half = mostLetters / 2 - 20;

@@ -110,7 +110,7 @@ function syncStep(observed: PodObservation, context: StepContext): Step {
 }
 
 /**
- * One stage after the other, the container that asked for it last, so that an agent that starts again goes on. Nobody gets a grace period.
+ * One stage after the other, the container that asked for it last, so that an agent that starts again goes on. There is no grace period.
  * With all containers gone only the count of restarts tells how often it happened, so that is what the back-off goes by.
  */
 function anewStep(observed: PodObservation, trigger: ObservedContainer, { nowMs, backOff }: StepContext): Step {

@@ -24,13 +24,13 @@ export interface HealthFailure {
 
 /**
  * The seam to the probes. Asked in every step of a pod, for each container that the engine has, also for those that have ended: it
- * answers at once from what it knows. Whoever changes an answer calls `PodWorkers.look`.
+ * answers at once from what it knows. A change of an answer must call `PodWorkers.look`.
  */
 export interface Health {
   of(container: ObservedContainer): ContainerHealth;
 }
 
-/** Whoever finds out about health. A pod's worker calls it before each decision and each status; nobody else does. */
+/** A source of health. Only a pod's worker calls it, before each decision and each status. */
 export interface HealthKeeper extends Health {
   /** Looks after what runs of the pod now, and no longer after what does not. Does not wait for anything. */
   sync(record: PodRecord): void;

@@ -70,7 +70,7 @@ interface Said {
   readonly exitCode?: number | undefined;
 }
 
-/** What was said of a container since this sandbox is there: its containers may be gone, somebody cleaned up. */
+/** What was said of a container since this sandbox is there: its containers may have been removed. */
 function saidInSandbox(name: string, { sandbox, previous }: SayingContext): Said[] {
   // While all start anew, what was said is of the time before.
   if (sandbox === undefined || isConditionTrue(previous?.conditions, 'AllContainersRestarting')) return [];

@@ -3,7 +3,7 @@ import { isSidecar } from '../../api/kinds/pod/status-cells.ts';
 
 /**
  * What a container is in its pod: `init` runs to its end before the next one begins, `sidecar` is an init container that goes on running
- * beside the others, `main` makes the pod what it is, `ephemeral` was added by somebody who looks into the pod and runs once.
+ * beside the others, `main` makes the pod what it is, `ephemeral` was added by `debug` and runs once.
  */
 export type Role = 'init' | 'sidecar' | 'main' | 'ephemeral';
 

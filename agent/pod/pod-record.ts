@@ -100,7 +100,7 @@ export function deadlineOf({ pod, status }: PodRecord): number | undefined {
   return seconds === undefined || startTime === undefined ? undefined : toMillis(startTime) + seconds * 1000;
 }
 
-/** Wants the pod gone. True when that is news, so that whoever waits for a longer grace period is woken. */
+/** Wants the pod gone. True when that is news, so that a wait for a longer grace period is interrupted. */
 export function demandKill(record: PodRecord, gracePeriodSeconds: number): boolean {
   if (record.kill !== undefined && record.kill.gracePeriodSeconds <= gracePeriodSeconds) return false;
   record.kill = { gracePeriodSeconds };

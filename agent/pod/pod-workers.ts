@@ -71,7 +71,7 @@ export interface PodWorkers {
   /** The health of its containers changed: publish it at once and decide anew, without a call of the engine. */
   look(podUid: string): void;
   /**
-   * Everything the engine has, listed again: pods that differ are woken, and containers of pods that nobody knows are swept. `sinceMs` is when the
+   * Everything the engine has, listed again: pods that differ are woken, and containers of unknown pods are swept. `sinceMs` is when the
    * list was asked for. The first time that the API's pods are known an agent that starts again takes over what runs; until then none of them is touched.
    */
   relist(all: readonly ObservedContainer[], sinceMs: number, synced: SyncedSources): void;
@@ -86,9 +86,9 @@ const workers = 256;
 const hintDelayMs = 100;
 /** A status that says "about to start" is worth a write only when that takes long. */
 const transientMs = 2_500;
-/** Steps in a row without looking whether somebody else waits. */
+/** Steps of one pod before others have their turn. */
 const maxSteps = 5;
-/** Whoever takes a pod that runs out of the API asked for no grace period at all; its containers get a moment all the same. */
+/** A running pod that is removed from the API has no grace period; its containers get a moment all the same. */
 const forcedGraceSeconds = 2;
 /** How soon a pod that does not fit looks again while others are still leaving. */
 const roomCheckMs = 500;
@@ -113,7 +113,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     if (pod.metadata?.deletionTimestamp !== undefined) demandKill(record, graceOf(pod));
     if (before !== undefined) unblockChanged(record, before, pod);
     if (before === undefined || before === pod || wantsChanged(before, pod)) queue.add(uid);
-    // Only the status changed: if somebody else wrote it, ours is due again; if we did, nothing comes of it.
+    // Only the status changed: if another writer changed it, ours is due again; if we did, nothing comes of it.
     else if (record.status !== undefined && record.kill === undefined && !isFinished(pod))
       options.status.set(pod, record.status, transientMs);
   }
@@ -146,7 +146,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     listed ||= synced.api;
   }
 
-  /** Before any pod is worked on: what runs keeps its room, whoever asks for room first. */
+  /** Before any pod is worked on: what runs keeps its resources before new pods are admitted. */
   function takeOver(record: PodRecord, seen: Map<string, ObservedContainer>): void {
     record.containers = allSeenAt(clock.now(), seen.values(), record.containers);
     if (seen.size > 0 || record.status?.phase === 'Running') record.admitted = record.pod !== undefined;
@@ -271,7 +271,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     publish(record, 0);
     await stopper.removeAll(record, plan.remove);
     if (plan.stop.length === 0) {
-      // Nothing of it runs again: what its containers wrote to its own volumes is of no use to anybody, and takes room.
+      // Nothing of it runs again: what its containers wrote to its own volumes is of no use, and takes room.
       if (!record.volumesReleased) await stopper.releaseVolumes(record);
       return 'done';
     }
@@ -337,7 +337,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   function publish(record: PodRecord, delayMs: number): void {
     const { pod } = record;
     if (pod === undefined || record.gone) return;
-    // What ended before this agent knew it, and left nothing here, was said by whoever ended it.
+    // What ended before this agent knew it, and left nothing here, was reported by the agent before.
     if (isFinished(pod) && record.containers.size === 0) return;
     const before = record.status;
     record.status = statusOf(record, pod);

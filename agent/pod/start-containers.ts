@@ -237,7 +237,7 @@ export function createStarter(options: StartOptions): Starter {
       const one = async (start: RunContainer) => {
         const { container, target } = findContainer(pod, start.name) ?? {};
         if (container === undefined) return;
-        // Until the container is there nobody else knows that its image is about to be used.
+        // Until the container is there only this call knows that its image is about to be used.
         const message = options.messages.prepare(pod, container, start.attempt);
         const release = images.hold(container.image ?? '');
         try {

@@ -66,7 +66,7 @@ export function createStopper(options: StopOptions): Stopper {
       return await Promise.race([stops, interrupted]);
     } finally {
       signal.removeEventListener('abort', onAbort);
-      // After an interruption nobody waits for it; the next step stops again and sees what came of it.
+      // After an interruption it is not awaited; the next step stops again and sees what came of it.
       stops.catch(() => {});
     }
   }

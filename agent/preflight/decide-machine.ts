@@ -29,7 +29,7 @@ export const madeAtMs = Date.UTC(2026, 0, 1);
 const time = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 const setClock = 'set the clock (timedatectl set-ntp true, chronyc makestep, or date -s) and try again';
 
-/** A clock that is wrong makes certificates that nobody accepts, or refuses those that are there. */
+/** A clock that is wrong makes certificates that are not valid, or refuses those that are there. */
 export function decideClock(nowMs: number, certificates: readonly CertificateFacts[]): Check {
   if (nowMs < madeAtMs) return fail(`the clock says ${time(nowMs)}, which is before this version of Berth was made`, setClock);
   const future = certificates.find(({ notBeforeMs }) => notBeforeMs > nowMs);

@@ -33,7 +33,7 @@ export interface FolderFacts {
   readonly path: string;
   /** Why it cannot be used, as the system's code (EROFS, EACCES, ENOTDIR); undefined when it can. */
   readonly errno: string | undefined;
-  /** Whoever owns it, where it exists. */
+  /** Its owner, where it exists. */
   readonly ownerUid: number | undefined;
   /** Names of files in it that Berth did not make. */
   readonly strangers: readonly string[];

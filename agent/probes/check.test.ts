@@ -36,7 +36,7 @@ async function listen(server: Server): Promise<number> {
 const serve = (listener: RequestListener) => listen(createServer(listener));
 const number = (port: number) => ({ type: 0, intVal: port });
 
-/** A port on which nobody listens. */
+/** A closed port. */
 async function closedPort(): Promise<number> {
   const server = createTcpServer();
   const port = await listen(server);

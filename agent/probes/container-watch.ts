@@ -83,7 +83,7 @@ export class ContainerWatch {
     for (const kind of ['startup', 'liveness'] as const) this.#stop(kind);
   }
 
-  /** The container has ended, or nobody wants to know. */
+  /** The container has ended, or the watch was stopped. */
   end(): void {
     this.#abort.abort();
     for (const kind of [...this.#workers.keys()]) this.#stop(kind);

@@ -2,7 +2,7 @@ import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { HTTPHeader } from '../../api/generated/types.ts';
 
-/** Kubernetes' name for whoever asks, which people filter from their logs. */
+/** Kubernetes' user agent for probes, which people filter from their logs. */
 export const userAgent = 'kube-probe/1.36';
 
 export interface HttpAnswer {
@@ -11,11 +11,11 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** One request over a connection of its own, certificates unchecked: nobody has signed for a pod's address. Rejects with the system's error. */
+/** One request over a connection of its own, certificates unchecked: a pod's address has none. Rejects with the system's error. */
 export function get(url: URL, headers: readonly HTTPHeader[], signal: AbortSignal, maxBytes: number): Promise<HttpAnswer> {
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
   return new Promise((resolve, reject) => {
-    // Plain servers end their lines with a line feed alone, which kubelet puts up with; nothing here is passed on to anybody.
+    // Plain servers end their lines with a line feed alone, which kubelet puts up with; nothing here is passed on.
     const lenient = { rejectUnauthorized: false, insecureHTTPParser: true };
     const sent = request(url, { agent: false, headers: headersOf(headers), signal, ...lenient }, (message) => {
       readBody(message, maxBytes).then((body) => {
@@ -23,7 +23,7 @@ export function get(url: URL, headers: readonly HTTPHeader[], signal: AbortSigna
         sent.destroy();
       }, reject);
     });
-    // Else the library ends the connection without a word to anybody.
+    // Else the library ends the connection without an event.
     sent.on('upgrade', (message, socket) => {
       socket.destroy();
       resolve({ message, body: '' });

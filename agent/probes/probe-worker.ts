@@ -80,7 +80,7 @@ export function startProbe(options: ProbeWorkerOptions): ProbeWorker {
   };
 }
 
-/** From now to the first time. A clock that was set back must not turn seconds into hours: nobody waits longer than the delay itself. */
+/** From now to the first time. A clock that was set back must not turn seconds into hours: the wait is bounded by the delay itself. */
 export function initialDelayMs({ initialDelaySeconds = 0 }: Probe, startedAtMs: number, nowMs: number): number {
   const delayMs = initialDelaySeconds * 1000;
   return Math.max(0, Math.min(delayMs, startedAtMs + delayMs - nowMs));

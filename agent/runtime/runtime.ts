@@ -35,7 +35,7 @@ export interface ObservedContainer extends ContainerIdentity {
   /** The reference the container was created from, and the id of that image. */
   readonly image: string;
   readonly imageId: string;
-  /** The name and digest that this image was pulled by: "nginx@sha256:..."; undefined for one that was made here, and where nobody asked. */
+  /** The name and digest that this image was pulled by: "nginx@sha256:..."; undefined for one that was made here, and where it was not looked up. */
   readonly imageDigest?: string | undefined;
   readonly createdAt: Date;
   readonly startedAt: Date | undefined;
@@ -230,7 +230,7 @@ export interface LocalImage {
   readonly user?: string;
   /** What its containers run before their arguments when nothing else is said. Only `find` knows it. */
   readonly program?: string;
-  /** Whether whoever made it wants it to stay: the label io.berth.pinned. */
+  /** Whether its maker wants it to stay: the label io.berth.pinned. */
   readonly pinned?: boolean;
 }
 
@@ -256,7 +256,7 @@ export interface PullProgress {
 
 export interface PullOptions {
   readonly signal: AbortSignal;
-  /** Without it the registry is asked as nobody. */
+  /** Without it the registry is asked anonymously. */
   readonly auth?: RegistryAuth | undefined;
   /** Told of every step of the engine's, many times a second. */
   readonly onProgress?: ((progress: PullProgress) => void) | undefined;
@@ -281,7 +281,7 @@ export interface ImageService {
   load(reference: string, layer: Uint8Array, entrypoint: readonly string[]): Promise<LocalImage>;
   /** Removes a name of an image, and with its last name the image; false when containers still use it. Gone is fine. */
   remove(reference: string): Promise<boolean>;
-  /** The ids of the images of all containers of the engine, whoever made them, in any state. */
+  /** The ids of the images of all containers of the engine, ours or not, in any state. */
   usedByContainers(): Promise<ReadonlySet<string>>;
 }
 
@@ -336,7 +336,7 @@ export interface FileInfo {
   readonly owner: { readonly uid: number; readonly gid: number };
 }
 
-/** Files of a container as a tar archive. Whoever has it reads `archive` to its end, leaves the loop, or closes. */
+/** Files of a container as a tar archive. The caller reads `archive` to its end, leaves the loop, or closes. */
 export interface FileReading {
   readonly info: FileInfo;
   archive(): AsyncIterable<Uint8Array>;
@@ -345,7 +345,7 @@ export interface FileReading {
 
 /**
  * What people do with running containers. Paths are in the container, with its volumes; a path that is not absolute begins at its working
- * directory. The engine locks a container while its files are read or written: whoever uses these two bounds how long.
+ * directory. The engine locks a container while its files are read or written: the caller bounds how long.
  */
 export interface ContainerAccess {
   logs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array>;
@@ -366,7 +366,7 @@ export interface CommandOptions {
   readonly maxBytes: number;
 }
 
-/** `output` is what both streams said, in the order it came. What a success said nobody wants to know. */
+/** `output` is what both streams said, in the order it came. The output of a success is dropped. */
 export type CommandResult =
   | { readonly type: 'succeeded' }
   | { readonly type: 'failed'; readonly exitCode: number; readonly output: string }

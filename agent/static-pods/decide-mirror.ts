@@ -17,7 +17,7 @@ export interface MirrorFacts {
 }
 
 /**
- * What becomes of a mirror. One that somebody deletes goes at once and comes again; one of another static pod goes as soon as that has ended; one
+ * What becomes of a mirror. A deleted one goes at once and comes again; one of another static pod goes as soon as that has ended; one
  * that says that its pod is over, and it is not, can only be made anew. Pure.
  */
 export function decideMirror({ wanted, mirror, leaving, known, lives }: MirrorFacts): 'create' | 'delete' | 'keep' {
@@ -46,7 +46,7 @@ export function computeMirror({ metadata = {}, spec }: Pod, nodeUid: string): Po
 
 /**
  * A static pod with what the API says of it: its status, so that an agent that starts again goes on from it, and conditions that others write. That it
- * is over nobody but this machine can say.
+ * is over only this machine can say.
  */
 export function withMirror(pod: Pod, mirror: Pod | undefined): Pod {
   if (mirror === undefined || mirroredUid(mirror) !== pod.metadata?.uid) return pod;

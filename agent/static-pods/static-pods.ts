@@ -164,7 +164,7 @@ export function podHandler({ workers, statics, changed }: PodHandlerOptions) {
     name: 'pod-workers',
     onAdd: add,
     onUpdate(next: Pod, old: Pod) {
-      // The same name with another uid is another pod: the old one went while nobody looked.
+      // The same name with another uid is another pod: the old one went unobserved.
       if (next.metadata?.uid !== old.metadata?.uid) remove(old);
       add(next);
       if (!isMirror(next)) changed(next, old);

@@ -109,7 +109,7 @@ function endingOf({ pod, ended, observed: found }: StatusInput, { over }: Status
   return { phase: 'Failed', reason: ended.reason, message: ended.message };
 }
 
-/** Of a pod that the node itself ends, so that whoever made it knows that it was not its own failure. */
+/** Of a pod that the node itself ends, so that its owner knows that it was not its own failure. */
 function disruption(ended: EndOf | undefined): PodCondition[] {
   if (ended?.reason !== 'Evicted') return [];
   return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message: ended.message ?? '' }];
@@ -126,7 +126,7 @@ function observed({ metadata }: Pod): { observedGeneration?: number } {
   return metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation };
 }
 
-/** What somebody said about the end of the pod stays. */
+/** A reason that was set for the end of the pod stays. */
 function endReasons(pod: Pod): PodStatus {
   const { reason, message } = (isFinished(pod) && pod.status) || {};
   return { ...(reason ? { reason } : {}), ...(message ? { message } : {}) };

@@ -52,7 +52,7 @@ function containersReadiness({ phase, parts }: ConditionsInput): Verdict {
   return { status: 'False', reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` };
 }
 
-/** Ready when its containers are, and every gate that somebody else answers for. */
+/** Ready when its containers are, and every readiness gate is true. */
 function readiness(pod: Pod, containersReady: Verdict): Verdict {
   if (containersReady.status !== 'True') return containersReady;
   const unmet = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType = '' }) => {

@@ -71,7 +71,7 @@ function stateOf(newest: ObservedContainer | undefined, facts: ContainerFacts): 
   return { terminated: terminated(newest, facts) };
 }
 
-/** An init container whose remains somebody cleaned up: what was said of its end stays said. */
+/** An init container that was removed keeps the status of its end. */
 function done({ previous, mustBeDone }: ContainerFacts): ContainerState | undefined {
   if (!mustBeDone) return undefined;
   if (previous?.state?.terminated !== undefined) return previous.state;

@@ -77,7 +77,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       const answer = await client.patch(target, { metadata: { uid: apiUid }, status: patch });
       if (answer.metadata?.uid === apiUid) written.set(uid, answer);
     } catch (error) {
-      // Gone, or another pod by this name: nobody wants to know any more.
+      // Gone, or another pod by this name: the status is dropped.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }

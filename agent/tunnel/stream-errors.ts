@@ -1,7 +1,7 @@
 import { ApiError, asApiError, expired } from '../../api/errors/index.ts';
 import { RuntimeError } from '../runtime/runtime-error.ts';
 
-/** The runtime's errors as the API's, for whoever asked for a stream. */
+/** The runtime's errors as the API's, for the caller of a stream. */
 export function toApiError(error: unknown): ApiError {
   const known = asApiError(error);
   if (known !== undefined) return known;

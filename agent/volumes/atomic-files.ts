@@ -17,7 +17,7 @@ const folderMode = 0o755;
 
 /**
  * Makes a volume show exactly these files. Writes no file when they are there already, but finishes what was interrupted after that. `prepare` is
- * called with a new folder before anybody sees it. Returns whether something changed.
+ * called with a new folder before it is visible. Returns whether something changed.
  */
 export async function writeAtomically(
   volume: string,

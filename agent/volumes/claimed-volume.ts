@@ -27,7 +27,7 @@ export interface ClaimProblem {
 }
 
 /**
- * The folder that a pod's claim stands for on this node. The last line: whoever bound the pod here may have known less than this. Pure.
+ * The folder that a pod's claim stands for on this node. The last line: the scheduler may have known less than this. Pure.
  */
 export function decideClaimedFolder(
   name: string,

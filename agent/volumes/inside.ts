@@ -90,7 +90,7 @@ async function makeStep(at: string, mode: number): Promise<FileHandle> {
   try {
     await mkdir(at, { mode: 0o750 });
   } catch (error) {
-    // Somebody else made it in this moment: it is opened like what was there.
+    // Another process made it in this moment: it is opened like what was there.
     if (codeOf(error) !== 'EEXIST') throw error;
     return open(at, step);
   }

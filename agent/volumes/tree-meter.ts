@@ -8,7 +8,7 @@ const mostLinked = 50_000;
 const blockBytes = 512;
 
 /**
- * Measures what a folder takes on its disk, piece by piece, so that a large one holds up nobody. Links are not followed, what is mounted
+ * Measures what a folder takes on its disk, piece by piece, so that a large one blocks nothing. Links are not followed, what is mounted
  * inside does not count, a file with several names counts once. Reads names and sizes only; whatever vanishes meanwhile is no more.
  */
 export class TreeMeter {

@@ -1,4 +1,4 @@
-/** Runs what is asked for the same key one after the other, in the order it was asked; a failure is its own asker's and nobody else's. */
+/** A per-key FIFO mutex: calls with one key run in turn; a failure rejects its own call alone. */
 export type Turns = <T>(key: string, run: () => T | Promise<T>) => Promise<T>;
 
 export function createTurns(): Turns {

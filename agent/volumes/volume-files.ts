@@ -111,7 +111,7 @@ export function downwardFiles(
   return files;
 }
 
-/** Several sources in one folder; of the same path the later one wins, which the API server lets nobody ask for. */
+/** Several sources in one folder; of the same path the later one wins, which the API server rejects. */
 export function projectedFiles({ sources = [], defaultMode }: ProjectedVolumeSource, input: FilesInput): FilesResult {
   const files = new Map<string, VolumeFile>();
   for (const source of sources) {
@@ -135,7 +135,7 @@ function projectionFiles(source: VolumeProjection, defaultMode: number | undefin
 const ownerOnly = 0o600;
 
 /**
- * A token of the pod's account. As in Kubernetes it is for its owner only where somebody can be named who is not root: the user as whom all containers run, or the
+ * A token of the pod's account. As in Kubernetes it is for its owner only where an owner other than root is known: the user as whom all containers run, or the
  * pod's fsGroup, which then may read it too; else it has the volume's mode.
  */
 function tokenFile(source: ServiceAccountTokenProjection, defaultMode: number | undefined, input: FilesInput): FilesResult {

@@ -105,7 +105,7 @@ export function createVolumes(podsDir: string, options: VolumesOptions = {}): Vo
     const problems: VolumeProblem[] = [];
     for (const problem of plan.problems) {
       const { volume, madeAt } = problem;
-      // As in Kubernetes: whoever deletes an object does not keep the containers that have its files from starting again.
+      // As in Kubernetes: deleting an object does not keep the containers that have its files from starting again.
       if (madeAt !== undefined && (await isMade(madeAt))) volumes.set(volume, { hostPath: madeAt, readOnly: true });
       else problems.push(problem);
     }

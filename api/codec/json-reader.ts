@@ -1,7 +1,7 @@
 import type { FieldViolation } from '../errors/api-error.ts';
 import { unknownField, wrongType } from '../errors/violations.ts';
 
-/** What a JSON value is, in words for people; of a text or number also which, unless that is nobody's business. */
+/** What a JSON value is, in words for people; of a text or number also which, unless it is confidential. */
 export function describeJson(value: unknown, { showValues = true } = {}): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

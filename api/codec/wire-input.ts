@@ -61,7 +61,7 @@ export class WireInput {
     return text;
   }
 
-  /** A copy: whoever keeps it does not keep the whole message. */
+  /** A copy, which does not keep the whole message in memory. */
   bytes(end: number): Buffer {
     const at = this.skip(this.uint32(), end);
     return Buffer.from(this.buffer.subarray(at, this.at));

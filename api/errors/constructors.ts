@@ -47,12 +47,12 @@ export function exhausted(message: string, retryAfterMs?: number): ApiError {
   return new ApiError('RESOURCE_EXHAUSTED', 'TooManyRequests', message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
-/** Nobody known is calling. */
+/** The caller is not authenticated. */
 export function unauthenticated(message: string): ApiError {
   return new ApiError('UNAUTHENTICATED', 'Unauthorized', message);
 }
 
-/** Somebody known may not do this. */
+/** The authenticated caller may not do this. */
 export function permissionDenied(message: string): ApiError {
   return new ApiError('PERMISSION_DENIED', 'Forbidden', message);
 }

@@ -26,7 +26,7 @@ export function refused(why: string, ...unless: unknown[]): FieldSupport {
 
 /**
  * What Berth does with the fields of a kind, by path in the JSON form: "spec.containers[].livenessProbe"; a map is one field. What
- * stands below a listed path inherits from it unless it is listed itself; what nobody lists works.
+ * stands below a listed path inherits from it unless it is listed itself; an unlisted path works.
  */
 export type FieldSupportTable = Readonly<Record<string, FieldSupport>>;
 
@@ -86,7 +86,7 @@ function prune(step: CompiledFieldSupport, inherited: boolean): boolean {
   return speaks || step.children.size > 0;
 }
 
-/** What a table says of a path; "partly" when it says different things of what stands below. What nobody lists works. */
+/** What a table says of a path; "partly" when it says different things of what stands below. An unlisted path works. */
 export function supportOf(table: FieldSupportTable, path: string): FieldSupport | 'partly' {
   const steps = path.split('.');
   for (let length = steps.length; length > 0; length--) {

@@ -70,7 +70,7 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly shownBeforeAcknowledged?: true;
   /** When an object was last of interest, as far as it says. Objects of such a kind expire; those of all others stay until they are deleted. */
   readonly expiresAfter?: { lastSeen(object: T): Timestamp | undefined }['lastSeen'];
-  /** Stands outside ownership: nobody follows its ownerReferences, and a delete of it waits for no dependents. */
+  /** Stands outside ownership: its ownerReferences are not followed, and a delete of it waits for no dependents. */
   readonly unowned?: true;
   /** What is in it never appears in messages about mistakes, which end up in logs. */
   readonly confidential?: true;

@@ -23,7 +23,7 @@ export function hasModes(claim: PersistentVolumeClaim, volume: PersistentVolume)
   return (claim.spec?.accessModes ?? []).every((mode) => volume.spec?.accessModes?.includes(mode));
 }
 
-/** A volume that goes, or is not protected yet, is nobody's new one; a binding that has begun is finished. */
+/** A volume that goes, or is not protected yet, is bound to no new claim; a binding that has begun is finished. */
 export function isLeaving({ metadata, spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   if (spec?.claimRef?.uid && spec.claimRef.uid === claim.metadata?.uid) return false;
   return metadata?.deletionTimestamp !== undefined || !metadata?.finalizers?.includes(finalizers.volumeProtection);

@@ -73,7 +73,7 @@ function plainFactor(text: string, at: number): number {
 }
 
 const FORM = /^([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d{1,3})|([numkMGTPE]|[KMGTPE]i)?)$/;
-/** Longer numbers are refused: nobody means them, and they would cost time. */
+/** Longer numbers are refused: they are mistakes, and would cost time. */
 const MAX_CHARACTERS = 64;
 const MAX_EXPONENT = 30;
 

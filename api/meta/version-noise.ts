@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from './merge-patch.ts';
 import { annotations } from './well-known.ts';
 
-/** What is different in every version and was written by nobody: managedFields and the version itself. */
+/** What is different in every version and was written by no user: managedFields and the version itself. */
 const changesAlways = ['resourceVersion', 'managedFields'] as const;
 
 /**
- * An object in JSON form without what would only disturb whoever compares two versions of it: version, managedFields and the note of what
+ * An object in JSON form without what would only disturb a comparison of two versions: version, managedFields and the note of what
  * was applied last. The argument is not changed.
  */
 export function withoutNoise(object: JsonObject): JsonObject {

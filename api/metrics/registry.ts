@@ -6,7 +6,7 @@ export interface Family<T extends Instrument> {
   with(...labels: string[]): T;
 }
 
-/** A number that is asked for when somebody looks. */
+/** A number that is computed when the page is read. */
 export interface Reading {
   readonly labels?: readonly string[];
   readonly value: number;
@@ -22,7 +22,7 @@ export interface MetricSnapshot {
 const maxInstruments = 2_000;
 
 /**
- * All that one process measures. Components put their metrics in when they are made; somebody asks for all of them now and then. Lean, as it is
+ * All that one process measures. Components put their metrics in when they are made; a scraper reads all of them now and then. Lean, as it is
  * on the way of every call: an instrument is a number, and costs nothing until it is read.
  */
 export class MetricsRegistry {
@@ -56,7 +56,7 @@ export class MetricsRegistry {
   }
 
   /**
-   * A page of its own beside /metrics, in Prometheus' text format, made when somebody asks for it: for what only some want, or may cost more to
+   * A page of its own beside /metrics, in Prometheus' text format, made on request: for what only some readers want, or may cost more to
    * read. Until the returned function is called.
    */
   addPage(path: string, make: () => Promise<string>): () => void {

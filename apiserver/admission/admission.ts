@@ -3,7 +3,7 @@ import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 /**
  * A rule about objects that needs to know more than the object. `create` is called once for each new one, after defaults and before validation.
  * May change the object; refuses by throwing an ApiError.
- * What `warn` is told reaches whoever writes.
+ * What `warn` is told reaches the writer.
  */
 export interface Admission {
   create(kind: Kind, object: ApiObject, warn?: (text: string) => void): Promise<void>;

@@ -7,8 +7,8 @@ import type { Admission } from './admission.ts';
 export type NodeReader = (name: string) => Promise<Node | undefined>;
 
 /**
- * As in Kubernetes, where it is a rule for nodes: a mirror pod belongs to its node and to nobody else, so that it goes with it. Here it holds
- * whoever makes one, because an agent may come with an administrator's certificate.
+ * As in Kubernetes, where it is a rule for nodes: a mirror pod is owned by its node alone, so that it goes with it. Here it holds
+ * for every writer, because an agent may come with an administrator's certificate.
  */
 export function mirrorPods(readNode: NodeReader): Admission {
   return {

@@ -38,7 +38,7 @@ export interface AuditEntry {
 /** What the log needs to know of a call. */
 export interface AuditedCall {
   readonly identity: Identity;
-  /** The name of the caller himself. */
+  /** The name of the real caller. */
   readonly caller: string;
   readonly requestId: string;
   readonly manager: string;

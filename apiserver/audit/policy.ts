@@ -46,7 +46,7 @@ export const defaultPolicy: AuditPolicy = {
     { level: 'None', resources: [{ group: '', resources: ['events', 'nodes/status', 'pods/status'] }] },
     { level: 'None', resources: [{ group: 'berth.io', resources: ['nodemetrics', 'schedulers', 'placements'] }] },
     { level: 'None', resources: [{ group: 'metrics.k8s.io' }] },
-    // Who asks who he is, and what he may do, changes nothing.
+    // Self-reviews change nothing.
     { level: 'None', resources: [{ group: 'authentication.k8s.io', resources: ['selfsubjectreviews'] }] },
     {
       level: 'None',

@@ -10,8 +10,8 @@ interface Window {
 }
 
 /**
- * How many refusals of each user there were of late. Whoever has no right at all can be refused thousands of times a second, and would drive out of a log of
- * bounded size what others did, or he himself before.
+ * Recent refusals per user. A user without any rights can be refused thousands of times a second, and would push older lines out of a log of
+ * bounded size.
  */
 export class RefusalCount {
   readonly #users = new Map<string, Window>();

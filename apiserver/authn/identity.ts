@@ -11,7 +11,7 @@ export interface Identity {
 export const groups = {
   masters: 'system:masters',
   nodes: 'system:nodes',
-  /** Everybody who is known. */
+  /** All authenticated users. */
   authenticated: 'system:authenticated',
   serviceAccounts: 'system:serviceaccounts',
   /** Who brings a token for joining. */
@@ -43,14 +43,14 @@ export function serviceAccountUser(namespace: string, name: string): string {
   return `${SERVICE_ACCOUNT_PREFIX}${namespace}:${name}`;
 }
 
-/** The service account that somebody is, when it is one. */
+/** The service account of an identity, when it is one. */
 export function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
   if (!user.startsWith(SERVICE_ACCOUNT_PREFIX)) return undefined;
   const [namespace = '', name = '', ...more] = user.slice(SERVICE_ACCOUNT_PREFIX.length).split(':');
   return namespace !== '' && name !== '' && more.length === 0 ? { namespace, name } : undefined;
 }
 
-/** Everybody who is known belongs to a group of that name. */
+/** All authenticated users belong to this group. */
 export function known(identity: Identity): Identity {
   const { groups: own } = identity;
   return own.includes(groups.authenticated) ? identity : { ...identity, groups: [...own, groups.authenticated] };

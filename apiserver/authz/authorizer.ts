@@ -14,7 +14,7 @@ import type { RuleSet } from './rbac/rule-set.ts';
 
 /**
  * Who may do what. Asked once for each call, or item of a stream, by its handler (CallContext.authorize); answers from memory. In this order: the
- * group system:masters may do everything; a node what is about itself and its pods; everybody what the roles say that are bound to them; else no.
+ * group system:masters may do everything; a node what is about itself and its pods; every user what its roles allow; else no.
  */
 export class Authorizer {
   readonly index: RoleIndex;
@@ -132,7 +132,7 @@ export class Authorizer {
   /** What an access is in the words of roles. */
   attributes(access: Access): Attributes {
     const resource = this.resources.get(access.kind);
-    // A handler that names nothing known is a mistake of ours, and lets nobody in but administrators.
+    // A handler that names nothing known is a mistake of ours, and lets in administrators alone.
     return attributesOf(access, resource ?? { group: 'unknown.berth.io', resource: access.kind });
   }
 

@@ -1,5 +1,5 @@
 /**
- * Places that clients share. As long as fewer than `busyAt` are taken, everybody gets what they ask for; then nobody gets more than an
+ * Places that clients share. As long as fewer than `busyAt` are taken, every client gets what it asks for; then no client gets more than an
  * equal share of them, and never less than `least`. So one client that runs away meets the bound, the others go on, and a server
  * with only one client serves that one up to `busyAt` calls at once. Holds only clients that have a place.
  */
@@ -27,7 +27,7 @@ export class FairShare {
     return Math.max(this.#least, Math.floor(this.#busyAt / Math.max(1, this.#taken.size)));
   }
 
-  /** Takes a place; false when the client has its share already. Whoever got one calls `leave`. */
+  /** Takes a place; false when the client has its share already. The client that got one calls `leave`. */
   enter(client: string, isExempt = false): boolean {
     const taken = this.#taken.get(client) ?? 0;
     if (this.#total >= this.#busyAt && !isExempt && taken >= this.share) return false;

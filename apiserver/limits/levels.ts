@@ -25,7 +25,7 @@ const table = {
     matches: (identity: Identity) => isNode(identity) || serviceAccountOf(identity.user)?.namespace === SYSTEM_NAMESPACE,
     shares: { calls: 1, answers: 1 / 4, lists: 1 / 4 },
   },
-  /** Everybody else. */
+  /** All other users. */
   tenants: { matches: () => true, shares: { calls: 1, answers: 1 / 2, lists: 3 / 8 } },
 } satisfies Record<string, { readonly matches: (identity: Identity) => boolean; readonly shares: LevelShares }>;
 

@@ -17,7 +17,7 @@ const everyMs = 3_600_000;
 const noticedAtRest = 0.1;
 const noticeMs = 24 * 3_600_000;
 
-/** When the server's own certificates end, for whoever measures; the returned function ends that. */
+/** When the server's own certificates end, as a metric; the returned function ends that. */
 export function measureCertificates(metrics: MetricsRegistry, certificates: Pick<HeldCertificates, 'ends'>): () => void {
   return metrics.read(apiserverMetrics.certificateEnds, () =>
     certificates.ends().map(({ name, endsAt }) => ({ labels: [name], value: endsAt / 1_000 })),

@@ -106,7 +106,7 @@ export async function issueCertificate(
 
 /**
  * Signs the key of a PKCS #10 request (PEM) as a client's, with the subject that it names; answers the certificate (PEM). Throws an Error
- * for what is none, a weak key, and one that whoever asks does not have.
+ * for what is none, a weak key, and one that the requester does not hold.
  */
 export async function signRequest(authority: KeyPair, request: string, now: Date, seconds: number | undefined): Promise<string> {
   const asked = new x509.Pkcs10CertificateRequest(request);
@@ -120,7 +120,7 @@ export async function signRequest(authority: KeyPair, request: string, now: Date
   return `${(await sign(authority, leaf)).toString('pem')}\n`;
 }
 
-/** As the rule for nodes has it; whoever approves for users may not have looked. */
+/** As the rule for nodes has it; the approver of a user may not have looked. */
 const leastRsaBits = 2_048;
 
 function checkStrength({ name, modulusLength = 0 }: { readonly name: string; readonly modulusLength?: number }): void {
@@ -133,7 +133,7 @@ function endOf({ certificate }: KeyPair): number {
   return new x509.X509Certificate(certificate).notAfter.getTime();
 }
 
-/** Whom a certificate (PEM) names, as TLS reads it when somebody shows it: the certificate library decodes some texts in another way. */
+/** Whom a certificate (PEM) names, as TLS reads it: the certificate library decodes some texts in another way. */
 export function certifiedSubject(certificate: string): CertifiedSubject {
   const { CN, O, ...others } = new X509Certificate(certificate).toLegacyObject().subject as unknown as SubjectValues;
   return { commonNames: [CN ?? []].flat(), organizations: [O ?? []].flat(), others: Object.keys(others) };

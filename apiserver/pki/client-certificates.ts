@@ -3,7 +3,7 @@ import type { Histogram, MetricsRegistry } from '../../api/metrics/index.ts';
 import { apiserverMetrics } from '../metrics.ts';
 import { authorityHash, splitCertificates } from './authorities.ts';
 
-/** A certificate with which somebody connected. Times in ms since 1970. */
+/** A certificate with which a client connected. Times in ms since 1970. */
 export interface SeenCertificate {
   readonly user: string;
   readonly endsAt: number;

@@ -51,7 +51,7 @@ it('refuses a data directory in which anybody may exchange files', async () => {
 it('refuses keys that belong to somebody else', async () => {
   await open();
   const other = (process.getuid?.() ?? 0) + 1;
-  // As another user would see it; root's own files are nobody else's.
+  // As another user would see it; root's own files have no other owner.
   const refused = refuseExposed(dataDir, pkiDir(dataDir), other);
   if (process.getuid?.() === 0) await refused;
   else await expect(refused).rejects.toThrow(`belongs to user ${process.getuid?.()}`);

@@ -35,7 +35,7 @@ export function isDue(request: CertificateSigningRequest): boolean {
 }
 
 /**
- * Signs requests for certificates of nodes and users that somebody approved, until the signal aborts: writes the certificate into their status. It sits in the
+ * Signs requests for certificates of nodes and users that are approved, until the signal aborts: writes the certificate into their status. It sits in the
  * API server because the authority's key does.
  */
 export async function runSigner(options: SignerOptions, signal: AbortSignal): Promise<void> {
@@ -113,7 +113,7 @@ async function statusOf(
   const at = secondsTimestamp(now);
   try {
     const certificate = await signRequest(authority, textOf(spec?.request), now, spec?.expirationSeconds);
-    // Nobody has it yet.
+    // It is not issued yet.
     checkSubject(spec?.signerName ?? '', certifiedSubject(certificate));
     return ({ status }) => ({ ...status, certificate: Buffer.from(certificate) });
   } catch (error) {

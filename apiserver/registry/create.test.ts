@@ -17,7 +17,7 @@ function createStore(letters: readonly number[]) {
   const random = (): number => letters[Math.floor(drawn++ / 5)]! / 27;
   const environment = { storage: createMemoryStorage(), now: () => new Date(0), random, uid: () => `uid-${drawn}` };
   const cache = new KindCache(kindNamed('ConfigMap'));
-  // Nobody feeds it: it shows nothing, but never lags behind.
+  // It has no feed: it shows nothing, but never lags behind.
   cache.advance(Number.MAX_SAFE_INTEGER);
   const store = new KindStore(cache, environment);
   const admission = {

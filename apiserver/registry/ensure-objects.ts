@@ -23,7 +23,7 @@ export async function ensureObjects(registry: Registry): Promise<void> {
   if (registry.stores.has('ClusterRole')) await ensureRoles(registry);
 }
 
-/** The built-in roles get what they lack, unless somebody has told the server to leave one alone; what was added to them stays. */
+/** The built-in roles get what they lack, unless an annotation tells the server to leave one alone; what was added to them stays. */
 async function ensureRoles(registry: Registry): Promise<void> {
   for (const [kind, wanted] of [
     ['ClusterRole', builtInRoles],

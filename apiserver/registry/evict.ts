@@ -129,7 +129,7 @@ async function deleteEvicted(pods: KindStore, { at, options, permission }: Evict
   return { bytes: await pods.change(at, { context, verb: 'delete', resourceVersion, compute }), warnings: [] };
 }
 
-/** Says of the pod why it ends, for whoever sees it go. */
+/** Sets the condition DisruptionTarget, which says why the pod ends. */
 function withTarget(pod: Pod, now: Date): Pod {
   const { generation: observedGeneration } = pod.metadata ?? {};
   const target = {

@@ -31,7 +31,7 @@ interface Written {
 }
 
 /**
- * Removes the objects of a kind that nobody has written for a while (and the oldest of too many), until the signal aborts. For those that this
+ * Removes the objects of a kind that were not written for a while (and the oldest of too many), until the signal aborts. For those that this
  * server saw being written that time counts; for those that it found at its start, the times that stand in them, so that a restart
  * prolongs no life.
  */

@@ -7,7 +7,7 @@ import type { Moment } from '../storage/storage-history.ts';
 import { parseVersion } from './resource-version.ts';
 import { translated } from './storage-errors.ts';
 
-/** Whoever asks by a clock that runs ahead of the server's a little means now. */
+/** A time of a clock that runs a little ahead of the server's means now. */
 const CLOCK_SKEW_MS = 60_000;
 /** Further away no Date reaches, in either direction. */
 const MAX_DATE_MS = 8.64e15;
@@ -58,7 +58,7 @@ async function find(storage: Storage, request: FindVersionRequest, now: Date, be
   return { moment, at: asked };
 }
 
-/** How far back the history goes, for whoever asked for more. */
+/** How far back the history goes, for the error message. */
 function beyond(what: string, { revision, time }: Moment, now: Date): ApiError {
   const age = formatAge(Math.max(0, now.getTime() - time));
   // A store that is younger than the question would know no more if it had kept more.

@@ -31,7 +31,7 @@ export type HistoryPage = ObjectHistoryResponse & { readonly revisions: Revision
 const BATCH = 16;
 /** As large as a page of a list. */
 const PAGE_BYTES = 2 * 1024 * 1024;
-/** More versions than this nobody reads at once. */
+/** The most versions of a page. */
 const MAX_REVISIONS = 500;
 
 /**

@@ -82,7 +82,7 @@ const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
 const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
 /** What goes on in a namespace that is full: it ends objects, or says where a pod runs. */
 const UNBOUNDED_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'bind']);
-/** Nobody fills what is kept for a full disk with writes of this size, which replace one another. */
+/** Writes of this size, which replace one another, cannot fill the reserve for a full disk. */
 const SMALL_BYTES = 4096;
 /** How long a read waits for the watch cache to show the last acknowledged write. */
 const FRESH_TIMEOUT_MS = 5_000;
@@ -321,7 +321,7 @@ export class KindStore {
   }
 
   /**
-   * Undefined when somebody else was faster, and that can be read. The faster write may still be on its way to the disk: who is refused because
+   * Undefined when another writer was faster, and that can be read. The faster write may still be on its way to the disk: who is refused because
    * of it must not be able to read that it never was, now or after a crash.
    */
   private async attempt(

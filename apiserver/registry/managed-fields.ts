@@ -20,7 +20,7 @@ const OLDER_MANAGERS = 'ancient-changes';
 const MAX_BYTES = 64 * 1024;
 const DEPTHS = [Number.POSITIVE_INFINITY, 5, 3, 2, 1];
 
-/** What only the server writes belongs to nobody. */
+/** What only the server writes has no manager. */
 const METADATA_FIELDS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
 
 /** Whether objects of the kind tell who wrote what. Those whose past is not kept do not: most are written every few seconds. */
@@ -43,8 +43,8 @@ export function clearsManagers(sent: ObjectMeta): boolean {
 }
 
 /**
- * The entries after a change: the writer has the fields that it added or changed, nobody else has them any longer, and those that are gone
- * belong to nobody. `entries` are those before the change.
+ * The entries after a change: the writer owns the fields that it added or changed, other managers lose them, and those that are gone
+ * have no manager. `entries` are those before the change.
  */
 export function recordFields(
   kind: Kind,

@@ -106,7 +106,7 @@ export class NodeSums {
     const pod = this.cache.decoder.decode(entry) as Pod;
     const node = pod.spec?.nodeName;
     if (!node) return;
-    // The cache shows the binding now: the reservation has done its work, and whoever else binds this pod will be refused.
+    // The cache shows the binding now: the reservation has done its work, and another binding of this pod will be refused.
     this.release(entry.key, Number.POSITIVE_INFINITY);
     if (isFinished(pod)) return;
     const share = { node, amounts: amountsOf(pod) };

@@ -25,7 +25,7 @@ export interface Registry {
   store(kind: string): KindStore;
 }
 
-/** Makes the stores over caches that somebody feeds; starts nothing. */
+/** Makes the stores over caches that the caller feeds; starts nothing. */
 export function createRegistry(
   caches: Iterable<KindCache>,
   environment: StoreEnvironment,

@@ -147,7 +147,7 @@ export async function updateSubresource(
   return { bytes: await store.change(at, { context, verb: `update-${subresource}`, resourceVersion, compute }), warnings: [] };
 }
 
-/** Whoever names a uid means that object and no later one of the same name. Throws ABORTED. */
+/** A named uid means that object and no later one of the same name. Throws ABORTED. */
 export function checkUid(subject: ErrorSubject, uid: string | undefined, previous: AnyObject): void {
   if (!uid || uid === previous.metadata?.uid) return;
   throw conflict(subject, `the uid is ${previous.metadata?.uid}, not ${uid}: the object was deleted and made again`);

@@ -85,7 +85,7 @@ const others: Readonly<Record<string, MethodAccess>> = {
 
 /**
  * What each method asks of its caller, unary and stream, typed and generic. A service with a method that does not stand here is not served, and a
- * method that asks for something else, or for nothing, answers INTERNAL: whoever forgets a check closes the method instead of opening it.
+ * method that asks for something else, or for nothing, answers INTERNAL: a forgotten check closes the method instead of opening it.
  */
 export class AccessTable {
   readonly #methods = new Map<string, MethodAccess>(Object.entries(others));

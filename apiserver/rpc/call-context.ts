@@ -58,14 +58,14 @@ export interface ContextOptions {
   readonly stopping: AbortSignal;
 }
 
-/** One call. Works out only what somebody asks for: most unary calls never need an id or a signal. */
+/** One call. Computes lazily: most unary calls never need an id or a signal. */
 export class OpenCall implements CallContext {
   /** Whether it has its place under the limits. */
   entered = false;
   /** Whether its handler has said what it wants, and was let in. */
   authorized = false;
   audited: AuditedAccess | undefined;
-  /** Who calls, also where it is as somebody else. */
+  /** The real caller, also under impersonation. */
   caller = '';
   readonly #isStream: boolean;
   readonly #call: AnyCall;
@@ -176,7 +176,7 @@ export class OpenCall implements CallContext {
     return this.#requestId;
   }
 
-  /** The trailer of a call that went well: whoever named the call hears under which name it ran. */
+  /** The trailer of a call that went well: it carries the request id that the client sent. */
   get answer(): Metadata | undefined {
     if (!sendsRequestId(this.#call.metadata)) return undefined;
     const metadata = new Metadata();

@@ -17,7 +17,7 @@ const identities = new WeakMap<ServerHttp2Session, Identity>();
 const certificates = new WeakMap<ServerHttp2Session, Presented>();
 /**
  * The token that a connection showed last, and whose it is: hashing it for each call costs more than the rest of the pipeline. Compared only with what
- * the same connection sends, so that nobody learns of other tokens from the time that takes.
+ * the same connection sends, so that timing reveals nothing of other tokens.
  */
 const shown = new WeakMap<ServerHttp2Session, { authorization: string; tokens: TokenTable; identity: Identity }>();
 
@@ -32,7 +32,7 @@ export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
 /** Those whose calls are judged one by one, because what they show may end before the connection does. */
 const judgedByCall = new WeakSet<ServerHttp2Session>();
 
-/** Whether somebody has shown on a connection who he is; it may be wrong by now. */
+/** Whether a connection has authenticated; it may be outdated. */
 export function isIdentified(session: ServerHttp2Session): boolean {
   if (identities.has(session) || shown.has(session) || judgedByCall.has(session)) return true;
   const socket = session.socket as Partial<TLSSocket> | undefined;

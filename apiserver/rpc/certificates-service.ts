@@ -113,7 +113,7 @@ function describeHeld(certificates: HeldCertificates) {
   ];
 }
 
-/** Throws FAILED_PRECONDITION while somebody would be out without the old authority. */
+/** Throws FAILED_PRECONDITION while a certificate of the old authority is in use. */
 function checkUnused({ certificates, clients, nodeNames }: CertificatesDeps): void {
   const { signer, previous } = certificates.authorities;
   if (previous === undefined) return;

@@ -3,7 +3,7 @@ import { badRequest, permissionDenied } from '../../api/errors/index.ts';
 import { groups, type Identity, known, serviceAccountOf } from '../authn/identity.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 
-/** The metadata by which a caller becomes somebody else for one call; values are percent-encoded, and may arrive joined by commas. */
+/** The metadata by which a caller impersonates another user for one call; values are percent-encoded, and may arrive joined by commas. */
 export const IMPERSONATE_USER = 'impersonate-user';
 export const IMPERSONATE_GROUP = 'impersonate-group';
 const impersonation: readonly string[] = [IMPERSONATE_USER, IMPERSONATE_GROUP];
@@ -19,7 +19,7 @@ export function impersonated(metadata: Metadata, caller: Identity, authorizer: A
   if (user === undefined && wanted.length === 0) return caller;
   if (!user) throw badRequest(`impersonating groups needs a user as well: send "${IMPERSONATE_USER}"`);
   if (another !== undefined) throw badRequest(`"${IMPERSONATE_USER}" names more than one user`);
-  // Whoever sends them counts on being less than the user is.
+  // Their sender counts on fewer rights than the user has.
   const unknown = Object.keys(metadata.getMap()).find((key) => key.startsWith('impersonate-') && !impersonation.includes(key));
   if (unknown !== undefined)
     throw badRequest(`"${unknown}" cannot be impersonated: only "${IMPERSONATE_USER}" and "${IMPERSONATE_GROUP}"`);

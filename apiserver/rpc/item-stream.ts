@@ -117,7 +117,7 @@ class ItemStream {
   private flushing = false;
   private stall: NodeJS.Timeout | undefined;
   private error: unknown;
-  /** Nobody takes results any longer: the client has gone, or was cut off. */
+  /** Results have no reader any longer: the client has gone, or was cut off. */
   private gone = false;
   private wake: () => void = () => {};
   /** Items that have no result yet. */
@@ -162,7 +162,7 @@ class ItemStream {
     this.wake();
   }
 
-  /** Resolves when the condition holds, or nobody takes results any longer. One caller at a time. */
+  /** Resolves when the condition holds, or results have no reader any longer. One caller at a time. */
   private async until(condition: () => boolean): Promise<void> {
     while (!this.gone && !condition()) {
       await new Promise<void>((resolve) => {

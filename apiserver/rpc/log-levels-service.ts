@@ -15,7 +15,7 @@ export const LOG_LEVELS_SERVICE = 'berth.ops.v1.LogLevels';
 export interface LogLevelsDeps {
   readonly tunnels: Tunnels;
   readonly log: Logger;
-  /** This process' own level; absent where nobody can change it. */
+  /** This process' own level; absent where it is fixed. */
   readonly own: LogLevelControl | undefined;
 }
 

@@ -30,14 +30,14 @@ import { serviceDefinition } from './definitions.ts';
 const AUTHORIZATION = 'berth.authorization.v1';
 const AUTHENTICATION = 'berth.authentication.v1';
 
-/** A service that answers questions about who may do what, or who somebody is; each has the one method Create. */
+/** A service of reviews of access or identity; each has the one method Create. */
 interface ReviewService {
   readonly name: string;
   readonly definition: ReturnType<typeof serviceDefinition>;
   readonly implementation: UntypedServiceImplementation;
 }
 
-/** Where tokens are looked up that somebody asks about. */
+/** Looks up the tokens of TokenReviews. */
 export interface ReviewTokens {
   /** Absent where there are no service accounts. */
   readonly accounts: Pick<AccountTokens, 'review'> | undefined;

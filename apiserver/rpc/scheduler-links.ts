@@ -20,7 +20,7 @@ const ANSWER_TIMEOUT_MS = 25_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 /**
  * Questions that a scheduler has not answered yet, and askers that wait for one to connect. Each question costs its scheduler a copy of what it knows,
- * also when nobody waits for the answer any more: those count until the answer is here.
+ * also when the caller has left: those count until the answer is here.
  */
 const MAX_ASKED = 32;
 const RETRY_AFTER_MS = 2_000;
@@ -102,7 +102,7 @@ export class SchedulerLinks {
     throw unavailable(`no scheduler called "${schedulerName}" is connected: is it running? Connected: ${others}`);
   }
 
-  /** What a scheduler says; nothing happens when nobody waits for it, or another was asked. */
+  /** What a scheduler says; nothing happens when its caller has left, or another scheduler was asked. */
   answer(link: SchedulerLink, answer: PlacementAnswer): void {
     this.open.get(link)?.delete(answer.id ?? 0);
     const asked = this.asked.get(answer.id ?? 0);

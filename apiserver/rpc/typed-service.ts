@@ -64,7 +64,7 @@ function standardMethods(
 /** What a kind's service has besides the standard methods, by method name. */
 export type SpecialMethods = Readonly<Record<string, UntypedServiceImplementation[string]>>;
 
-/** A kind's typed service as its descriptors declare it. Throws for a declared method that nobody serves. */
+/** A kind's typed service as its descriptors declare it. Throws for a declared method without a handler. */
 export function typedService(store: KindStore, verbs: Verbs, pipeline: CallPipeline, special: SpecialMethods) {
   const definition = serviceDefinition(store.kind.service);
   const { unary, stream } = standardMethods(store, verbs);

@@ -21,7 +21,7 @@ export interface UsageHistoriesDeps {
   readonly pods: KindStore;
 }
 
-/** What nodes and pods used in the last hour: their agents know. Whoever may read pods and nodes may read it. */
+/** What nodes and pods used in the last hour: their agents know. Needs the right to get the pod or node. */
 export function usageHistoriesService(deps: UsageHistoriesDeps, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(USAGE_HISTORIES_SERVICE),

@@ -119,7 +119,7 @@ export class Verbs {
     const enter = (): EnteredWrite => enterWrite(access, store, input, call);
     let entered: EnteredWrite | undefined = enter();
     const at = nameOf(entered.object);
-    // What was decoded is handed on: nobody keeps it while the disk is waited for, and an attempt to create changes it.
+    // Hands the decoded object on: it is not retained while the disk is waited for, and an attempt to create changes it.
     const take = (): EnteredWrite => {
       const taken = entered ?? enter();
       entered = undefined;

@@ -13,7 +13,7 @@ export interface FeedOptions {
 }
 
 /**
- * As many as a ring of events holds. A killed server skips up to 10,000 revisions that nobody wrote: eight such gaps, for a server that is
+ * As many as a ring of events holds. A killed server skips up to 10,000 revisions that were never written: eight such gaps, for a server that is
  * killed over and over before its watchers are back, leave 20 seconds of 1,000 writes/s.
  */
 const REPLAY_REVISIONS = 100_000;

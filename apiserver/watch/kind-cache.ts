@@ -31,7 +31,7 @@ const mostPassedOver = 1_000;
 
 /**
  * The current objects of one kind and its latest changes, in memory, encoded once and shared by every reader. Fed by one storage watch
- * (feed.ts); nobody else changes it. `revision` is how far the feed has come in the whole store, not only in this kind.
+ * (feed.ts); no other module changes it. `revision` is how far the feed has come in the whole store, not only in this kind.
  */
 export class KindCache {
   readonly kind: Kind;

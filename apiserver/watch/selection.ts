@@ -13,7 +13,7 @@ export interface SelectionRequest {
   readonly fieldSelector?: string | undefined;
 }
 
-/** Which objects of a kind somebody asked for. Two equal requests have equal ids, so that they share what is encoded for them. */
+/** The objects of a kind that a request selects. Two equal requests have equal ids, so that they share what is encoded for them. */
 export interface Selection {
   readonly id: string;
   /** The prefix of the keys. */

@@ -2,7 +2,7 @@ import type { BatchClock } from './event-batcher.ts';
 
 /**
  * One timer for all watchers, instead of some for each of them: calls each of them now and then, so that they look at the clock. Runs only while
- * there is somebody to call.
+ * there is a callback.
  */
 export class Ticker {
   private readonly clock: BatchClock;

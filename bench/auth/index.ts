@@ -35,7 +35,7 @@ function rulesOf(index: number): PolicyRule[] {
   });
 }
 
-/** Everybody has ten bindings, most of them in namespaces. */
+/** Each user has ten bindings, most of them in namespaces. */
 function createWorld() {
   const world = createRoleWorld();
   for (let i = 0; i < ROLES; i++) world.clusterRole(`role-${i}`, ...rulesOf(i));

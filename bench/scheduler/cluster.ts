@@ -16,7 +16,7 @@ export interface Cluster {
 /** As the stream of writes takes them: more would only wait there. */
 const atOnce = 1_000;
 
-/** Starts both, without the controllers: nobody renews the leases of nodes that exist in the API alone. */
+/** Starts both, without the controllers: no agent renews the leases of nodes that exist in the API alone. */
 export async function withCluster<T>(task: (cluster: Cluster) => Promise<T>): Promise<T> {
   const server = await startServer('--no-scheduler', '--no-controllers');
   try {

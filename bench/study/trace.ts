@@ -44,7 +44,7 @@ const copiedPart = 0.25;
 const copiedMilli = 100;
 /** The size of what it really needs is as others' are, with a heavier tail. */
 const copiedNeed = (chance: Chance): number => 900 * chance.logNormal(1);
-/** Nobody runs more threads than this. */
+/** The most threads of a pod. */
 const mostMilli = 4_000;
 
 /** Applications come at random moments, more of them by day, so that about the same is asked for at any time. */

@@ -3,7 +3,7 @@ import { plainTable } from '../printers/plain-table.ts';
 
 const list = (values: readonly string[] = []): string => `[${values.join(' ')}]`;
 
-/** What somebody may do, a line for each resource or path: rules about the same are one line. */
+/** The rules of a user, a line for each resource or path: rules about the same are one line. */
 export function rulesTable({ resourceRules = [], nonResourceRules = [] }: SubjectRulesReviewStatus): string {
   const verbs = new Map<string, { readonly cells: readonly [string, string, string]; readonly verbs: Set<string> }>();
   const add = (cells: readonly [string, string, string], more: readonly string[] = []): void => {

@@ -13,7 +13,7 @@ interface CanIFlags {
   readonly subresource?: string;
 }
 
-/** Who one is, and what one may do; with --as, somebody else. */
+/** The identity and access of the user; with --as, of another user. */
 export function registerAuth(program: Command): void {
   const auth = program.command('auth').description('Show who you are and what you may do');
   auth

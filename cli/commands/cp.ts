@@ -83,7 +83,7 @@ async function upload(session: Session, source: string, destination: PodSpec, { 
   if (!there && destination.path.endsWith('/') && !local.isDirectory())
     throw badRequest(`no such directory in container "${container}": ${destination.path}`);
   const { directory, name } = chooseUploadTarget(source, destination.path, there?.type === 'directory');
-  // Who asks for a directory that is missing hears it before anything is sent.
+  // A missing directory is reported before anything is sent.
   const parent = await pods.stat(key, { container, path: directory });
   const runsAs = { uid: parent.runsAsUser ?? 0, gid: parent.runsAsGroup ?? 0 };
   const { progress, warn } = createReport();

@@ -46,7 +46,7 @@ async function showEvents(session: Session, flags: EventsFlags, output: ObjectOu
   const types = parseTypes(flags.types ?? '');
   if (flags.watch && output) throw badRequest(`--watch prints lines; -o ${output.format} does not go with it`);
   const about = flags.for === undefined ? undefined : parseObject(flags.for);
-  // Events about what has no namespace are kept in one that nobody would guess: they are looked for in all of them.
+  // Events about what has no namespace are kept in `default`: they are looked for in all namespaces.
   const everywhere = flags.allNamespaces === true || (about?.namespaced === false && !session.namespaceGiven);
   const scope = { namespace: everywhere ? undefined : session.namespace, fieldSelector: about?.fieldSelector };
   if (output !== undefined) return await printWhole(session, scope, types, { ...flags, output });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Everything it knows is in the program: no server is asked. The texts are large and are loaded by nobody else. */
+/** Everything it knows is in the program: no server is asked. The texts are large and are loaded by this command alone. */
 export function registerExplain(program: Command): void {
   program
     .command('explain')

@@ -126,7 +126,7 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'taint',
     group: 'Look after nodes',
-    description: 'Keep pods off nodes that do not tolerate a mark, or drive them away',
+    description: 'Add or remove taints on nodes',
     load: async () => (await import('./taint.ts')).registerTaint,
   },
   {

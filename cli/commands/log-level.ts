@@ -39,7 +39,7 @@ async function printAll(client: Client): Promise<string> {
   const names = items.map((node) => node.metadata?.name ?? '');
   const answers = await Promise.allSettled([undefined, ...names].map((name) => client.logLevels.get(name)));
   const [first] = answers;
-  // Not of one component: whoever may not ask, or reaches no server.
+  // Not of one component: no permission, or no connection.
   if (first?.status === 'rejected' && answers.every((answer) => isSame(answer, first))) throw first.reason;
   const components = ['server', ...names.map((name) => `agent/${name}`)];
   return plainTable(

@@ -15,7 +15,7 @@ interface TaintFlags extends NodeSelection, WriteFlags {
 }
 
 export function registerTaint(program: Command): void {
-  const taint = program.command('taint').description('Keep pods off nodes that do not tolerate a mark, or drive them away');
+  const taint = program.command('taint').description('Add or remove taints on nodes');
   const command = taint
     .command('nodes')
     .aliases(['node', 'no'])

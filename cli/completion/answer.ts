@@ -66,7 +66,7 @@ function plain(words: readonly string[]): Words {
   return { words: words.map((word) => ({ word })) };
 }
 
-/** Names of one kind, also as TYPE/NAME for whoever began so; those that stand there already are not said again. */
+/** Names of one kind, also as TYPE/NAME where the word began so; those that stand there already are not said again. */
 async function objectWords(kind: Kind | undefined, before: readonly string[], current: string, lookup: Lookup): Promise<Words> {
   if (!kind) return { words: [] };
   if (current.includes('/')) return await slashedWords(current, lookup);
@@ -142,7 +142,7 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
   };
 }
 
-/** More than this nobody reads in a list of candidates. */
+/** The most candidates that a list shows. */
 const namesAtMost = 500;
 
 interface Asked {

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 
-/** When so little of its life is left, whoever uses it is told. */
+/** How much of its lifetime is left when its user is warned. */
 const noticedAtRest = 0.1;
 
 /** What is to be said of a context's own certificate: that it ends soon, or has ended; undefined when there is nothing to say. Pure. */

@@ -59,7 +59,7 @@ function amountText(name: string, amount: number, total: number): string {
   return total > 0 ? `${shown} (${Math.floor((amount * 100) / total)}%)` : shown;
 }
 
-/** Nobody wants measured bytes to the last one. */
+/** Measured bytes are rounded. */
 function measured(name: string, amount: number): number {
   return isBytes(name) && amount >= mib ? Math.round(amount / mib) * mib : amount;
 }

@@ -16,7 +16,7 @@ export function writeLabels(object: Tree, lines: Lines): void {
   lines.field('Annotations', pairs(annotations, ': '));
 }
 
-/** Whether and when somebody deleted the object, and what it still waits for. */
+/** Whether and when the object was deleted, and what it still waits for. */
 export function writeDeletion(object: Tree, lines: Lines, now: Date): void {
   const deletion = text(object, 'metadata', 'deletionTimestamp');
   if (deletion === '') return;
@@ -33,7 +33,7 @@ export function writeController(object: Tree, lines: Lines): void {
   if (owner) lines.field('Controlled By', `${text(owner, 'kind')}/${text(owner, 'name')}`);
 }
 
-/** What is true of the object; times only where somebody keeps confirming them. */
+/** What is true of the object; times only where they are confirmed periodically. */
 export function writeConditions(object: Tree, lines: Lines): void {
   const conditions = list(object, 'status', 'conditions');
   const confirmed = conditions.some((each) => text(each, 'lastHeartbeatTime') !== '');

@@ -56,7 +56,7 @@ const rules: readonly Rule[] = [
 
 /**
  * Which of the pods of a node a drain ends. Mirrors of static pods stay: only their files can end them. Nothing is done while one is refused, so
- * that whoever drains decides once.
+ * that the user decides once.
  */
 export function choosePods(pods: readonly Pod[], consent: DrainConsent, nowMs: number): DrainChoice {
   let chosen = pods.filter((pod) => !isMirror(pod) && !isSkipped(pod, consent, nowMs));

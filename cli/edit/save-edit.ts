@@ -6,11 +6,11 @@ import type { Target } from '../get/targets.ts';
 
 type WriteOptions = Parameters<ObjectsClient['patch']>[3];
 
-/** How often a change is sent again because somebody else was faster. */
+/** How often a change is sent again after a conflict. */
 const maxAttempts = 10;
 
 /**
- * Saves what a person changed of `before`, as a patch of just that. When somebody else changed the object meanwhile, the patch is put
+ * Saves what a person changed of `before`, as a patch of just that. When another writer changed the object meanwhile, the patch is put
  * on top of it, unless both changed the same: then it throws ABORTED. Undefined when nothing was changed.
  */
 export async function saveEdit(

@@ -83,7 +83,7 @@ DESCRIPTION:
     expect(lease).toContain('  acquireTime <MicroTime>\n    When the holder got it');
     expect(lease).toContain(
       '  strategy <string> (warned)\n    How the holder is chosen when several ask, e.g. "OldestEmulationVersion". Written by who coordinates.\n' +
-        '    accepted with a warning: nobody chooses among those who ask; the first gets the lease\n',
+        '    accepted with a warning: candidates are not compared; the first gets the lease\n',
     );
     const container = explained('pod.spec.containers');
     expect(container).toContain('  name <string> -required-\n');

@@ -47,10 +47,10 @@ function objectWith(steps: readonly Field[], value: string | undefined): object 
   }, value) as object;
 }
 
-/** Every rule that the object breaks, with the defaults in it: what they fill in is required of nobody. */
+/** Every rule that the object breaks, with the defaults in it: a field with a default is not required. */
 function violationsOf(kind: Kind, json: object): readonly FieldViolation[] {
   const { value } = readObject<ApiObject>(kind, json);
-  // A name may be left to the server, and the namespace to whoever sends the object.
+  // A name may be left to the server, and the namespace to the sender of the object.
   value.metadata = { name: 'some-name', ...(kind.namespaced && { namespace: 'default' }), ...value.metadata };
   kind.defaults(value);
   return [...validateMetadata(kind, value.metadata), ...kind.validate(value)];

@@ -5,7 +5,7 @@ import { writeAll } from '../logs/log-output.ts';
 /** Joins a connection here with one to the pod until both directions have ended. Throws ApiError when the pod's side fails. */
 export async function joinConnection(socket: Socket, stream: PortForwardStream): Promise<void> {
   const leave = (): void => stream.close();
-  // Whoever is here has gone: nothing of it is a fault to tell about.
+  // The local client has gone, which is no error.
   let left = false;
   socket.on('error', () => {
     left = true;

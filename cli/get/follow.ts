@@ -16,7 +16,7 @@ export interface FollowOptions extends Scope {
   readonly clock?: Clock;
 }
 
-/** Somebody looks at it: a server that is back is asked soon. */
+/** A person waits for it: reconnect soon. */
 const longestWaitMs = 2_000;
 
 /**

@@ -5,7 +5,7 @@ import { visible } from '../printers/visible.ts';
 export interface Progress {
   /** Shows this text instead of the last. */
   show(text: string): void;
-  /** Takes the line away; whoever prints something else does so first. */
+  /** Clears the line; call it before other output. */
   clear(): void;
 }
 

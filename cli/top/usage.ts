@@ -7,7 +7,7 @@ import { formatAge } from '../printers/age.ts';
 
 export type SortColumn = 'cpu' | 'memory';
 
-/** CPU in thousandths of a core, memory in bytes; undefined where nobody has measured yet. */
+/** CPU in thousandths of a core, memory in bytes; undefined before the first measurement. */
 export interface Usage {
   readonly cpu: number | undefined;
   readonly memory: number | undefined;
@@ -21,7 +21,7 @@ export interface TopTable {
   readonly warnings: readonly string[];
 }
 
-/** Agents report every 15 s, and Node.status.usage at least every 60 s; older figures than this say that nobody reports any more. */
+/** Agents report every 15 s, and Node.status.usage at least every 60 s; older figures mean that the agent no longer reports. */
 export const staleMs = 90_000;
 
 export function readUsage(amounts: { readonly cpu?: Quantity; readonly memory?: Quantity } | undefined): Usage {

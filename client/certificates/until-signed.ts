@@ -7,7 +7,7 @@ import type { ResourceClient } from '../services/resource-client.ts';
 /** The approver or the signer said no; the message is the reason, for people. */
 export class CertificateRefused extends Error {}
 
-/** Nobody has signed a request in time. */
+/** The request was not signed in time. */
 export class CertificateOverdue extends Error {}
 
 export interface SigningWait {

@@ -140,7 +140,7 @@ class GrpcConnection implements Connection {
       deadline(timeoutMs),
     );
     const unlink = this.#track(running, call.signal);
-    // The library emits errors also when nobody reads any more.
+    // The library emits errors also after the reader has left.
     running.on('error', () => {});
     try {
       for await (const message of running) yield decodeResponse<Res>(method, message as Buffer);

@@ -15,7 +15,7 @@ export interface Duplex<Req, Res> {
   messages(): AsyncIterable<Res>;
   /** Ends the call, also in the middle. */
   cancel(): void;
-  /** Aborted when the call is over, whoever ended it. */
+  /** Aborted when the call is over, by either side. */
   readonly closed: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
   const closed = new AbortController();
   let failure: ServiceError | undefined;
   let ended = false;
-  /** Whoever read has left: the call's end comes only after what is still on its way. */
+  /** The reader has left: the call's end comes only after what is still on its way. */
   let unwanted = false;
   /** Those waiting for room. */
   const waiting = new Set<() => void>();
@@ -55,7 +55,7 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
     wakeAll();
   });
   call.on('drain', wakeAll);
-  // Makes the library read ahead (a bounded number of messages), so that the call's end is noticed also while nobody reads.
+  // Makes the library read ahead (a bounded number of messages), so that the call's end is noticed also while nothing is read.
   call.on('readable', () => {
     if (unwanted) discard(call);
   });

@@ -19,7 +19,7 @@ import { readUntilSilent } from './read-until-silent.ts';
  * 5. A version that is no longer kept (OUT_OF_RANGE) is forgotten; a fresh list follows, never the same version again.
  * 6. A connection that has died without a word is noticed: when nothing comes for `silenceMs`, bookmarks included, the watch is
  *    opened again from the last version seen.
- * 7. A sink that throws is a defect of the sink: the reflector logs it, and lists again, since nobody knows what the sink holds.
+ * 7. A sink that throws is a defect of the sink: the reflector logs it, and lists again, since the state of the sink is unknown.
  */
 export interface Reflector {
   run(signal: AbortSignal): Promise<void>;

@@ -32,7 +32,7 @@ function behind(leases: FakeResourceClient<Lease>, clock: Clock, weather: () => 
   async function carry<R>(call: CallOptions | undefined, make: () => Promise<R>): Promise<R> {
     const now = weather();
     if (now === 'cut') return hang(call);
-    // The server carries it out when it arrives, whether or not anybody still waits for that.
+    // The server carries it out when it arrives, whether or not the caller still waits for that.
     if (now === 'slow') await new Promise<void>((resolve) => void clock.after(slowMs, resolve));
     const answer = await make();
     return now === 'deaf' ? hang(call) : answer;

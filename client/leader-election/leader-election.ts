@@ -53,13 +53,13 @@ const jitter = 1.2;
  *     standing by --lease free, or not renewed for its duration--> leading --lead ended, signal--> released: 'ended'
  *                                                                     |
  *                                                       not renewed for renewDeadline,
- *                                                          or somebody else holds it --> lead's signal aborts, lead ends: 'lost'
+ *                                                          or another holds it --> lead's signal aborts, lead ends: 'lost'
  *
  * - Whether a holder lives is judged by changes of the lease seen on this process's timers; wall clocks may differ and jump.
  * - Every write is based on the version read before, so that of several who take a free lease one gets it.
- * - A leader that cannot renew stops before anybody else may start: `lead` has `leaseDuration - renewDeadline` to end after its signal aborted;
+ * - A leader that cannot renew stops before another candidate may start: `lead` has `leaseDuration - renewDeadline` to end after its signal aborted;
  *   when that is not enough this throws LeadershipOverrunError, and the caller shall end the process.
- * - When `lead` ends or `signal` aborts, the lease is released after `lead` has ended: whoever stands by takes over at once.
+ * - When `lead` ends or `signal` aborts, the lease is released after `lead` has ended: a standby takes over at once.
  * - What a process has sent before it lost the lease, or while it was suspended, may still arrive: writes have to be safe by themselves
  *   (versions, preconditions), the lease only keeps several from working against each other.
  *
@@ -79,7 +79,7 @@ export async function runLeaderElected(
   }
 }
 
-/** Passes unless it is renewed; counted from when the renewal was asked for, so that it is over before anybody else thinks so. */
+/** Passes unless it is renewed; counted from when the renewal was asked for, so that it is over before another candidate thinks so. */
 interface Term {
   readonly over: AbortSignal;
   /** A renewal is asked for: tell what is returned whether it came about. */
@@ -177,7 +177,7 @@ function createElection(options: LeaderElectionOptions) {
     }
   }
 
-  /** Renews until `ended` aborts: true; or until the term is over or somebody else holds the lease: false. */
+  /** Renews until `ended` aborts: true; or until the term is over or another candidate holds the lease: false. */
   async function keep(term: Term, ended: AbortSignal): Promise<boolean> {
     const waiting = linkAbort(ended);
     const unlink = onAbort(term.over, waiting.abort);

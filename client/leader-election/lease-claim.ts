@@ -17,19 +17,19 @@ export interface LeaseClaimOptions {
 /** One candidate's view of a lease. Calls are made one after the other. */
 export interface LeaseClaim {
   /**
-   * Takes the lease, or renews it: 'mine' when this candidate holds it, counted from the call on; 'others' when somebody else does. Throws what
+   * Takes the lease, or renews it: 'mine' when this candidate holds it, counted from the call on; 'others' when another does. Throws what
    * the API throws: then it is unknown, and the next call finds out.
    */
   attempt(call?: CallOptions): Promise<'mine' | 'others'>;
-  /** Says that nobody holds it, if this candidate does. Throws what the API throws. */
+  /** Releases it, if this candidate holds it. Throws what the API throws. */
   release(call?: CallOptions): Promise<void>;
-  /** Who held it when it was last looked at; "" for nobody. */
+  /** Who held it when it was last looked at; "" for no holder. */
   holder(): string;
   /** Waits for nothing any more. */
   end(): void;
 }
 
-/** The lease as somebody left it, and whether that was too long ago. */
+/** The lease as its holder left it, and whether it has expired. */
 interface Sighting {
   /** Another one for each write. */
   readonly sign: string;
@@ -99,7 +99,7 @@ export function createLeaseClaim(options: LeaseClaimOptions): LeaseClaim {
     };
   }
 
-  /** As it is to be written when nobody holds it: a second is the shortest that can be said. */
+  /** A released lease: a second is the shortest duration that can be written. */
   function released(lease: Lease): Lease {
     const now = timestamp(new Date(clock.now()));
     const { holderIdentity: _, ...rest } = lease.spec ?? {};

@@ -36,7 +36,7 @@ const newline = 10;
  * followed with the container, though its reader was behind.
  *
  * What is given ends with the end of a line, but for lines of more than 64 KiB and a last line without an end. Errors before the log was
- * opened, and all but UNAVAILABLE, are thrown; NOT_FOUND afterwards says that the run ended and was removed while nobody could read.
+ * opened, and all but UNAVAILABLE, are thrown; NOT_FOUND afterwards says that the run ended and was removed while the log could not be read.
  */
 export async function* followLogs(
   pods: Pick<PodStreams, 'logResponses'>,

@@ -48,7 +48,7 @@ export interface ExecOutput {
   readonly data: Buffer;
 }
 
-/** The standard streams of a process. Whoever opened it reads `output` to its end, or closes. */
+/** The standard streams of a process. The caller reads `output` to its end, or closes. */
 export interface AttachStream {
   /** Input of the process; resolves when there is room for more. */
   write(data: Uint8Array): Promise<void>;
@@ -74,7 +74,7 @@ export interface ExecStream extends AttachStream {
   exitCode(): Promise<number>;
 }
 
-/** A connection to a port of a pod. Whoever opened it closes it. */
+/** A connection to a port of a pod. The caller closes it. */
 export interface PortForwardStream {
   /** Sends bytes; resolves when there is room for more. Throws when the connection is over. */
   write(data: Uint8Array): Promise<void>;

@@ -111,7 +111,7 @@ function openExec(
   start: NonNullable<PodExecRequest['start']>,
 ): ExecStream {
   const exit = deferred<number>();
-  // Whoever does not ask for the exit code must not die of an unhandled rejection.
+  // A caller that does not ask for the exit code must not die of an unhandled rejection.
   exit.promise.catch(() => {});
   const stream = createTerminalStream(duplex, start, {
     onFrame: (frame) => frame.exit && exit.resolve(frame.exit.code ?? 0),

@@ -16,7 +16,7 @@ import type {
 import type { Connection, Method } from '../connection/connection.ts';
 import type { CallOptions } from './resource-client.ts';
 
-/** Questions about who one is and what one may do; everybody who is known may ask about himself. */
+/** Self-reviews of identity and access; every authenticated user may ask about itself. */
 export interface ReviewsClient {
   /** Who the server takes the caller for. */
   whoAmI(call?: CallOptions): Promise<UserInfo>;
@@ -24,7 +24,7 @@ export interface ReviewsClient {
   canI(question: SelfSubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
   /** What the caller may do in a namespace. */
   rules(namespace: string, call?: CallOptions): Promise<SubjectRulesReviewStatus>;
-  /** Whether somebody else may do something. */
+  /** Whether another user may do something. */
   can(question: SubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
   /** The same in one namespace, for those who may ask about that only. */
   canIn(namespace: string, question: SubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;

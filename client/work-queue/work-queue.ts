@@ -18,7 +18,7 @@ export type Handle = (key: string, signal: AbortSignal) => Promise<void>;
  *                                   processing+dirty --done--> queued
  *
  * A key is never handed to two workers at once, and a key that is added while it is worked on is handed out again afterwards. So
- * whoever adds a key after a change can be sure that a handling starts later than the change.
+ * a key that is added after a change is handled at least once after the change.
  */
 export interface WorkQueue {
   /** Wants the key handled. Throws RESOURCE_EXHAUSTED when `maxKeys` are waiting; does nothing after shutDown. */

@@ -17,12 +17,12 @@ export interface RequestView {
 export type RequestAction =
   | { readonly type: 'approve'; readonly reason: string; readonly message: string }
   | { readonly type: 'deny'; readonly reason: string; readonly message: string }
-  /** Nobody needs it any more. */
+  /** It is no longer needed. */
   | { readonly type: 'remove' }
   /** Nothing is to be done; look again after so long. */
   | { readonly type: 'wait'; readonly ms: number };
 
-/** Kubernetes' figures: what was answered has been fetched by then, and what nobody answered will not be. */
+/** Kubernetes' figures: an answer has been fetched by then, and a request without one will get none. */
 const answeredMs = 3_600_000;
 const pendingMs = 24 * 3_600_000;
 
@@ -40,7 +40,7 @@ export function nodeNameIn(facts: RequestFacts | undefined): string | undefined 
 }
 
 /**
- * What becomes of a request. Certificates of nodes are approved by rule: for whoever brings a token for joining, unless a node of this name lives, and for
+ * What becomes of a request. Certificates of nodes are approved by rule: for callers with a join token, unless a node of this name lives, and for
  * nodes that renew their own. Everything else waits for a person. What is decided goes after an hour, what is not after a day.
  */
 export function decideRequest(view: RequestView): RequestAction {

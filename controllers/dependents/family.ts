@@ -83,7 +83,7 @@ export function createFamily(followed: readonly FamilyKind[]): Family {
     },
     async judge(reference, of, signal) {
       const owner = byKind.get(reference.kind ?? '');
-      // A kind that is not known here, or that cannot own this object: nobody can say that the owner does not exist.
+      // A kind that is not known here, or that cannot own this object: whether the owner exists is unknown.
       if (!owner || groupOf(owner.kind.apiVersion) !== groupOf(reference.apiVersion ?? '')) return 'present';
       if (owner.kind.namespaced && !of.followed.kind.namespaced) return 'present';
       const namespace = owner.kind.namespaced ? of.object.metadata?.namespace : undefined;

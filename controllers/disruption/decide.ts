@@ -15,7 +15,7 @@ export interface BudgetPlan {
   readonly status: PodDisruptionBudgetStatus | undefined;
   /** Pods that should have gone and have not. */
   readonly overdue: readonly Pod[];
-  /** Names of pods without a controller, of which nobody can tell how many there should be, where that matters. */
+  /** Names of pods without a controller, whose desired count is unknown, where that matters. */
   readonly unmanaged: readonly string[];
 }
 

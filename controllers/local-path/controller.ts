@@ -73,7 +73,7 @@ export function createLocalPath(options: LocalPathOptions): Controller {
     await client.persistentVolumeClaims.patch({ namespace, name }, patch, {}, { signal });
   }
 
-  /** With a node that is gone its data are gone, and nobody is left who could say so. */
+  /** The data of a node that is gone are gone, and no agent is left to report it. */
   async function syncVolume(volume: PersistentVolume | undefined, signal: AbortSignal): Promise<void> {
     const nodeName = volume && awaitedNode(volume);
     if (!volume || nodeName === undefined || (nodeName !== '' && (await nodeNamed(nodeName, signal)))) return;

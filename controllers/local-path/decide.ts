@@ -92,7 +92,7 @@ function volumeFor({ metadata, spec }: PersistentVolumeClaim, { storageClass, no
   };
 }
 
-/** The node whose agent has to remove the data before the volume goes; undefined when nobody has to. */
+/** The node whose agent has to remove the data before the volume goes; undefined when there is nothing to remove. */
 export function awaitedNode({ metadata, ...volume }: PersistentVolume): string | undefined {
   const isAwaited = metadata?.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizers.localPath);
   return isAwaited ? (nodeOfVolume(volume) ?? '') : undefined;

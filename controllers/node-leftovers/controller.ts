@@ -21,7 +21,7 @@ export interface NodeLeftoversOptions {
 const goneMs = 40_000;
 
 /**
- * Removes the lease and the figures of a node that does not exist, when nobody has written them for a while: an agent that lives goes on
+ * Removes the lease and the figures of a node that does not exist, when they have not been written for a while: an agent that lives goes on
  * renewing its lease, also before its Node is there.
  */
 export function createNodeLeftovers({ client, nodes, kept, clock, logger }: NodeLeftoversOptions): Controller {
@@ -37,7 +37,7 @@ export function createNodeLeftovers({ client, nodes, kept, clock, logger }: Node
       const { namespace, uid, resourceVersion } = object.metadata ?? {};
       const options = { preconditions: { uid, resourceVersion } };
       await of.delete({ namespace, name }, options, { signal }).catch((error: unknown) => {
-        // Written again, so somebody lives there; or gone.
+        // Written again, so an agent lives there; or gone.
         if (!isConflict(error) && !isNotFound(error)) throw error;
       });
     }

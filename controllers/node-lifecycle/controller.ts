@@ -72,7 +72,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
       await listen(node, signal);
       await act(node, signal);
     } catch (error) {
-      // What failed here, the agents may have failed at too: nobody's silence counts.
+      // Agents may have failed at the same calls: no silence counts.
       if (isServerFault(error)) {
         outage.began();
         silence.restart(name);
@@ -177,10 +177,10 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     }
   }
 
-  /** Wakes nobody. */
+  /** Adds no key. */
   const outages: Source = { waitForSync: async () => {}, connect: () => outage.listen(() => restart([...silence.names()])) };
 
-  /** Wakes nobody: it tells people. */
+  /** Adds no key: it only informs people. */
   const transitions: Source = {
     waitForSync: (signal) => nodes.waitForSync(signal),
     connect: () =>

@@ -21,7 +21,7 @@ export type NodeAction =
   /** The whole list. */
   | { readonly type: 'set-taints'; readonly taints: readonly Taint[] };
 
-/** The conditions that an agent answers for, and nobody when it is silent. NetworkUnavailable is not its business. */
+/** The conditions that the agent maintains, which are stale when it is silent. NetworkUnavailable is not its business. */
 const agentConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 /** Which taint stands for which condition, as in Kubernetes. Ready comes first: it is the reason that people read. */
@@ -55,7 +55,7 @@ function drivesAway({ key, effect }: Taint): boolean {
 }
 
 /**
- * What is to be written to a node: conditions that nobody answers for any more become Unknown, and the NoSchedule taints follow the
+ * What is to be written to a node: stale conditions become Unknown, and the NoSchedule taints follow the
  * conditions; the NoExecute taints too, where the node is given up. Never the way back: that a node is ready only its agent says.
  * Empty when all is as it should be.
  */

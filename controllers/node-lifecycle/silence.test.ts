@@ -5,7 +5,7 @@ import { createSilence } from './silence.ts';
 
 const graceMs = 30_000;
 
-/** As the controller uses it: whoever is in doubt is confirmed at once, unless the server is away. */
+/** As the controller uses it: a doubtful node is confirmed at once, unless the server is away. */
 function setup() {
   const clock = createFakeClock();
   const silence = createSilence({ clock, graceMs });

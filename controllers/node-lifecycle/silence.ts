@@ -10,7 +10,7 @@ import type { Source, Wake } from '../controller.ts';
  *
  * The period is counted in two halves, each of which ends with a question to the API server (the caller's, before `confirm`). So a process
  * that stood still for an hour has counted one half at most, a watch that went quiet is found out, and an API server that is away is
- * noticed before anybody is judged.
+ * noticed before any node is judged.
  */
 export interface Silence extends Source {
   /** This is what the node last wrote. Another sign than before, also the first, starts the period afresh: true. */

@@ -56,7 +56,7 @@ async function play(steps: readonly { readonly type: string; readonly at: number
     if (may && !given.has(name)) times.push(clock.now());
     if (may) given.add(name);
     else given.delete(name);
-    // Nobody is given up of a small zone of which more than half is lost.
+    // No node of a small zone is given up while more than half of the zone is lost.
     if (may) expect(lost.size <= 2 || lost.size / names.length < 0.55).toBe(true);
   };
   const disconnect = zones.connect((name) => queueMicrotask(() => look(name)));

@@ -12,7 +12,7 @@ import { computeRate, computeZoneState, type EvictionRates, type ZoneState } fro
 export interface Zones extends Source {
   /** The node is lost: may its pods be driven away? One that was given up already may stay so without a turn of its own. */
   mayGiveUp(node: Node, already: boolean): boolean;
-  /** Whether nobody of the node's zone is given up now. */
+  /** Whether evictions in the node's zone are stopped now. */
   isStopped(node: Node): boolean;
 }
 

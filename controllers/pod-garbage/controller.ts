@@ -35,7 +35,7 @@ export const podIndexers = {
   finished: (pod: Pod): readonly string[] => (isFinished(pod) ? ['true'] : []),
 };
 
-/** Removes pods that nobody else takes away: those of nodes that do not exist or are declared dead, and ended ones beyond a bound. */
+/** Removes pods that no other component deletes: those of nodes that do not exist or are declared dead, and ended ones beyond a bound. */
 export function createPodGarbage(options: PodGarbageOptions): Controller {
   const { client, pods, nodes, events, clock, logger, maxFinished = defaultMaxFinished } = options;
   const gone = createWaits({ clock, ms: nodeGoneMs });
@@ -108,7 +108,7 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
     ...(isFinished(pod) ? [finishedKey] : []),
   ];
   const ofNode = ({ metadata }: Node) => [nodePrefix + (metadata?.name ?? '')];
-  /** Wakes nobody. */
+  /** Adds no key. */
   const removals: Source = {
     waitForSync: async () => {},
     connect: () =>

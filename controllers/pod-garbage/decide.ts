@@ -5,11 +5,11 @@ import { objectKey } from '../../api/meta/key.ts';
 import { compareTimestamps } from '../../api/meta/time.ts';
 import { taints } from '../../api/meta/well-known.ts';
 
-/** Why nobody else will ever take a pod away. */
+/** Why no other component will ever delete a pod. */
 export type Cause = 'NodeGone' | 'NodeOutOfService' | 'TooManyFinished';
 
 /**
- * Which pods bound to a node are to be removed for the node's sake: all when it does not exist, and those that should have gone when somebody
+ * Which pods bound to a node are to be removed for the node's sake: all when it does not exist, and those that should have gone when an administrator
  * has declared it dead (taint out-of-service) and it is. An unreachable node alone is no cause: its containers may run.
  */
 export function decideByNode(pods: readonly Pod[], node: Node | undefined): { cause: Cause; pods: readonly Pod[] } {

@@ -21,8 +21,8 @@ const lookMs = 60_000;
 const { configMap: name, key: file } = rootCertificates;
 
 /**
- * Keeps the ConfigMap "kube-root-ca.crt" in every namespace that is not on its way out: with it, and a token, a program in a pod trusts the API server and nobody
- * else. As in Kubernetes, whose name it has.
+ * Keeps the ConfigMap "kube-root-ca.crt" in every namespace that is not on its way out: with it, and a token, a program in a pod trusts the API server alone. As in
+ * Kubernetes, whose name it has.
  */
 export function createRootCertificates(options: RootCertificatesOptions): Controller {
   const { client, namespaces, configMaps, authorities } = options;

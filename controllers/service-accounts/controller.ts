@@ -20,7 +20,7 @@ export function createServiceAccounts({ client, namespaces, accounts }: ServiceA
     const known = namespaces.lister.get(namespace);
     if (!known || known.metadata?.deletionTimestamp || accounts.lister.get(`${namespace}/${name}`)) return;
     await client.serviceAccounts.create({ metadata: { namespace, name } }, {}, { signal }).catch((error: unknown) => {
-      // Made by somebody else, or the namespace is gone.
+      // Another writer made it, or the namespace is gone.
       if (!isAlreadyExists(error) && !isNotFound(error)) throw error;
     });
   }

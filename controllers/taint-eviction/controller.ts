@@ -49,7 +49,7 @@ export function createTaintEviction(options: TaintEvictionOptions): Controller {
   }
 
   async function sync(name: string, signal: AbortSignal): Promise<void> {
-    // Not the copy: a taint that was taken away a moment ago drives nobody away.
+    // Not the copy: a taint that was removed a moment ago evicts no pod.
     const taints = await readTaints(name, signal);
     const { items } = taints.some(isNoExecute)
       ? await listAll(client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal })
@@ -89,7 +89,7 @@ export function createTaintEviction(options: TaintEvictionOptions): Controller {
     events.event(referenceTo('Pod', pod), 'Normal', 'TaintManagerEviction', `evicting the pod: ${message}`);
   }
 
-  /** Says of the pod why it ends, for whoever sees it go. */
+  /** Sets the condition DisruptionTarget, which says why the pod ends. */
   function disruption({ metadata }: Pod, message: string) {
     const lastTransitionTime = toRfc3339(timestamp(new Date(clock.now())));
     const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager', message, lastTransitionTime };

@@ -124,7 +124,7 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
     }
   }
 
-  /** Deletes the volume; whoever made it removes the data, and lets it go when that is done. */
+  /** Deletes the volume; its provisioner removes the data, and then the finalizer. */
   async function reclaim(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     // Released first: as long as it looks bound it is protected.
     if (await writePhase(volume, { phase: 'Released' }, signal)) return;
@@ -197,7 +197,7 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
   };
 }
 
-/** A change of that very version: whoever decided on an older one meets a conflict. */
+/** A change of that very version: a decision on an older one meets a conflict. */
 function of({ metadata = {} }: PersistentVolume | PersistentVolumeClaim, change: object): object {
   const { uid, resourceVersion } = metadata;
   return { ...change, metadata: { ...('metadata' in change ? (change.metadata as object) : {}), uid, resourceVersion } };

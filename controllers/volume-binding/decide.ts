@@ -18,14 +18,14 @@ import type { Note } from '../claim-teller.ts';
 /**
  * What a claim needs. `bind` is said also of one that is bound: whatever of the binding is missing on either side is written.
  *
- *     Pending --bind--> Bound --its volume is gone, or somebody else's--> Lost
+ *     Pending --bind--> Bound --its volume is gone, or another claim's--> Lost
  */
 export type ClaimDecision =
   | { readonly kind: 'wait'; readonly note?: Note }
   | { readonly kind: 'bind'; readonly volume: PersistentVolume }
   /** It names no class, and there is one for such claims. */
   | { readonly kind: 'class'; readonly name: string }
-  /** A program of somebody else's is to make its volume, and learns of it by an annotation. */
+  /** An external provisioner is to make its volume, and learns of it by an annotation. */
   | { readonly kind: 'provision'; readonly provisioner: string; readonly note: Note }
   | { readonly kind: 'lost'; readonly note: Note };
 
@@ -69,7 +69,7 @@ function decideBound(claim: PersistentVolumeClaim, volumes: Volumes): ClaimDecis
   return lost('ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly');
 }
 
-/** Of a claim whose volume somebody picked. */
+/** Of a claim that names its volume. */
 function decideNamed(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): ClaimDecision {
   if (!volume) return { kind: 'wait' };
   const name = volume.metadata?.name;
@@ -122,7 +122,7 @@ function decideMaking(claim: PersistentVolumeClaim, storageClass: StorageClass |
   const { provisioner = '' } = storageClass;
   if (provisioner === noProvisioner)
     return failed(`no volume of class "${name}" fits, and its class has none made; make one that fits, or wait for one`);
-  // Somebody else of this program makes it, and tells what there is to tell.
+  // Another controller of this program makes it, and records the events.
   if (isLocalPath(provisioner)) return { kind: 'wait' };
   const message = `waits for provisioner "${provisioner}" to make a volume; if none comes, look whether that program runs`;
   return { kind: 'provision', provisioner, note: { type: 'Normal', reason: 'ExternalProvisioning', message } };
@@ -162,7 +162,7 @@ export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeCl
   // The binding is on its way: the claim's turn.
   if (!volumeName) return { kind: 'none' };
   if (volumeName === volume.metadata?.name) return { kind: 'phase', status: { phase: 'Bound' } };
-  // What was made for it and is not needed is nobody else's.
+  // A volume that was made for it is offered to no other claim.
   return isMadeForClaim(volume) ? decideReleased(volume) : { kind: 'unbind' };
 }
 
@@ -177,7 +177,7 @@ function decideReleased(volume: PersistentVolume): VolumeDecision {
   const { metadata, spec } = volume;
   const policy = spec?.persistentVolumeReclaimPolicy;
   const released: VolumeDecision = { kind: 'phase', status: { phase: 'Released' } };
-  // Whoever else made it deletes it too.
+  // An external provisioner deletes its own volumes.
   if (isMadeForClaim(volume))
     return isLocalPath(metadata?.annotations?.[annotations.provisionedBy]) ? { kind: 'reclaim' } : released;
   if (policy !== 'Delete' && policy !== 'Recycle') return released;

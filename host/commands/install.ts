@@ -95,7 +95,7 @@ function decideRestarts(
   });
 }
 
-/** Ends what is to start anew. Whoever kept it running before does so no longer. */
+/** Stops what is to start anew, and its previous supervisor. */
 async function takeOver({ dataDir, service, running, steps }: Target, restarts: readonly ProcessName[]): Promise<void> {
   const names = restarts.filter((name) => runs(running[name])).toReversed();
   if (names.length === 0) return;

@@ -54,7 +54,7 @@ async function server(flags: ServerFlags): Promise<void> {
   if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
   if (flags.auditPolicyFile && !flags.audit) errors.push('--audit-policy-file and --no-audit exclude each other');
   if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
-  // Before anything starts: a mistake in it is seen by whoever starts the server.
+  // Before anything starts: a mistake in it is reported to the caller.
   const profiles = schedulerConfig ? await readProfiles(schedulerConfig) : undefined;
   const { openAudit, runServer } = await import('../../apiserver/main.ts');
   await runDaemon({ component: 'server', flags }, async (daemon) => {

@@ -153,7 +153,7 @@ export async function check({ dataDir, settings, steps }: Run, serverRuns: boole
   await checkMachine({ dataDir, listen, nodeName: settings.nodeName, serverRuns, steps });
 }
 
-/** An address at which nobody would reach the server is worth no start. */
+/** An address that cannot be reached is refused before anything starts. */
 async function checkAdvertise({
   settings: { listen, advertise: address },
   steps,

@@ -39,8 +39,8 @@ export interface DaemonContext {
 }
 
 /**
- * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An error that nobody caught is logged and ends
- * the process, so that whoever supervises it starts a clean one. SIGUSR2 lets it log everything, and as usual again: also when no
+ * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An uncaught error is logged and ends
+ * the process, so that its supervisor starts a clean one. SIGUSR2 lets it log everything, and as usual again: also when no
  * server can be reached that would say so.
  */
 export async function runDaemon(

@@ -14,11 +14,11 @@ export interface FileCertificate {
   readonly key: string;
 }
 
-/** Longer than that nobody calls with what was replaced; more often nobody looks. */
+/** How long a replaced certificate may still be used, and how often the files are read. */
 const lookMs = 30_000;
 
 /**
- * A certificate that somebody else renews in its files: answers the same object until they have changed. Throws for files that cannot be read at first; later
+ * A certificate that another process renews in its files: answers the same object until they have changed. Throws for files that cannot be read at first; later
  * what was read last goes on counting, also while only one of the files has been replaced.
  */
 export function fileCertificate(files: CertificateFiles, now: () => number): () => FileCertificate {

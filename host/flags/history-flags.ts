@@ -22,7 +22,7 @@ const mostBytes = 2 * 1024 ** 3;
 /** What is wrong with them: a sentence each. */
 export function historyErrors({ history, historySize }: HistoryFlags): string[] {
   const errors: string[] = [];
-  // Elsewhere a bare number counts as seconds; whoever types 24 here may well mean hours.
+  // Elsewhere a bare number counts as seconds; a typed 24 may well mean hours.
   if (history !== undefined && /^\d+$/.test(history)) errors.push(`--history "${history}" needs a unit, e.g. 30m or 24h`);
   else if (history !== undefined && !(spanOf(history) >= leastMs))
     errors.push(`--history "${history}" must be a span of at least 10s, e.g. 30m or 24h`);

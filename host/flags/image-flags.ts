@@ -3,7 +3,7 @@ import { badRequest } from '../../api/errors/index.ts';
 import { parseDuration } from '../../cli/args/duration.ts';
 import { collect } from '../../cli/generators/pairs.ts';
 
-/** The agent's; whoever hands them on does not compile with another. */
+/** The agent's; a command that hands on another set does not compile. */
 const policies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'] as const;
 
 /** What an agent is told about images. */

@@ -9,7 +9,7 @@ import { restartPeriodErrors } from './restart-period.ts';
 import { withServerTuning } from './server-flags.ts';
 
 /**
- * The rule: what `berth server` and `berth agent` take, whoever starts them in the background takes under the same name, hands on as it was typed, and
+ * The rule: what `berth server` and `berth agent` take, commands that start them in the background take under the same name, hands on as it was typed, and
  * remembers until something else is said: by flag, its words. No word: a flag without a value.
  */
 export type PassedFlags = Readonly<Record<string, readonly string[]>>;

@@ -6,7 +6,7 @@ export type UpPlan =
   | { readonly kind: 'start' }
   /** `versions` are those that run: one, or two between a crash and the end of an upgrade. */
   | { readonly kind: 'running'; readonly versions: readonly string[] }
-  /** Something is missing: these are started, and these run but nobody would start them again. */
+  /** Something is missing: these are started, and these run without a supervisor. */
   | { readonly kind: 'mend'; readonly start: readonly ProcessName[]; readonly rescue: readonly ProcessName[] }
   /** The server listens for other machines from now on, or at another address. */
   | { readonly kind: 'advertise' }

@@ -4,7 +4,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { type Endpoint, type Handshake, JoinProblem } from './judge-server.ts';
 
-/** A machine that drops what comes does not answer; longer than this nobody waits for the first packet. */
+/** A machine that drops what comes does not answer; how long the first packet is waited for. */
 const connectMs = 5_000;
 
 /** Connects over TCP. Throws a JoinProblem that says what is in the way. */
@@ -41,7 +41,7 @@ export function whyUnreachable({ host, port }: Endpoint, error: unknown): string
   }
 }
 
-/** Shakes hands without trusting anybody yet, and keeps what was shown. Throws a JoinProblem for what is no Berth server. */
+/** Completes the TLS handshake without trust, and keeps the certificates that were shown. Throws a JoinProblem for what is no Berth server. */
 export async function shakeHands(
   socket: Socket,
   { host, port }: Endpoint,
@@ -74,7 +74,7 @@ function chainOf(tls: TLSSocket): X509Certificate[] {
   return chain;
 }
 
-/** The server's clock, as it dates the answer to a question that everybody may ask; undefined when it says nothing of it. In ms since 1970. */
+/** The server's clock, by the Date of an answer that needs no credentials; undefined when it has none. In ms since 1970. */
 export async function askTime(tls: TLSSocket, { host, port }: Endpoint): Promise<number | undefined> {
   const session = connectHttp2(`https://${host}:${port}`, { createConnection: () => tls });
   try {
@@ -109,7 +109,7 @@ export async function askTime(tls: TLSSocket, { host, port }: Endpoint): Promise
   }
 }
 
-/** Resolves with the event; rejects with the first error, or as a connection does that nobody answers. */
+/** Resolves with the event; rejects with the first error, or like a connection without an answer. */
 function settled(socket: Socket, event: 'connect' | 'secureConnect', ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (error?: Error): void => {

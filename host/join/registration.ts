@@ -75,7 +75,7 @@ export function lackingCommands(node: Node, { labels, taints }: Registration): s
   ];
 }
 
-/** A node that was there already keeps its labels and taints, since whoever has changed them meant it: says how they are changed. */
+/** A node that was there already keeps its labels and taints, since they were set on purpose: says how they are changed. */
 export async function tellLacking(client: Client, nodeName: string, flags: RegistrationFlags, steps: Steps): Promise<void> {
   if (!flags.label?.length && !flags.taint?.length) return;
   const commands = lackingCommands(await client.nodes.get({ name: nodeName }), parseRegistration(flags));

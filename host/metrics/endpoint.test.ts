@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 async function start(registry = new MetricsRegistry(), port = 17_444): Promise<Endpoint> {
-  // Everything from here up is taken now and then by somebody else; moving away is what is asked for.
+  // Ports from here up may be taken by other processes; the endpoint is expected to choose another.
   const endpoint = await openMetricsEndpoint({ registry, address: `127.0.0.1:${port}`, mayMove: true });
   open.push(endpoint);
   return endpoint;

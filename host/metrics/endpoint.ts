@@ -18,11 +18,11 @@ export interface Endpoint {
 
 /** Prometheus asks with one connection for each server; a person and a few more besides. */
 const maxConnections = 32;
-/** Whoever sends half a request does not keep its connection. */
+/** A client that sends half a request loses its connection. */
 const requestMs = 10_000;
 
 /**
- * Answers GET /metrics, and the pages beside it, over plain HTTP with what a registry holds, to anybody who reaches the port. Throws an Error in plain words when the port
+ * Answers GET /metrics, and the pages beside it, over plain HTTP with what a registry holds, without authentication. Throws an Error in plain words when the port
  * cannot be had.
  */
 export async function openMetricsEndpoint({ registry, address, mayMove }: EndpointOptions): Promise<Endpoint> {

@@ -46,7 +46,7 @@ export const processMetrics = {
   lag: {
     name: 'nodejs_eventloop_lag_max_seconds',
     type: 'gauge',
-    help: 'How late timers fired at the most since the last look. Measured from the first look on, while somebody looks at least every five minutes.',
+    help: 'How late timers fired at the most since the last look. Measured from the first look on, while it is scraped at least every five minutes.',
   },
   lagP99: {
     name: 'nodejs_eventloop_lag_p99_seconds',
@@ -120,7 +120,7 @@ function readStart(file: string): string {
   }
 }
 
-/** The delay is measured by a timer that wakes the process; nobody who does not look pays for it. */
+/** The delay is measured by a timer that wakes the process; it runs only while the metric is read. */
 const lagResolutionMs = 20;
 const forgetMs = 5 * 60_000;
 

@@ -42,7 +42,7 @@ export async function checkMachine({ steps, ...wanted }: MachineCheck): Promise<
     throw new ExitWith(1, `${failed === 1 ? 'one thing has' : `${failed} things have`} to be mended first; nothing was started`);
 }
 
-/** Of a service's file that somebody had changed by hand, and that was written anew. */
+/** Of a service's file that had been edited by hand, and was written anew. */
 export function tellKept(path: string | undefined, steps: Steps): void {
   if (path !== undefined)
     steps.warn(
@@ -63,7 +63,7 @@ export interface Attachment {
   readonly signal: AbortSignal;
 }
 
-/** Until Ctrl-C, which ends the processes, or until somebody else ended them. */
+/** Until Ctrl-C, which ends the processes, or until another process ended them. */
 export async function stayAttached({ dataDir, names, what, command, steps, signal }: Attachment): Promise<void> {
   steps.say(`\n${what} runs until you press Ctrl-C; its containers go on running. Logs: ${installation(dataDir).logs}`);
   while (!signal.aborted) {

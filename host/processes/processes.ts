@@ -24,7 +24,7 @@ export function findRunning(dataDir: string): Readonly<Record<ProcessName, Runni
 }
 
 /**
- * Which of the processes of a data directory are those that `up` keeps. Agents of other nodes may share the directory: somebody started them by
+ * Which of the processes of a data directory are those that `up` keeps. Agents of other nodes may share the directory: they were started by
  * hand, and they stand in for nothing.
  */
 export function decideRunning(
@@ -78,7 +78,7 @@ export function othersOf({ dataDir, name, version }: ServiceCommand): ServiceCom
 
 /**
  * Starts `berth NAME ARGS`, detached from this terminal: under bin/berth-supervise, or as the service that the installation is. Returns where a service's file
- * was put that somebody had changed by hand.
+ * was put that had been edited by hand.
  */
 export function startSupervised(dataDir: string, name: ProcessName, args: readonly string[]): string | undefined {
   const { run, logs } = installation(dataDir);
@@ -91,7 +91,7 @@ export function startSupervised(dataDir: string, name: ProcessName, args: readon
   const service = readService(dataDir);
   const kept = service && enableService(service, command, othersOf(command));
   if (service?.manager === 'systemd') {
-    // Of an `up` before: nobody is to give the process a keeper.
+    // Of an `up` before: the process gets no keeper.
     rmSync(commandFile(dataDir, name), { force: true });
     startUnit(name);
     return kept;
@@ -111,12 +111,12 @@ function spawnKeeper(command: readonly string[], adopted: number | undefined): v
 
 /** What is known of one process of an installation without looking through all that run on the machine. */
 export interface Keeping {
-  /** Whether `up` started it and nobody has stopped it since. */
+  /** Whether `up` started it and it was not stopped since. */
   readonly isArmed: boolean;
   readonly hasKeeper: boolean;
 }
 
-/** A keeper that was killed leaves its process alone: nobody would start it again. */
+/** The process of a killed keeper has no supervisor: it would not be restarted. */
 export function decideRescue({ isArmed, hasKeeper }: Keeping): boolean {
   return isArmed && !hasKeeper;
 }

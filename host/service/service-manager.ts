@@ -69,7 +69,7 @@ export function isServiceCurrent(service: ServiceRecord, command: ServiceCommand
   return textOf(path) === text;
 }
 
-/** Writes down how a process is started with the machine. Returns where a file was put that somebody had changed by hand. */
+/** Writes down how a process is started with the machine. Returns where a file was put that had been edited by hand. */
 export function enableService(
   service: ServiceRecord,
   command: ServiceCommand,
@@ -89,7 +89,7 @@ export function startUnit(name: ProcessName): void {
   systemctl('restart', unitName(name));
 }
 
-/** Until the next start of the machine, or until somebody starts them. */
+/** Until the next start of the machine, or until they are started. */
 export function stopUnits({ files }: ServiceRecord, names: readonly ProcessName[]): void {
   for (const name of names) if (files.some(({ path }) => path === unitPath(name))) systemctl('stop', unitName(name));
 }
@@ -115,7 +115,7 @@ export interface RemovalStep {
   readonly what: string;
 }
 
-/** Removes what was made for a service; the processes have been stopped. What somebody changed by hand is kept under another name, unless it is forced. */
+/** Removes what was made for a service; the processes have been stopped. What was edited by hand is kept under another name, unless it is forced. */
 export function removeServiceFiles(dataDir: string, { force }: { readonly force: boolean }): RemovalStep[] {
   const service = readService(dataDir);
   if (service === undefined) return [];

@@ -64,7 +64,7 @@ export function hashOf(text: string): string {
 
 export type FileState = 'absent' | 'ours' | 'edited' | 'foreign';
 
-/** What a file is, before it is replaced or removed. `edited`: somebody changed it since it was written. */
+/** What a file is, before it is replaced or removed. `edited`: it was changed since it was written. */
 export function decideFileState(text: string | undefined, recorded: string | undefined, dataDir: string): FileState {
   if (text === undefined) return 'absent';
   if (recorded !== undefined) return hashOf(text) === recorded ? 'ours' : 'edited';
@@ -81,7 +81,7 @@ export interface WrittenFile {
   readonly mode: number;
 }
 
-/** Writes a file and its record. What somebody changed by hand is kept beside it; returns where. */
+/** Writes a file and its record. What was edited by hand is kept beside it; returns where. */
 export function putFile(dataDir: string, { path, text, mode }: WrittenFile): { readonly isNew: boolean; readonly kept?: string } {
   const record = readService(dataDir);
   if (record === undefined) throw new Error(`${dataDir} is no service`);
@@ -108,7 +108,7 @@ export function foreignMessage(path: string, text: string): string {
     : `${path} is the service of another Berth, in ${owner}: "berth uninstall --data-dir ${owner}" removes it; a machine has one`;
 }
 
-/** Moves it away under a name that nobody takes for a service. */
+/** Renames it so that it is no service file. */
 export function keepAside(path: string): string {
   const aside = `${path}.bak`;
   renameSync(path, aside);

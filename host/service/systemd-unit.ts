@@ -103,7 +103,7 @@ function hardening({ name, dataDir, words, paths }: UnitInput): string[] {
     paths.some((path) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`)));
   const isAtHome = isBelow('/home', '/root', '/run/user');
   const capabilities = [
-    // Only the owner reads what a home folder holds, and root without this is nobody there.
+    // Only its owner reads a home folder; root without this capability cannot.
     ...(isAtHome ? ['CAP_DAC_READ_SEARCH'] : []),
     ...(portOf(words) < 1024 ? ['CAP_NET_BIND_SERVICE'] : []),
   ];

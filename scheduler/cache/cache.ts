@@ -49,7 +49,7 @@ export interface Placements {
   has(uid: string): boolean;
   /** Takes back what has expired, and says what it was. */
   expire(): PodInfo[];
-  /** A copy to try things on: what is done to it, nobody else sees. */
+  /** A private copy for trials. */
   fork(): Cache;
   /** Room is being made for the pod on the node. */
   nominate(pod: PodInfo, nodeName: string): void;
@@ -284,7 +284,7 @@ function asksForLess({ requests }: PodInfo, { requests: before }: PodInfo): bool
   return requests.cpuMilli < before.cpuMilli || requests.memory < before.memory;
 }
 
-/** When a pod that somebody else placed came to its node: what its condition says, and never later than now. */
+/** When a pod that another scheduler placed came to its node: what its condition says, and never later than now. */
 function boundAt(pod: Pod, now: number): number {
   const scheduled = pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled')?.lastTransitionTime;
   return scheduled ? Math.min(now, toMillis(scheduled)) : now;

@@ -9,7 +9,7 @@ export interface Nominations {
   delete(uid: string): Nomination | undefined;
   get(uid: string): Nomination | undefined;
   on(nodeName: string): Iterable<PodInfo>;
-  /** The names of all nodes that somebody is nominated to. */
+  /** The names of all nodes with a nominated pod. */
   nodes(): Iterable<string>;
   copy(): Nominations;
 }
@@ -53,7 +53,7 @@ export function createNominations(): Nominations {
 }
 
 /**
- * The row as if pods that are nominated to it were there. Only what filters compare: they are not among its pods, so that nobody takes them away and
+ * The row as if pods that are nominated to it were there. Only what filters compare: they are not among its pods, so that no trial removes them and
  * scores count on them only where they compare the same sums. What they mean to filters that look at pods and not at sums, framework/beside-nominated.ts asks.
  */
 export function withNominated(row: NodeRow, pods: readonly PodInfo[]): NodeRow {

@@ -10,7 +10,7 @@ import { wordKnown } from './shape.ts';
 export interface KnownPlugins {
   readonly factories: ReadonlyMap<string, ProfileFactory>;
   readonly modules: ReadonlyMap<string, string>;
-  /** False when a module cannot be used: what nobody knows may be one of its plugins. */
+  /** False when a module cannot be used: an unknown name may be one of its plugins. */
   readonly isComplete: boolean;
 }
 

@@ -46,7 +46,7 @@ function factoryOf(given: unknown, index: number): ProfileFactory {
   };
 }
 
-/** A form that throws refuses the arguments; where its reader was then, nobody knows. */
+/** A form that throws refuses the arguments; the position of its reader is unknown then. */
 function guarded(shape: Shape<unknown>): Shape<unknown> {
   return {
     read(value, at) {

@@ -456,7 +456,7 @@ profiles:
       '7:45: profiles[0].pluginConfig[0].args.staleAfterMs',
       // Of what has not the form of a profile nothing more is said.
       '8:5: profiles[1].plugins',
-      // Not that nobody knows Colour: it may be of the module that cannot be used.
+      // Colour is not reported as unknown: it may be of the module that cannot be used.
       '11:21: profiles[2].pluginConfig[0].name',
       '11:90: profiles[2].pluginConfig[1].args.ignored',
     ]);

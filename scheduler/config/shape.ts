@@ -123,7 +123,7 @@ export function refine<T>(shape: Shape<T>, check: (value: T) => string | undefin
   };
 }
 
-/** Anything, as it stands: what only somebody else can read. */
+/** Any value, unchecked: the plugin reads it. */
 export const anything: Shape<unknown> = { read: (value) => value };
 
 /** Behind "unknown ...": which word was probably meant, and which there are. */

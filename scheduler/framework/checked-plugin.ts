@@ -89,7 +89,7 @@ export function checkedPlugin(plugin: AnyPlugin): AnyPlugin {
   return { name: plugin.name, callLimitMs, ...Object.fromEntries(own.map((method) => [method, checked[method]])) };
 }
 
-/** What comes of a call whose time was up is nobody's to hear; an error that nobody hears would end the process. */
+/** Ignores the outcome of a call that timed out; an unhandled rejection would end the process. */
 function heard<R>(call: () => Promise<R>): Promise<R> {
   const answer = call();
   answer.catch(() => {});

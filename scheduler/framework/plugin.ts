@@ -33,7 +33,7 @@ export type AnyPlugin = Plugin<unknown>;
 export interface PluginIdentity {
   /** Unique within a profile, e.g. "NodeResourcesFit". Appears in events, logs and `why`. */
   readonly name: string;
-  /** How long one call may take, in milliseconds; without it there is no limit. Whoever loads users' plugins sets it. */
+  /** How long one call may take, in milliseconds; without it there is no limit. Set for users' plugins. */
   readonly callLimitMs?: number;
 }
 
@@ -201,7 +201,7 @@ export interface Trial {
    * The same text for pods of which the filters say the same of every row as long as it is not written; undefined when a filter looks beyond the row.
    */
   readonly shape: string | undefined;
-  /** Why it did not fit in the trials of this attempt, with the plugin that said so. Whoever remembers a trial's answer adds what it had found. */
+  /** Why it did not fit in the trials of this attempt, with the plugin that said so. A cache of a trial's answer adds what the trial had found. */
   readonly rejections: Map<Rejection, string>;
   begin(row: number): void;
   take(pod: PodInfo): void;

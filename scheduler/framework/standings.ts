@@ -20,8 +20,8 @@ interface Standing {
 }
 
 /**
- * What plugins said of every node, remembered by the pod's shape: most pods of a cluster come in many copies, and between two of them few rows
- * change. So an attempt asks about those rows only. What is remembered is exactly what asking again would give.
+ * Filter and score cache per pod equivalence class: most pods of a cluster come in many copies, and between two of them few rows change. So an
+ * attempt evaluates those rows only. A cached result equals a new evaluation.
  */
 export interface Standings {
   /** Good until the next call. All participants have a shape. */

@@ -31,7 +31,7 @@ export async function servePlacements(options: ServeOptions, signal: AbortSignal
 type Question = Parameters<Parameters<Client['placements']['serve']>[1]>[0];
 type Answer = Awaited<ReturnType<Parameters<Client['placements']['serve']>[1]>>;
 
-/** A plugin that fails is told to whoever asked. */
+/** A failing plugin is reported to the caller. */
 async function answer(
   { explainer, schedulerName, logger }: ServeOptions,
   { why, simulate, list, audience }: Question,

@@ -202,7 +202,7 @@ function combined(sources: readonly Source[]): Part[] {
   return [...parts].map(([domains, numbers]) => ({ domains, ids: domains.ids, numbers }));
 }
 
-/** Nobody fulfils the required terms, but the pod itself will: it is enough that the node has the domains. */
+/** No pod fulfils the required terms, but the incoming pod itself will: it is enough that the node has the domains. */
 const isFirst = ({ fulfilled, fulfilsItself }: State): boolean => fulfilled === 0 && fulfilsItself;
 
 /** Every required term is fulfilled in the node's domain. */

@@ -42,7 +42,7 @@ const groupName = refine(text(), (name) =>
 
 export const nodeResourcesFitArguments = record({
   scoringStrategy,
-  /** Extended resources that are somebody else's business: by name, and by the part of the name before the slash. */
+  /** Extended resources that other components account for: by name, and by the part of the name before the slash. */
   ignoredResources: list(extendedName),
   ignoredResourceGroups: list(groupName),
 });

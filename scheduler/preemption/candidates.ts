@@ -24,7 +24,7 @@ export interface CandidateSearch {
 const mostShapes = 16;
 
 interface Remembered {
-  /** By row: null where nothing helps, undefined where nobody has asked. */
+  /** By row: null where nothing helps, undefined where it was not computed. */
   readonly rows: (Candidate | null | undefined)[];
   /** What trials met, by plugin and reason: the pods after the first wait for the same. */
   readonly rejections: Map<string, readonly [Rejection, string]>;

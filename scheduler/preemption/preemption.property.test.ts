@@ -156,7 +156,7 @@ function createWorld() {
     waiting.delete(info.uid);
     cache.assume(info, on);
     expect(cpuOn(on)).toBeLessThanOrEqual(capacity * 1000);
-    // Who asks for nothing takes nobody's room, even where a more important one has taken what was promised.
+    // A pod without requests preempts no pod, even where a more important one has taken what was promised.
     if (info.requests.cpuMilli === 0) return;
     expect(promised.reduce((sum, other) => sum + other.requests.cpuMilli, cpuOn(on))).toBeLessThanOrEqual(
       capacity * 1000 + leavingOn(on),
@@ -209,7 +209,7 @@ function createWorld() {
       const info = nth(leaving, at);
       if (info) end(info);
     },
-    /** Lets all victims end and tries everybody, the most important first, until nothing happens any more. */
+    /** Lets all victims end and tries every pod, the most important first, until nothing happens any more. */
     settle(): void {
       for (let round = 0; round < 200; round++) {
         for (const info of [...leaving.values()]) end(info);

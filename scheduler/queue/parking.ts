@@ -1,7 +1,7 @@
 import type { Verdict } from '../framework/diagnosis.ts';
 import type { ClusterEventKind } from '../framework/plugin.ts';
 
-/** Items that wait for events, found by the kind of event: an event that nobody waits for costs nothing. */
+/** Items that wait for events, found by the kind of event: an event without waiting items costs nothing. */
 export interface Parking<T> {
   add(item: T, verdicts: readonly Verdict[], now: number): void;
   readonly size: number;

@@ -10,7 +10,7 @@ export interface RecentEvents {
   next(): number;
   /** Events from that number on; "forgotten" when not all of them are kept. */
   since(number: number): readonly ClusterEvent[] | 'forgotten';
-  /** Nobody will ask for what was pushed so far. */
+  /** Drops what was pushed so far. */
   clear(): void;
 }
 

@@ -74,7 +74,7 @@ function openClaim(key: string, claim: PersistentVolumeClaim, view: StorageView)
   };
 }
 
-/** The volume that somebody keeps for the claim. */
+/** The volume that is reserved for the claim. */
 function keptFor(key: string, claim: PersistentVolumeClaim, { volumes }: StorageView): PersistentVolume | undefined {
   return volumes.byIndex('claim', key).find((volume) => isKeptFor(volume.spec ?? {}, claim) && satisfies(volume, claim));
 }
@@ -82,7 +82,7 @@ function keptFor(key: string, claim: PersistentVolumeClaim, { volumes }: Storage
 interface Candidate {
   readonly volume: PersistentVolume;
   readonly name: string;
-  /** Undefined where whoever finds it reaches it. */
+  /** Undefined where every node reaches it. */
   readonly reaches: NodePredicate | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface VolumeWriterOptions {
 export interface VolumeWriter {
   /**
    * Writes each claim's volume, or where it is to be made, and waits until the informers show the claims bound. A rejection says what did not
-   * come true in time; throws what the API says, ABORTED when somebody else was faster.
+   * come true in time; throws what the API says, ABORTED when another writer was faster.
    */
   keep(promised: readonly Promised[], signal: AbortSignal): Promise<Rejection | undefined>;
   /** To be told of all that changes. */
@@ -154,7 +154,7 @@ function isSame(claim: PersistentVolumeClaim | undefined, { claimUid }: Promised
   return claim !== undefined && (claim.metadata?.uid ?? '') === claimUid;
 }
 
-/** A change of that very version: whoever decided on an older one meets a conflict. */
+/** A change of that very version: a decision on an older one meets a conflict. */
 function versionOf({ metadata = {} }: PersistentVolume | PersistentVolumeClaim, change: object): object {
   const { uid, resourceVersion } = metadata;
   return { ...change, metadata: { ...('metadata' in change ? (change.metadata as object) : {}), uid, resourceVersion } };

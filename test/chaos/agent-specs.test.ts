@@ -14,7 +14,7 @@ import { type Account, takeAccount } from './machine-account.ts';
 import { isReady, namespace, stay } from './pod-churn.ts';
 import type { BerthProcess } from './processes.ts';
 
-// What careless and hostile people send: each is refused or contained with its reason, and nobody else notices.
+// What careless and hostile people send: each is refused or contained with its reason, and other pods do not notice.
 let house: ChaosHouse;
 let agent: BerthProcess;
 let hasEnded = false;
@@ -144,7 +144,7 @@ it('what only the scheduler or the node can judge is contained with its reason',
     },
     300_000,
   );
-  // What people read stays readable, whatever somebody has written into a spec.
+  // What people read stays readable, whatever a spec contains.
   expect(longest).toBeLessThan(20_000);
   await nobodyNoticed();
   printCounts('hostile specs contained', { specs: containedCases.length, ...outcomes, violations: 0 });

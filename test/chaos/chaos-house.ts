@@ -8,7 +8,7 @@ import { createRunFolder, removeAbandoned } from './abandoned.ts';
 import { image, isReady, namespace } from './pod-churn.ts';
 import { type AgentStart, type BerthProcess, connectAdmin, startAgent, startServer } from './processes.ts';
 
-/** A server of a test's own, and agents of it on this machine: processes that nobody starts again when they are killed. */
+/** A server of a test's own, and agents of it on this machine: processes without a supervisor. */
 export interface ChaosHouse {
   readonly dataDir: string;
   readonly address: string;

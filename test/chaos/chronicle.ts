@@ -22,7 +22,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 /** How many pods an app has when it is whole. */
 const whole = 2;
 
-/** Follows nodes and pods. A pod with the label `app` that is being deleted is replaced at once, as a controller of many would: nobody says where. */
+/** Follows nodes and pods. A pod with the label `app` that is being deleted is replaced at once, as a ReplicaSet would, on any node. */
 export async function startChronicle(client: Client): Promise<Chronicle> {
   const seen = new Map<string, number>();
   const nodes = new Map<string, Node>();

@@ -21,7 +21,7 @@ export interface Cluster {
   joinBeside(host: string, nodeName: string): Promise<void>;
   /** Ends such an agent. */
   leave(host: string, nodeName: string): Promise<void>;
-  /** The ids of a pod's containers on a host, its sandbox among them, that run. The engine is asked: it answers also where nobody reaches the host. */
+  /** The ids of a pod's containers on a host, its sandbox among them, that run. The engine is asked: it answers also while the host is cut off. */
   containers(host: string, pod: string): Promise<string[]>;
   close(): Promise<void>;
 }

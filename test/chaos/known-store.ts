@@ -16,7 +16,7 @@ interface Fact {
   readonly bytes: Buffer;
 }
 
-/** What was acknowledged, written down by whoever wrote it. */
+/** What was acknowledged, noted by its writer. */
 class Account {
   readonly facts: Fact[] = [];
   readonly keys = new Set<string>();

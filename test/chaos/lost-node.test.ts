@@ -164,7 +164,7 @@ describe('hosts that lost their power, or their cable', () => {
       's until its pod, which tolerates 6 s, runs elsewhere': await seconds('pod dies-again ready'),
     });
     for (const name of ['waits', 'kept']) expect(story.has(`pod ${name} deleting`)).toBe(false);
-    // Nobody could tell its agent: what was evicted runs on there.
+    // Its agent could not be told: what was evicted runs on there.
     expect(await cluster.containers('h3', 'moves')).toHaveLength(2);
   });
 

@@ -35,7 +35,7 @@ export interface Churn {
   createAll(): Promise<void>;
   /** Lets some pods come and go; after a random while `killed` kills something and returns what starts it again. */
   round(chance: Chance, longestMs: number, quiet: boolean, kill: () => Promise<() => Promise<void>>): Promise<void>;
-  /** Waits until nobody is on the way in or out; every container there is, is there once. */
+  /** Waits until no pod is starting or ending; every container there is, is there once. */
   settle(round: number): Promise<void>;
   /** Removes all; nothing of them is left on the machine. */
   clear(): Promise<void>;
@@ -60,7 +60,7 @@ export function createChurn({ client, hostPorts, account, before, page, mayResta
       });
   }
 
-  /** What is known of a pod that is late, for whoever reads the failure. */
+  /** What is known of a late pod, for the failure message. */
   async function story(pod: Pod): Promise<string> {
     const { name, uid } = pod.metadata ?? {};
     const { items } = await client.events.list({ namespace, fieldSelector: `involvedObject.uid=${uid}` });

@@ -7,7 +7,7 @@ import { type Client, connect } from '../../client/index.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 
-/** A part of Berth, from dist/, in a process of its own that nobody starts again. */
+/** A part of Berth, from dist/, in a process without a supervisor. */
 export interface BerthProcess {
   readonly pid: number;
   readonly ended: Promise<unknown>;

@@ -60,7 +60,7 @@ async function dieWhileStarting(chance: Chance): Promise<boolean> {
   return true;
 }
 
-/** One life of the server: everybody writes and watches, until it is killed. */
+/** One life of the server: all clients write and watch, until it is killed. */
 async function liveAndDie(cast: Cast, target: ConnectOptions, round: number, chance: Chance): Promise<void> {
   server = await startServer(dataDir, address, ...flags);
   const client = connect(target);
@@ -124,7 +124,7 @@ it(
     cast.openGate();
     const end = await cast.mark(client, rounds);
     await cast.unlessItFails(Promise.all(cast.watchers.map(({ sight }) => sight.reached(end))));
-    // Somebody new watches from as far back as the contract allows.
+    // A new watcher starts from as far back as the contract allows.
     const late = createRawWatcher(target, { name: 'late watch', from: Math.max(1, end - replayed / 2), bookmarks: false });
     const stop = new AbortController();
     const watching = late.run(stop.signal);

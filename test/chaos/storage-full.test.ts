@@ -80,7 +80,7 @@ it('refuses writes with no-space on a full disk, keeps every object readable, an
   for (const key of kept) expect((await storage.get(key))?.bytes).toHaveLength(50_000);
   await expect(storage.create('pods/again', write(Buffer.alloc(50_000)))).rejects.toMatchObject({ code: 'no-space' });
 
-  // Somebody else takes what is left, to the last page: what frees space still goes on, in the room that the store has kept for itself.
+  // Another process takes what is left, to the last page: what frees space still goes on, in the room that the store has kept for itself.
   fillUp(join(disk, 'filler'));
   for (const key of kept.splice(0, 20)) await storage.delete(key, (await storage.get(key))!.revision, write(Buffer.alloc(0)));
   for (const key of kept.slice(0, 200)) {

@@ -4,7 +4,7 @@ import type { Durability } from '../../apiserver/storage/storage.ts';
 /*
  * The victim of storage-kill.test.ts: node storage-writer <directory> <round>. Writes as fast as it can with many writes in flight, and prints one line
  * for each acknowledged write ("+ key revision text", "- key revision" for a delete)
- * behind one that it began ("? key put", "? key delete"), until somebody kills it.
+ * behind one that it began ("? key put", "? key delete"), until it is killed.
  */
 const [directory, round] = process.argv.slice(2);
 if (directory === undefined || round === undefined) throw new Error('name the directory and the round');

@@ -10,7 +10,7 @@ import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, startServer } from '../integration/apiserver-harness.ts';
 import { registerToy, toy } from './toy-kind.ts';
 
-// What every kind does, whoever wrote it, on every backend. A new kind is tested by being listed in api/kinds, a new backend by being listed
+// What every kind does, on every backend. A new kind is tested by being listed in api/kinds, a new backend by being listed
 // in storage-backends.ts; only what an object needs to be valid is said here.
 const container = { name: 'main', image: 'x' };
 /** A PKCS #10 request in PEM, as JSON has bytes. */
@@ -97,7 +97,7 @@ export function forEveryKind(define: (kind: Kind, subject: () => Subject) => voi
   });
 }
 
-/** Namespaces end only when somebody empties them; no other controller meddles with the objects of the tests. */
+/** Namespaces end only when a controller empties them; no other controller meddles with the objects of the tests. */
 function emptyNamespaces(client: Client, signal: AbortSignal): Promise<unknown> {
   const base = { clock: systemClock, logger: createFakeLogger() };
   const namespaces = createInformer<ApiObject>({

@@ -77,7 +77,7 @@ forEveryKind((kind, subject) => {
     ] as const) {
       await make(name);
       const { metadata } = await typed.delete(key(name), options);
-      // Nobody asks who owns such a kind's objects, so none of them waits.
+      // Ownership of such a kind's objects is not followed, so none of them waits.
       expect(metadata?.finalizers).toEqual(kind.unowned ? undefined : [expected]);
       if (kind.unowned) continue;
       await typed.patch(key(name), { metadata: { finalizers: null } });

@@ -85,7 +85,7 @@ export class WatchReader {
   /** Asks for the first events now: what the log has is read at the first question, and a compaction may come before it. */
   start(): void {
     this.#pending ??= this.#iterator.next();
-    // Whoever takes hears of a failure; nobody has to.
+    // A failure reaches the taker, if there is one.
     this.#pending.catch(() => undefined);
   }
 

@@ -5,7 +5,7 @@ import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { metadataFields } from '../../api/kinds/metadata-fields.ts';
 
-/** A kind that no program of Berth knows: its messages as somebody's .proto would declare them, and its descriptor. No handler code. */
+/** A kind that no program of Berth knows: its messages as a user's .proto would declare them, and its descriptor. No handler code. */
 export interface Toy {
   metadata?: ObjectMeta;
   spec?: { color?: string; wheels?: number };

@@ -54,7 +54,7 @@ describe('an agent that is killed', () => {
     const pod = await house.until('pulls', 'is being created', ({ status }) => status.containerStatuses?.[0] !== undefined);
     expect(pod.status.phase).toBe('Pending');
     expect(containerOf(pod).state.waiting?.reason).toBe('ContainerCreating');
-    // From now on nobody listens there.
+    // From now on the port is closed.
     registry.close();
     await house.until('pulls', 'waits', ({ status }) =>
       /^(ErrImagePull|ImagePullBackOff)$/.test(status.containerStatuses?.[0]?.state.waiting?.reason ?? ''),

@@ -5,7 +5,7 @@ import { type Client, connect, followLogs, loadContext } from '../../client/inde
 import { eventually } from './installation.ts';
 import { createPodHouse, type PodHouse, podOf, script } from './pods-fixture.ts';
 
-// Whoever reads from a container and stops, and whoever writes to one that does not read, must not grow the agent: each end is held back
+// A client that stops reading from a container, or writes to one that does not read, must not grow the agent: each end is held back
 // through every buffer in between. What is offered here is without end, or 20 MB and more where a log or a file is read.
 
 const line = 'x=$(head -c 1000 /dev/zero | tr "\\0" x)';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { containersOf, createInstallation, eventually, type Installation, run } from './installation.ts';
 
-// The data directory on a small disk of its own, which somebody fills to the last page.
+// The data directory on a small disk of its own, which is filled to the last page.
 let berth: Installation;
 const filler = () => join(berth.dataDir, 'node', 'filler');
 

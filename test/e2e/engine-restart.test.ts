@@ -3,7 +3,7 @@ import { containersOf, eventually } from './installation.ts';
 import { containerOf, createPodHouse, image, isReady, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
 import { copyImage, createPrivateEngine, type PrivateEngine } from './private-engine.ts';
 
-// The engine stops and starts under a running Berth. An engine of the tests' own: everybody else needs theirs.
+// The engine stops and starts under a running Berth. An engine of the tests' own, because other tests need theirs.
 let engine: PrivateEngine;
 let house: PodHouse;
 const hostPort = 18_080;

@@ -123,7 +123,7 @@ spec:
     await eventually('a new server', async () =>
       (await script('status')).startsWith('server runs') && berth.pid('server') !== server ? true : undefined,
     );
-    // A power failure: nobody is asked.
+    // A power failure: no signal is sent.
     const keepers = ['server', 'agent'].map((name) =>
       Number(readFileSync(join(berth.dataDir, 'run', `${name}.supervisor.pid`), 'utf8')),
     );

@@ -14,7 +14,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A Berth of a test's own: data directory, port, node name and configuration are nobody else's. Uses the built command line. */
+/** A Berth of a test's own: data directory, port, node name and configuration are its own. Uses the built command line. */
 export interface Installation {
   readonly dataDir: string;
   readonly nodeName: string;

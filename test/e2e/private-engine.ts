@@ -10,7 +10,7 @@ export interface EngineStart {
   readonly liveRestore: boolean;
 }
 
-/** A Docker Engine of a test's own, to be stopped and killed: its state, socket, containerd, network namespace and firewall are nobody else's. */
+/** A Docker Engine of a test's own, to be stopped and killed: its state, socket, containerd, network namespace and firewall are its own. */
 export interface PrivateEngine {
   /** For DOCKER_HOST. */
   readonly host: string;
@@ -71,7 +71,7 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
 
   async function start({ liveRestore }: EngineStart): Promise<void> {
     if (runs()) return;
-    // A killed engine leaves its pid file, and the number may be somebody else's by now.
+    // A killed engine leaves its pid file, and the number may be another process's by now.
     rmSync(join(folder, 'pid'), { force: true });
     const flags = [
       `--data-root=${root}`,

@@ -7,7 +7,7 @@ import { eventually, run } from './installation.ts';
 import { createPodHouse, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
 
 // The server is killed over and over under people's commands and under running pods. It comes back by itself each time.
-/** Whoever keeps the server running waits longer after each kill: more rounds would be mostly waiting. */
+/** The supervisor backs off after each kill: more rounds would be mostly waiting. */
 const rounds = 5;
 const longestLifeMs = 2_500;
 let house: PodHouse;
@@ -62,7 +62,7 @@ async function writeOn(stop: AbortSignal): Promise<number[]> {
   for (let index = 0; !stop.aborted; index++) {
     const { code, stderr } = await house.berth.berth(['create', '-f', '-'], manifest(index));
     if (code === 0) acknowledged.push(index);
-    // Nobody answered, or the answer was lost; anything else would be wrong.
+    // No answer; anything else would be wrong.
     else expect(stderr).toMatch(/^error: .*(server|connect|127\.0\.0\.1)/);
   }
   return acknowledged;

@@ -78,7 +78,7 @@ describe('a later version of the program', () => {
 
 describe('server and agent', () => {
   const keeper = (name: 'server' | 'agent') => Number(readFileSync(join(berth.dataDir, 'run', `${name}.supervisor.pid`), 'utf8'));
-  /** One that has ended and that nobody has asked after has no command line. */
+  /** A zombie has no command line. */
   const isAlive = async (pid: number) => (await run('cat', [`/proc/${pid}/cmdline`])).stdout !== '';
 
   it('bring back a keeper that was killed, and its process goes on untouched', async () => {

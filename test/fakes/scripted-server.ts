@@ -9,7 +9,7 @@ type Duplex = (call: ScriptedStream) => void;
 
 /** A call as scripts see it: messages in their in-memory form. */
 export interface ScriptedStream {
-  /** False when nobody reads fast enough. */
+  /** False when the reader is too slow. */
   write(message: object): boolean;
   end(): void;
   fail(error: object): void;

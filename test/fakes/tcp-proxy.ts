@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Stands between a client and a server, and can fall silent as a network does: nothing comes through, and nobody is told. */
+/** Stands between a client and a server, and can fall silent as a network does: nothing comes through, without an error. */
 export interface TcpProxy {
   /** "127.0.0.1:port". */
   readonly address: string;
@@ -8,7 +8,7 @@ export interface TcpProxy {
   readonly connections: number;
   /** The connections that there are carry nothing any more, in either direction; new ones do. */
   freeze(): void;
-  /** The cable is pulled: as `freeze`, and nobody gets a new connection until `heal`. */
+  /** The cable is pulled: as `freeze`, and there are no new connections until `heal`. */
   cut(): void;
   heal(): void;
   close(): Promise<void>;

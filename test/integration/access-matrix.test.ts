@@ -13,7 +13,7 @@ import { type RunningServer, startServer } from './apiserver-harness.ts';
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
-/** The columns: who asks. `role` is bound in the namespace "default", or with `everywhere` in the cluster. */
+/** The columns: callers. `role` is bound in the namespace "default", or with `everywhere` in the cluster. */
 const askers = [
   { who: 'known', user: 'guest', groups: [] },
   { who: 'view', user: 'viewer', groups: [], role: 'view' },

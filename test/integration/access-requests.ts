@@ -14,7 +14,7 @@ const watching = { sendInitialEvents: true, allowWatchBookmarks: true, resourceV
 
 function standard(kind: Kind): Readonly<Record<string, object>> {
   const place = kind.namespaced ? { namespace: 'default' } : {};
-  // A role that everybody who may bind at all holds.
+  // A role that every user that may bind at all holds.
   const more = kind.kind.endsWith('RoleBinding') ? { roleRef: { kind: 'ClusterRole', name: 'system:discovery' } } : {};
   const write = { object: { metadata: { ...place, name }, ...more }, options: dryRun };
   return {
@@ -27,7 +27,7 @@ function standard(kind: Kind): Readonly<Record<string, object>> {
     Watch: { ...place, options: watching },
     Patch: { ...place, name, type: 'merge', patch: Buffer.from('{}'), options: dryRun },
     Delete: { ...place, name, options: dryRun },
-    // Of some kinds there are objects that nobody may delete.
+    // Of some kinds there are objects that may not be deleted.
     DeleteCollection: { ...place, options: dryRun, listOptions: { labelSelector: 'no=such' } },
   };
 }

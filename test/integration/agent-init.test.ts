@@ -39,7 +39,7 @@ describe('init containers', () => {
     ends(name, 'second', 0);
     await runtime.remove(house.machine.fake.container(name, 'second').id);
     house.startAgent();
-    // Of the first the API says that it is done; of the second nobody saw the end, so it runs once more.
+    // Of the first the API says that it is done; the end of the second was not seen, so it runs once more.
     await until('the second has begun again', () => starts(name).length === 3);
     ends(name, 'second', 0);
     await podWhere(house.server.client, name, isRunning);

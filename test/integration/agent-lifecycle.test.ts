@@ -127,7 +127,7 @@ describe('an agent', () => {
     // Again and again, so that nothing succeeds before a busy machine has shown the wait in between.
     for (let attempt = 0; attempt < 5; attempt++) house.machine.fake.failNext('pull', missing);
     await house.create(pod(`image-${house.serial}`).on(house.node).container('app', { image: 'nope:1' }));
-    // ErrImagePull may have passed before anybody looks.
+    // ErrImagePull may have passed before the test looks.
     const failed = await podWhere(
       house.server.client,
       `image-${house.serial}`,

@@ -21,7 +21,7 @@ async function statusOf(path: string, message: Uint8Array, headers: Record<strin
   return (await answerTo(path, message, headers)).code;
 }
 
-/** The same with the words; `certificate` false: as nobody. */
+/** The same with the words; `certificate` false: anonymously. */
 function answerTo(path: string, message: Uint8Array, headers: Record<string, string> = {}, certificate = true): Promise<Answer> {
   const { address, ca, ...own } = server.admin;
   const { cert, key } = certificate ? own : { cert: undefined, key: undefined };

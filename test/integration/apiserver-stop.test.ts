@@ -17,7 +17,7 @@ function client(server: RunningServer): Client {
   return made;
 }
 
-/** Creates one object after the other until told otherwise; what fails is forgotten, since nobody knows what became of it. */
+/** Creates one object after the other until told otherwise; what fails is forgotten, since its outcome is unknown. */
 async function write(made: Client, name: string, acknowledged: string[], signal: AbortSignal): Promise<void> {
   for (let i = 0; !signal.aborted; i++) {
     try {

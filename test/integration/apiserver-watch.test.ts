@@ -131,7 +131,7 @@ test('a watcher that does not read is cut off and the others never notice', asyn
   const strict = await startServer({ watchLimits: { stallMs: 5_000 }, log });
   const { resourceVersion } = (await strict.client.pods.create(pod('first'))).metadata!;
   const scope = { namespace: 'default', resourceVersion };
-  // Nobody asks this one for its second batch, so flow control stops it.
+  // The second batch of this one is not read, so flow control stops it.
   const apart = connect(strict.admin);
   const slow = apart.pods.watch(scope, { signal: new AbortController().signal })[Symbol.asyncIterator]();
   const opened = slow.next();

@@ -63,7 +63,7 @@ async function expectReason(reason: string, times = 1): Promise<void> {
   expect(lines.filter((line) => line.reason === reason)).toHaveLength(1);
 }
 
-/** Carries out an attack while somebody else works, who must not notice: each of his calls is answered soon. */
+/** Carries out an attack while another client works, which must not notice: each of its calls is answered soon. */
 async function unnoticed(attack: () => Promise<void>): Promise<void> {
   let isOver = false;
   const times: number[] = [];

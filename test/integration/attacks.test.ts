@@ -9,7 +9,7 @@ import { type Client, type ConnectOptions, connect } from '../../client/index.ts
 import { createTestPki } from '../fakes/test-pki.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 
-// What somebody tries who has something, and wants more. Each is refused, with its reason.
+// Attempts to escalate privileges. Each is refused, with its reason.
 
 let server: RunningServer;
 const clients: Client[] = [];

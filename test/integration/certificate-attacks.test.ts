@@ -9,7 +9,7 @@ import { type Client, connect } from '../../client/index.ts';
 import type { RunningServer } from './apiserver-harness.ts';
 import { type JoinableServer, joinTokenText, startJoinableServer } from './joining-harness.ts';
 
-// Requests for certificates that nobody should get, sent with a token for joining, as an administrator approves them, and as a node.
+// Requests for forbidden certificates, sent with a token for joining, as an administrator approves them, and as a node.
 x509.cryptoProvider.set(webcrypto);
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const rsa = (modulusLength: number) => ({

@@ -13,7 +13,7 @@ import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, readPair } from './apiserver-harness.ts';
 import { type JoinableServer, joinTokenText, startJoinableServer } from './joining-harness.ts';
 
-// Certificates of a server that runs: renewed one by one, and with a new authority, which takes over from the old one while everybody goes on.
+// Certificates of a server that runs: renewed one by one, and with a new authority, which takes over from the old one while all clients go on.
 let joinable: JoinableServer;
 let server: RunningServer;
 beforeAll(async () => {

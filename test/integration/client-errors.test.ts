@@ -40,7 +40,7 @@ async function read(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
 }
 
-/** A port on which nobody listens. */
+/** A closed port. */
 async function freeAddress(): Promise<string> {
   const listener = createServer();
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));

@@ -118,7 +118,7 @@ it('what is in a namespace that does not exist goes as well', async () => {
   await server.client.namespaces.finalize({ metadata: { name }, spec: {} });
   expect(await isGone()).toBe(true);
   stopControllers = await startControllers(server);
-  // Nobody follows events; they expire.
+  // Events have no owners; they expire.
   await until('only the event is left', async () => (await contents()).length === 1);
 });
 

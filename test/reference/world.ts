@@ -66,7 +66,7 @@ export function requested(pod: Pod, resource: string): number {
   return containersOf(pod).reduce((sum, { resources }) => sum + amount(resource, resources?.requests?.[resource]), 0);
 }
 
-/** As Kubernetes compares nodes: who asks for nothing is taken to use 100m and 200Mi. */
+/** As Kubernetes compares nodes: a pod without requests counts as 100m and 200Mi. */
 export function assumed(pod: Pod, resource: 'cpu' | 'memory'): number {
   const least = resource === 'cpu' ? 100 : 200 * 1024 ** 2;
   const own = ({ resources }: Container) => resources?.requests?.[resource];

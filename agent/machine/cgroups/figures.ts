@@ -64,7 +64,7 @@ export interface DeviceFigures {
   writes: number;
 }
 
-/** What one cgroup has used up to now. Filled again and again: whoever keeps something copies it. */
+/** What one cgroup has used up to now. A reused buffer: copy what is to be kept. */
 export interface ContainerFigures {
   readonly values: Float64Array;
   readonly devices: Map<string, DeviceFigures>;
@@ -79,7 +79,7 @@ export function clearFigures({ values, devices }: ContainerFigures): void {
   devices.clear();
 }
 
-/** Memory that cannot be taken back without harm: what is used without the file pages that nobody has touched lately. NaN when unknown. */
+/** Memory that cannot be taken back without harm: what is used without inactive file pages. NaN when unknown. */
 export function workingSetOf({ values }: Pick<ContainerFigures, 'values'>): number {
   const inactive = values[figure.memoryInactiveFile]!;
   return Math.max(0, values[figure.memoryUsage]! - (Number.isNaN(inactive) ? 0 : inactive));

@@ -113,7 +113,7 @@ export function computeRootPlace(root: string, { controllers, unified }: Hierarc
   return { path: '/', folders };
 }
 
-/** Where everybody mounts them; for machines whose mounts cannot be read. */
+/** The usual mount points; for machines whose mounts cannot be read. */
 const usual = (names: string): Hierarchy => ({ mountPoint: `/sys/fs/cgroup/${names}`, mountedRoot: '/' });
 
 function usualUnified({ controllers }: ProcessCgroups): Hierarchy {

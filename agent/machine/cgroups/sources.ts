@@ -9,7 +9,7 @@ export interface Source {
   readonly controller: Controller;
   /** File names, the best first: kernels differ. The first that is there counts. */
   readonly files: readonly string[];
-  /** Read for every sample of the history; the others only when somebody looks. */
+  /** Read for every sample of the history; the others only for a scrape. */
   readonly often: boolean;
   parse(text: string, into: ContainerFigures): void;
 }

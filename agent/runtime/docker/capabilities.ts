@@ -27,6 +27,6 @@ export function lackingCapabilities(engineStatus: string | undefined): string[] 
   const mask = /^CapBnd:\s*([0-9a-f]+)$/m.exec(engineStatus ?? '')?.[1];
   if (mask === undefined) return [];
   const has = BigInt(`0x${mask}`);
-  // An engine that is nobody special says nothing about the machine.
+  // An engine without special capabilities says nothing about the machine.
   return has === 0n ? [] : numbered.filter(({ bit }) => (has & bit) === 0n).map(({ name }) => name);
 }

@@ -24,7 +24,7 @@ export interface CreateSpec {
 export interface SpecFacts {
   readonly nodeName: string;
   readonly oomScoreAdj: number;
-  /** Capabilities that this machine cannot give to anybody. */
+  /** Capabilities that this machine cannot grant. */
   readonly lacking: readonly string[];
   /** Processes and threads of a container; 0 or absent for no limit. */
   readonly pidsLimit?: number;

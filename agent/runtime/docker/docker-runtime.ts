@@ -23,7 +23,7 @@ export interface DockerRuntimeOptions {
   /** The engine's socket; by default what DOCKER_HOST says, else /var/run/docker.sock. */
   readonly socketPath?: string;
   readonly timeoutMs?: number;
-  /** Told what an operator should know but nobody has to wait for. */
+  /** Receives warnings for the operator. */
   readonly warn?: (message: string) => void;
   /** How many sandboxes wait for pods, and the image that they are of; by default none. */
   readonly warm?: { readonly size: number; readonly image: () => Promise<string> };
@@ -106,7 +106,7 @@ async function takenOver(engine: Engine, call: EngineCall): Promise<UnreadConnec
   return { read: async () => connection, destroy: () => void connection.destroy() };
 }
 
-/** An engine that is not behind a Unix socket is spoken to in the general way. What probes ask waits for nobody else's calls. */
+/** An engine that is not behind a Unix socket is spoken to in the general way. Calls of probes do not queue behind others. */
 function openEngine(options: DockerRuntimeOptions): { readonly engine: Engine; readonly probed: LeanEngine } {
   const general = options.engine ?? createEngine({ socketPath: options.socketPath, timeoutMs: options.timeoutMs });
   const socketPath = options.engine === undefined ? socketPathOf(options.socketPath) : undefined;

@@ -145,7 +145,7 @@ function createDocker(
   agentOptions: ConstructorParameters<typeof Agent>[0],
 ): { docker: Docker; agent: Agent } {
   const agent = new Agent(agentOptions);
-  // The library renders every request with `inspect` for a debug line that nobody reads; the agent would bring all its sockets along.
+  // The library renders every request with `inspect` for a debug line that is off; the agent would bring all its sockets along.
   Object.defineProperty(agent, inspect.custom, { value: () => 'Agent' });
   const { socketPath } = options;
   // With a path given, an address in the environment (DOCKER_HOST) must not win.

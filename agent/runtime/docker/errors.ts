@@ -29,7 +29,7 @@ const byStatus: Readonly<Record<Subject, Readonly<Record<number, RuntimeErrorCod
   },
 };
 
-// The socket is missing, nobody listens, or the engine went away in the middle of an answer.
+// The socket is missing, is not listened on, or the engine went away in the middle of an answer.
 const connectionCodes = new Set([
   'ECONNREFUSED',
   'ENOENT',

@@ -22,13 +22,13 @@ export interface EventsOptions {
   readonly onChange: (containerId: string | undefined, atMs: number | undefined) => void;
   /** A process of this container was killed for memory. May come after the container's end, which then was told without it. */
   readonly onOomKill: (containerId: string) => void;
-  /** A command in a container has ended. Nobody's pod has changed by that. */
+  /** A command in a container has ended. No pod has changed by that. */
   readonly onExecExit?: (exec: string, exitCode: number) => void;
   readonly warn: (message: string) => void;
   readonly random?: () => number;
 }
 
-// Only what the agent does not know by itself: what it started it has seen start, and what somebody else starts the periodic list shows.
+// Only what the agent does not know by itself: what it started it has seen start, and the periodic list shows what others start.
 // Of the many events of probes only the last: it saves a question.
 const execExit = 'exec_die';
 const actions = ['die', 'oom', 'destroy', 'pause', 'unpause', execExit];

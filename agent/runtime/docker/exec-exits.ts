@@ -9,7 +9,7 @@ export interface ExecExits {
 export interface ExpectedExit {
   /** The exit code as soon as it is told; undefined when it was not within so many milliseconds. Events may be lost: ask the engine then. */
   within(ms: number): Promise<number | undefined>;
-  /** Wakes whoever waits, who is told nothing. */
+  /** Wakes the waiters, without a value. */
   forget(): void;
 }
 

@@ -13,7 +13,7 @@ export interface EngineIdentity {
   readonly limitsCpu: boolean;
   readonly rootDir: string;
   readonly rootless: boolean;
-  /** How many containers carry the node's label, whoever made them. */
+  /** How many containers carry the node's label. */
   readonly containersOfNode: number;
 }
 

@@ -10,7 +10,7 @@ const remembered = 1_000;
 export interface ImageDigests {
   /** The digest in the repository of the reference, else any. Undefined when there is none, or when the engine does not say. */
   of(id: string, reference: string): Promise<string | undefined>;
-  /** Somebody has just looked at the image: nobody needs to ask for it. A container's start asks nothing, since its image was looked for. */
+  /** The image was just inspected, which need not be repeated: the start of a container asks nothing. */
   learn(image: LocalImage): void;
 }
 

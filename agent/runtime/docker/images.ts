@@ -29,11 +29,11 @@ interface Progress extends PullStep {
   readonly errorDetail?: { readonly code?: number; readonly message?: string };
 }
 
-// A registry may be slow until the first step of a pull is seen. Whoever pulls bounds that, and the pull, by its signal.
+// A registry may be slow until the first step of a pull is seen. The caller bounds that, and the pull, by its signal.
 const pullStartTimeoutMs = 3_600_000;
 const loadTimeoutMs = 120_000;
 const askTimeoutMs = 15_000;
-/** Whoever builds an image may want it to stay on the machine. */
+/** The builder of an image may want it to stay on the machine. */
 const pinnedLabel = 'io.berth.pinned';
 
 /** `onFound` is told of each image that is seen one by one. */
@@ -90,7 +90,7 @@ export function createImages(engine: Engine, onFound: (image: LocalImage) => voi
       } catch (error) {
         if (!(error instanceof RuntimeError)) throw error;
         if (error.code === 'image-unauthorized' || error.code === 'image-not-found') return true;
-        // Where nobody logs in and somebody has to, the engine says the same as of a registry that is away.
+        // For a missing login the engine reports the same as for an unreachable registry.
         return auth === undefined && (await asksForPassword(splitReference(reference).name, askTimeoutMs));
       }
     },
@@ -156,7 +156,7 @@ function pathOf(reference: string): string {
 function encodeAuth({ username, password, identityToken, serverAddress }: RegistryAuth): string {
   const login = identityToken === undefined ? { username, password } : { identitytoken: identityToken };
   const text = Buffer.from(JSON.stringify({ ...login, serveraddress: serverAddress })).toString('base64');
-  // For URLs, but with padding: without it the engine pulls as nobody and does not say so.
+  // For URLs, but with padding: without it the engine silently pulls anonymously.
   return text.replaceAll('+', '-').replaceAll('/', '_');
 }
 

@@ -57,7 +57,7 @@ export function identityOf(labels: Labels): ContainerIdentity {
   };
 }
 
-/** Nothing where somebody else wrote the label. */
+/** Nothing where the label is not ours. */
 function heldUnitsOf(text: string | undefined): Pick<ContainerIdentity, 'heldUnits'> {
   if (text === undefined) return {};
   try {

@@ -8,7 +8,7 @@ import { exchange, type LeanAnswer, openSocket, readHead, requestBytes } from '.
 
 /** The part of the engine's API whose answers are read at once. */
 export interface LeanEngine extends Pick<Engine, 'call' | 'hijack' | 'close'> {
-  /** Takes a connection over without looking at it: nothing is read, and no time spent, before somebody asks. */
+  /** Takes a connection over without looking at it: nothing is read, and no time spent, before the first read. */
   hijackUnread(call: EngineCall): Promise<UnreadConnection>;
 }
 

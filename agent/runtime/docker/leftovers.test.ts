@@ -73,7 +73,7 @@ it('a port proxy goes when its engine has ended', () => {
     { pid: 7, parent: 'dockerd' },
     { pid: 8, parent: 'init' },
     { pid: 9, parent: '' },
-    // Of somebody's engine that runs without root.
+    // Of an engine that runs without root.
     { pid: 10, parent: 'rootlesskit-doc' },
   ];
   expect(decideLeftovers(look({ proxies })).proxies).toEqual([8, 9]);

@@ -33,7 +33,7 @@ export interface NetworkLook {
   readonly proxies: readonly Pick<PortProxy, 'pid' | 'parent'>[];
 }
 
-/** What nobody uses: cables by name, namespaces by path, proxies by process id. */
+/** Unused resources: cables by name, namespaces by path, proxies by process id. */
 export interface Leftovers {
   readonly cables: readonly string[];
   readonly namespaces: readonly string[];
@@ -73,7 +73,7 @@ export function leftBoth(before: Leftovers, now: Leftovers): Leftovers {
 const isNothing = ({ cables, namespaces, proxies }: Leftovers): boolean =>
   cables.length + namespaces.length + proxies.length === 0;
 
-/** Between two looks; what both have belongs to nobody. */
+/** Between two looks; what both find unused is left over. */
 const betweenMs = 20_000;
 const mostLooks = 30;
 /** The engine itself forgets more while it ends what it found. */
@@ -94,11 +94,11 @@ interface NetworkInspection {
 /**
  * An engine that is killed while it makes or ends a container's network forgets it: the cable stays plugged into its bridge, the
  * namespace stays mounted, the proxy keeps its host port. None is ever used again; the engine itself does not clean them up. Every
- * container of the engine counts, whoever made it.
+ * container of the engine counts, ours or not.
  */
 export interface LeftoverSweeper {
   /**
-   * Looks for a while and removes what nobody used twice in a row, until nothing is left for some looks. Called again meanwhile, because the engine
+   * Looks for a while and removes what was unused twice in a row, until nothing is left for some looks. Called again meanwhile, because the engine
    * was away again, it goes on for as long as from now. Never throws.
    */
   sweep(signal: AbortSignal): Promise<void>;
@@ -137,7 +137,7 @@ export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): Leftov
   /** Of namespaces; forgotten at the end of a sweep. */
   const known = new Map<string, readonly number[]>();
 
-  /** Undefined while containers are being started: what they get is nobody's yet. */
+  /** Undefined while containers are being started: what they get is not in use yet. */
   async function look(): Promise<Leftovers | undefined> {
     const list = (filters: object) =>
       engine.call<RunningContainer[]>({

@@ -16,7 +16,7 @@ export interface OomKills {
 /** The next record of the kernel's log, or undefined when there is none yet. Throws when there is no log to read. */
 export type ReadRecord = () => string | undefined;
 
-// Of containers that are long gone nobody asks any more.
+// Containers that are long gone are forgotten.
 const remembered = 1_000;
 
 export function createOomKills(log: { read: ReadRecord; close(): void } = openKernelLog()): OomKills {

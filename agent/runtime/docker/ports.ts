@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { PortMapping } from '../runtime.ts';
 
 /**
- * The first mapping whose port on the machine somebody holds. The engine reports a taken port like any other failure, in words only, so
+ * The first mapping whose port on the machine is in use. The engine reports a taken port like any other failure, in words only, so
  * the machine is asked instead: by binding the port for a moment.
  */
 export async function findTakenPort(mappings: readonly PortMapping[]): Promise<PortMapping | undefined> {

@@ -8,7 +8,7 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-/** A server without TLS that gives everybody this answer, or what the function writes. */
+/** A server without TLS that gives every client this answer, or what the function writes. */
 async function registry(answer: string | ((socket: Socket) => void)): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

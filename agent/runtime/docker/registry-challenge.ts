@@ -3,7 +3,7 @@ import { request as tlsRequest } from 'node:https';
 
 /**
  * Whether the registry of a repository ("registry:5000/team/app") answers that a user and a password are needed. False for one that is away,
- * that hands tokens out to everybody, and behind a proxy that only the engine knows. Nothing secret is sent.
+ * that hands out anonymous tokens, and behind a proxy that only the engine knows. Nothing secret is sent.
  */
 export async function asksForPassword(repository: string, timeoutMs: number): Promise<boolean> {
   const authority = repository.slice(0, Math.max(0, repository.indexOf('/')));

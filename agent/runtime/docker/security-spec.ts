@@ -2,7 +2,7 @@ import type { ContainerConfig, ContainerSecurity, DeviceMapping, PodNamespaces }
 
 type Secured = Pick<ContainerConfig, 'security' | 'devices'>;
 
-/** The part of a container's host configuration that says what it may do. `lacking`: capabilities that this machine cannot give to anybody. */
+/** The part of a container's host configuration that says what it may do. `lacking`: capabilities that this machine cannot grant. */
 export function securitySpec({ security, devices = [] }: Secured, lacking: readonly string[]): object {
   const common = {
     ...(devices.length === 0 ? {} : { Devices: devices.map(deviceSpec) }),

@@ -7,7 +7,7 @@ import { demultiplex, undivided } from './frames.ts';
 
 /**
  * Typed in a terminal, these keys would end the session without the process being asked; the engine cannot be told to have none. The default
- * (Ctrl-P Ctrl-Q) swallows the shell's "previous command"; nobody types this one.
+ * (Ctrl-P Ctrl-Q) swallows the shell's "previous command"; this one is not typed.
  */
 export const detachKeys = 'ctrl-^,ctrl-^,ctrl-^,ctrl-^,ctrl-^,ctrl-^';
 
@@ -55,7 +55,7 @@ export function createSession({ engine, socket, action, tty, signal, resizePath 
       }
     },
     write(data) {
-      // The callback comes once the engine's side has taken the bytes: whoever awaits it feels the process's pace.
+      // The callback comes once the engine's side has taken the bytes: awaiting it applies back-pressure.
       return new Promise((resolve, reject) => {
         socket.write(data, (error) => {
           if (error) reject(new RuntimeError('conflict', `${action}: the process takes no more input`, { cause: error }));

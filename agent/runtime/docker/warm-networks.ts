@@ -53,7 +53,7 @@ export interface WarmNetworksOptions {
  * One that was renamed and that no sandbox names (the agent was killed between the two) is never used again, but removed.
  */
 export interface WarmNetworks {
-  /** One that nobody else gets, or undefined. Whoever takes it says `enters`, `use`, or `spoilt`. */
+  /** One for this caller alone, or undefined. The caller says `enters`, `use`, or `spoilt`. */
   claim(identity: ContainerIdentity): Promise<{ readonly network: WarmNetwork; readonly renamed: Promise<void> } | undefined>;
   /** The sandbox was created, and will enter the network when it starts. */
   enters(network: WarmNetwork, sandboxId: string): void;
@@ -77,7 +77,7 @@ export interface WarmNetworks {
   removeAll(): Promise<void>;
 }
 
-/** Whoever starts pods in a row is not disturbed. */
+/** A burst of starts is not disturbed. */
 const usualQuietMs = 1_500;
 const lookMs = 250;
 const sweepMs = 60_000;
@@ -165,7 +165,7 @@ export function createWarmNetworks(options: WarmNetworksOptions): WarmNetworks {
       bySandbox.set(Id, Labels?.[label.network] ?? '');
       known.delete(Id);
     }
-    // Removed by somebody else.
+    // Removed by another program.
     for (const id of known) part(id);
     const inUse = new Set([...claimed, ...bySandbox.values()]);
     const verdict = decideWarm(entries, {

@@ -11,7 +11,7 @@ import type { Inventory } from './inventory.ts';
 import { networkMounts } from './network-files.ts';
 import type { WarmNetworks } from './warm-networks.ts';
 
-/** The runtime's calls, with sandboxes that enter a warm network where there is one for them. To whoever calls, they are as any other. */
+/** The runtime's calls, with sandboxes that enter a warm network where there is one for them. For the caller they are like any other. */
 export function withWarmNetworks(
   calls: ContainerCalls,
   networks: WarmNetworks,

@@ -9,6 +9,6 @@ export const leaseFields: FieldSupportTable = {
   'spec.acquireTime': works,
   'spec.renewTime': works,
   'spec.leaseTransitions': works,
-  'spec.strategy': warned('nobody chooses among those who ask; the first gets the lease'),
+  'spec.strategy': warned('candidates are not compared; the first gets the lease'),
   'spec.preferredHolder': warned('a holder keeps the lease as long as it renews it'),
 };

@@ -11,7 +11,7 @@ export const namespaceLifecycle: Lifecycle<Namespace> = {
     };
     namespace.status = { phase: 'Active' };
   },
-  /** Finalizers of a namespace are removed by whoever empties it, not by an update of the object. */
+  /** Finalizers of a namespace are removed by the controller that empties it, not by an update of the object. */
   prepareForUpdate(next, previous) {
     if (previous.spec) next.spec = previous.spec;
   },

@@ -23,7 +23,7 @@ export function podSecurityPolicy(namespace: Namespace): PodSecurityPolicy {
   return { enforce: levelOf('enforce'), warn: levelOf('warn') };
 }
 
-/** A level that nobody knows would protect from nothing, or from everything. */
+/** An unknown level would protect from nothing, or from everything. */
 export function podSecurityLabelErrors({ metadata }: Namespace): FieldViolation[] {
   const labels = metadata?.labels ?? {};
   return modes.flatMap((mode) => {

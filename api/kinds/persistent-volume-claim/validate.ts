@@ -28,7 +28,7 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): Fie
 
 const CHANGEABLE = 'a claim cannot change; only its volume is set, once, and a class that nobody said';
 
-/** A claim keeps what it asks for: volumes are chosen by it. The volume is set once, by the controller or whoever picks one. */
+/** A claim keeps what it asks for: volumes are chosen by it. The volume is set once, by the controller or a user. */
 export function validatePersistentVolumeClaimUpdate(
   next: PersistentVolumeClaim,
   previous: PersistentVolumeClaim,

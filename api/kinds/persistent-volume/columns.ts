@@ -3,7 +3,7 @@ import { ageColumn, nameColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 import { accessModesCell, storageClassOf } from '../storage.ts';
 
-/** What kubectl shows for what nobody said. */
+/** What kubectl shows for an unset field. */
 const UNSET = '<unset>';
 
 const text = (name: string, cell: (volume: PersistentVolume) => string, priority: 0 | 1 = 0): Column<PersistentVolume> => ({

@@ -4,7 +4,7 @@ import { timestamp } from '../../meta/time.ts';
 import { isFinished } from '../pod/lifecycle.ts';
 import { isPodReady } from '../pod/readiness.ts';
 
-/** So many evictions may be let in and not yet seen; more mean that nobody keeps the budget's status. */
+/** So many evictions may be let in and not yet seen; more mean that the budget's status is not maintained. */
 export const mostDisruptedPods = 2_000;
 
 /** Whether taking the pod away disrupts nothing: it has not begun, has ended, or is on its way out. Any budget lets it go. */
@@ -45,7 +45,7 @@ function isPartOfUnknown({ spec, status }: PodDisruptionBudget): boolean {
 
 const refused = (why: string): Leave => ({ kind: 'refused', why });
 
-/** Until the pod is seen to go, whoever computes the status passes over it. */
+/** Until the pod is seen to go, the controller passes over it. */
 function withDisruption(status: PodDisruptionBudgetStatus, name: string, now: Date): PodDisruptionBudgetStatus {
   const disruptionsAllowed = (status.disruptionsAllowed ?? 0) - 1;
   const disruptedPods = { ...status.disruptedPods, [name]: timestamp(now) };

@@ -172,7 +172,7 @@ const volumes = {
   'spec.volumes[].projected.sources[].downwardAPI': works,
   'spec.volumes[].projected.sources[].serviceAccountToken': works,
   'spec.volumes[].projected.sources[].clusterTrustBundle': refused('trust bundles do not exist; use a ConfigMap'),
-  'spec.volumes[].projected.sources[].podCertificate': refused('nobody signs certificates for pods; use a Secret'),
+  'spec.volumes[].projected.sources[].podCertificate': refused('no signer issues certificates for pods; use a Secret'),
   'spec.volumes[].persistentVolumeClaim': works,
   'spec.volumes[].ephemeral': refused('claims are not made for pods; make one and name it in persistentVolumeClaim'),
   'spec.volumes[].image': refused('an image cannot be mounted as a volume'),

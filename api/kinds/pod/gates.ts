@@ -5,12 +5,12 @@ import { setCondition } from '../../meta/conditions.ts';
 import { equalValues } from '../../meta/equal.ts';
 import type { Violations } from '../checks.ts';
 
-/** Whether somebody still has to say that the pod may be scheduled. */
+/** Whether the pod still has scheduling gates. */
 export function isGated({ spec }: Pick<Pod, 'spec'>): boolean {
   return (spec?.schedulingGates ?? []).length > 0;
 }
 
-/** Tells why a new pod with gates is not scheduled: nobody else will. */
+/** Tells why a new pod with gates is not scheduled: no other component does. */
 export function markGated(pod: Pod): void {
   if (!isGated(pod)) return;
   const { creationTimestamp, generation: observedGeneration } = pod.metadata ?? {};

@@ -165,7 +165,7 @@ function hostsOf({ livenessProbe, readinessProbe, startupProbe, lifecycle }: Eph
   return handlers.flatMap((handler) => [handler?.httpGet?.host ?? '', handler?.tcpSocket?.host ?? '']);
 }
 
-/** A profile that somebody names confines. */
+/** A named profile confines. */
 function profiles(field: 'appArmorProfile' | 'seccompProfile'): Check {
   return ({ spec, containers }) => {
     const isBad = (type: string | undefined): boolean => type !== undefined && !confinedProfiles.includes(type);

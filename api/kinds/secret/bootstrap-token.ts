@@ -14,7 +14,7 @@ export interface BootstrapToken {
   /** In milliseconds since 1970; undefined: never. */
   readonly expiresAt: number | undefined;
   readonly description: string;
-  /** Whether it lets somebody call the API. */
+  /** Whether it authenticates calls of the API. */
   readonly authenticates: boolean;
 }
 

@@ -60,7 +60,7 @@ export class AccountTokens implements TokenTable {
     return this.review(token, [TOKEN_ISSUER])?.identity;
   }
 
-  /** The same of a token for somebody else: for which of the audiences it is, one of them at least. */
+  /** The same of a token for another audience: for which of the audiences it is, one of them at least. */
   review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     if (!isJsonWebToken(token)) return undefined;
     const { claims, identity } = this.checked.get(token) ?? this.check(token);

@@ -32,7 +32,7 @@ export function signToken(claims: TokenClaims, { id, privateKey }: TokenKey): st
   return `${content}.${signature.toString('base64url')}`;
 }
 
-/** Whether a text looks like a token that somebody signed, ours or not. */
+/** Whether a text looks like a signed token, of any issuer. */
 export function isJsonWebToken(text: string): boolean {
   return /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
 }

@@ -86,7 +86,7 @@ function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
 }
 
 /**
- * The same for what is new: the agent of a node, and nobody else, makes mirror pods, on its node alone, and no node labels itself with what is
+ * The same for what is new: only the agent of a node makes mirror pods, on its node alone, and no node labels itself with what is
  * restricted. Throws PERMISSION_DENIED; FAILED_PRECONDITION as checkNodeNext.
  */
 export function checkNodeCreate(identity: Identity, { kind, name }: Access, object: ApiObject): void {

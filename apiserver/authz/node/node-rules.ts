@@ -2,7 +2,7 @@ import { namespaces } from '../../../api/meta/well-known.ts';
 import type { Attributes } from '../attributes.ts';
 import type { NodeGraph } from './node-graph.ts';
 
-/** Objects of the cluster that say nothing of anybody's pods, and that agents look up. */
+/** Objects of the cluster that reveal nothing of pods, and that agents look up. */
 const SHARED: readonly string[] = ['node.k8s.io/runtimeclasses', 'storage.k8s.io/storageclasses'];
 const READ: readonly string[] = ['get', 'list', 'watch'];
 /** An agent makes these objects and keeps them up to date; that they go is for others to say. */

@@ -108,7 +108,7 @@ const controllerRules: PolicyRule[] = [
 
 const requestCertificates = rule(['create', 'get'], 'certificates.k8s.io', 'certificatesigningrequests');
 
-/** What the agent of a node needs; nodes are held to more than a role can say, so it is bound to nobody. */
+/** What the agent of a node needs; nodes are held to more than a role can say, so it has no binding. */
 const nodeRules: PolicyRule[] = [
   rule([...READ, 'create', 'update', 'patch'], CORE, 'nodes', 'nodes/status'),
   rule([...READ, 'create', 'delete'], CORE, 'pods'),

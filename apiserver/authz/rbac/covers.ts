@@ -6,7 +6,7 @@ import { coversPath } from './rule-set.ts';
 const MAX_PARTS = 10_000;
 
 /**
- * The rules of which somebody does not hold all, in a namespace or ("") everywhere: who gives a role must have what is in it. Each verb on each
+ * The rules that a user does not hold in full, in a namespace or ("") everywhere: who gives a role must have what is in it. Each verb on each
  * resource is looked for by itself, so several roles together may hold what one asks for. Pure.
  */
 export function missingRules(held: RuleSet, wanted: readonly PolicyRule[], namespace: string): PolicyRule[] {

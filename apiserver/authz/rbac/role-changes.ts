@@ -21,7 +21,7 @@ const everything: readonly PolicyRule[] = [
 ];
 
 /**
- * Whether somebody gives away more than he has: a role gets only rules that its writer holds, unless he may "escalate" it; a binding gives only a
+ * Whether a user grants more than it holds: a role gets only rules that its writer holds, unless it may "escalate" it; a binding gives only a
  * role whose rules its writer holds, unless he may "bind" it. `previous` is undefined of what is new. Throws PERMISSION_DENIED.
  */
 export function checkRoleChange(ask: RoleQuestions, access: Access, next: ApiObject, previous: ApiObject | undefined): void {
@@ -32,7 +32,7 @@ export function checkRoleChange(ask: RoleQuestions, access: Access, next: ApiObj
 function checkRole(ask: RoleQuestions, access: Access, next: ClusterRole, previous: ClusterRole | undefined): void {
   const same = (a: unknown, b: unknown) => isDeepStrictEqual(a ?? null, b ?? null);
   const chooses = next.aggregationRule !== undefined && !same(next.aggregationRule, previous?.aggregationRule);
-  // Labels put the rules of a cluster role into others, for whoever has those.
+  // Labels put the rules of a cluster role into others, for the holders of those.
   const isShown = access.kind === 'ClusterRole' && !same(next.metadata?.labels, previous?.metadata?.labels);
   if (previous && !chooses && !isShown && same(next.rules, previous.rules)) return;
   const wanted = chooses ? everything : (next.rules ?? []);

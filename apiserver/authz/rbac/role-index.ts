@@ -56,7 +56,7 @@ export class RoleIndex {
     };
   }
 
-  /** Everything that somebody's roles allow. */
+  /** Everything that a user's roles allow. */
   rulesOf(identity: Identity): RuleSet {
     const known = this.ofIdentity.get(identity);
     if (known) return known;

@@ -8,7 +8,7 @@ const ask = (more: Partial<Attributes>): Attributes => ({
   ...more,
 });
 
-/** How many texts the set holds for somebody who asks what he likes. */
+/** How many texts the set holds for arbitrary questions. */
 function remembered(set: RuleSet): { readonly count: number; readonly longest: number } {
   const tables = Object.values(set).filter((each): each is Map<string, unknown> => each instanceof Map && each !== set.rules);
   const keys = tables.flatMap((table) => [...table.keys()]);

@@ -18,7 +18,7 @@ type Grants = ReadonlyMap<string, readonly Grant[]>;
 const noGrants: Grants = new Map();
 
 /**
- * What the rules of somebody allow, in the cluster and in each namespace. Looks rules up by resource, so that an answer costs what the rules about
+ * What a user's rules allow, in the cluster and in each namespace. Looks rules up by resource, so that an answer costs what the rules about
  * that resource are, and keeps its answers. Never changed: other rules are another set.
  */
 export class RuleSet {
@@ -70,7 +70,7 @@ export class RuleSet {
 
   private grantsOf(namespace: string): Grants {
     const rules = this.rules.get(namespace);
-    // Of the namespaces that somebody names only those are remembered in which he has a role.
+    // Caches only namespaces in which the user has a role.
     if (!rules) return noGrants;
     let grants = this.grants.get(namespace);
     if (!grants) {

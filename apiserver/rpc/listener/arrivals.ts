@@ -27,7 +27,7 @@ export const defaultArrivalLimits: ArrivalLimits = {
   resets: { rate: 30, burst: 900 },
 };
 
-/** How often in the time that a request may take somebody looks. */
+/** How many checks there are in the time that a request may take. */
 const SWEEPS = 4;
 /** So long a client has to take the status of a request that was ended. */
 const CLOSE_AFTER_MS = 1_000;
@@ -129,7 +129,7 @@ export class Arrivals {
     }
   }
 
-  /** nghttp2 takes no more streams of a connection that resets a thousand at once, and says so to nobody but the client. */
+  /** nghttp2 takes no more streams of a connection that resets a thousand at once, and tells only the client. */
   #wasReset(session: ServerHttp2Session): void {
     const bucket = this.#resets.get(session) ?? new TokenBuckets(this.#options.limits.resets, this.#options.now);
     this.#resets.set(session, bucket);

@@ -1,4 +1,4 @@
-/** How many connections there may be. "Unknown" is one on which nobody has shown yet who he is. */
+/** How many connections there may be. "Unknown" is one that has not authenticated. */
 export interface ConnectionLimits {
   readonly total: number;
   readonly perPeer: number;
@@ -21,7 +21,7 @@ export const defaultConnectionLimits: ConnectionLimits = {
 export interface Connection {
   /** The address that it came from. */
   readonly peer: string;
-  /** Whether somebody has shown on it who he is; true stays true. */
+  /** Whether it has authenticated; true stays true. */
   isKnown(): boolean;
 }
 
@@ -34,8 +34,8 @@ export interface Admission<T> {
 }
 
 /**
- * The connections that there are. When a limit is met, the oldest unknown one makes room: who floods the port then drives out his own, and a client that comes and
- * says who it is stays. Only where all are known the new one is refused.
+ * The connections that there are. At a limit the oldest unauthenticated connection is evicted, so a flood evicts its own; authenticated connections
+ * stay. Where all are authenticated the new one is refused.
  */
 export class ConnectionTable<T extends Connection> {
   readonly #limits: ConnectionLimits;

@@ -30,14 +30,14 @@ const CIPHERS = [
  */
 const sessionOptions = {
   settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: 64 * 1024 },
-  /** In MB. A thousand watches may have 128 KiB each on their way; whoever has more that it does not read gets no new streams. */
+  /** In MB. A thousand watches may have 128 KiB each on their way; a client with more unread data gets no new streams. */
   maxSessionMemory: 192,
   maxHeaderListPairs: 128,
   maxSettings: 32,
   maxOutstandingPings: 10,
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
-  /** How long whoever speaks no HTTP/2 has to read that he should. */
+  /** How long a client that speaks no HTTP/2 has to read the error. */
   unknownProtocolTimeout: 2_000,
   maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
 } as const;
@@ -55,7 +55,7 @@ export class ListenerCredentials extends ServerCredentials {
       minVersion: `TLSv${minVersion}`,
       ciphers: CIPHERS,
       honorCipherOrder: true,
-      // Whoever comes is looked at anew: nothing is resumed, so that a certificate or an authority that counts no more does so at once. No client of Berth tries to.
+      // Every connection is verified anew: nothing is resumed, so that a certificate or an authority that counts no more does so at once. No client of Berth tries to.
       secureOptions: cryptoConstants.SSL_OP_NO_RENEGOTIATION | cryptoConstants.SSL_OP_NO_TICKET,
     };
     const server: SecureServerOptions = {
@@ -70,7 +70,7 @@ export class ListenerCredentials extends ServerCredentials {
   /** Another identity for the connections to come; those that are open stay. Throws when the key does not fit. */
   swap(identity: ServingIdentity): void {
     const context = contextOf(identity, this.#tls);
-    // grpc-js would log a context that cannot be used, and refuse everybody.
+    // grpc-js would log a context that cannot be used, and reject every connection.
     createSecureContext(context);
     this.updateSecureContextOptions(context);
   }

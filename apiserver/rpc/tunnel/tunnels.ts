@@ -7,7 +7,7 @@ import { abortable } from './duplex.ts';
 export interface ServedStream {
   readonly frames: AsyncIterableIterator<Buffer>;
   send(frame: Buffer): Promise<void>;
-  /** Ends the agent's call; called once, by whoever opened the stream. */
+  /** Ends the agent's call; called once, by the opener of the stream. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ interface Waiter {
 const OPEN_TIMEOUT_MS = 10_000;
 /** Streams that are being opened at one time; a node that never answers must not fill the memory. */
 const MAX_WAITING = 1_000;
-/** Streams that are open at one time: each holds the flow-control windows of two calls and two frames, about 256 KiB when nobody reads. */
+/** Streams that are open at one time: each holds the flow-control windows of two calls and two frames, about 256 KiB without a reader. */
 const MAX_OPEN = 2_000;
 const RETRY_AFTER_MS = 5_000;
 
@@ -59,7 +59,7 @@ export class Tunnels {
 
   /**
    * Asks a node for a stream. Throws UNAVAILABLE when the node is not connected or does not answer, RESOURCE_EXHAUSTED when too many
-   * are open, and what the node refuses with. Whoever gets the stream closes it.
+   * are open, and what the node refuses with. The caller closes the stream.
    */
   async open(node: string, request: Omit<Open, 'streamId'>, signal: AbortSignal): Promise<ServedStream> {
     const link = this.links.get(node);
@@ -99,7 +99,7 @@ export class Tunnels {
     }
   }
 
-  /** Hands an agent's stream to whoever asked for it; false when nobody waits (any more) or another node was asked. */
+  /** Hands an agent's stream to its requester; false when the requester has left or another node was asked. */
   serve(streamId: string, mayServe: (node: string) => boolean, stream: ServedStream): boolean {
     const waiter = this.waiting.get(streamId);
     if (!waiter || !mayServe(waiter.node)) return false;

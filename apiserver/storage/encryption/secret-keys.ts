@@ -8,14 +8,14 @@ import { createSealedStorage } from './sealed-storage.ts';
 
 /** Encryption of what is confidential, as it stands on the disk. */
 export interface SecretKeys {
-  /** The store through which everybody reads and writes. */
+  /** The store through which all reads and writes go. */
   readonly storage: Storage;
   readonly currentId: () => string;
   /** Makes a new key that counts from now on, then writes everything anew with it. Old values can be read all the while. One at a time. */
   rotate(now: Date): Promise<Rotation>;
   /**
    * Writes anew what is not hidden with the current key: what stood there before there were keys, or where a rotation was cut off. Ends early when the
-   * signal aborts; whoever calls it again goes on.
+   * signal aborts; a later call goes on.
    */
   rewrite(signal: AbortSignal): Promise<number>;
 }
@@ -70,7 +70,7 @@ export async function openSecretKeys({ dataDir, storage, kinds, now }: SecretKey
     return rewritten;
   }
 
-  /** False when somebody was faster: then it was hidden with the current key by that. */
+  /** False when another writer was faster: then that encrypted it with the current key. */
   async function rewriteOne({ key, bytes, revision }: StoredObject, { kind, durability }: Kind): Promise<boolean> {
     const by = { user: 'system:apiserver', manager: 'apiserver', verb: 'update' };
     try {

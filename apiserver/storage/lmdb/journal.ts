@@ -321,7 +321,7 @@ export class Journal {
       this.#tables.root.resetReadTxn();
       return readState(this.#tables).commit === commit.state.commit;
     } catch {
-      // A state that cannot be read acknowledges nothing; whoever reads next hears why.
+      // A state that cannot be read acknowledges nothing; the next read reports why.
       return false;
     }
   }
@@ -333,7 +333,7 @@ export class Journal {
     }
   }
 
-  /** Makes writes visible and acknowledges them; with `error`, their outcome is unknown to whoever waits. */
+  /** Makes writes visible and acknowledges them; with `error`, their outcome is unknown to the waiting writers. */
   #publish(writes: readonly Waiting[], error?: StorageError): void {
     if (writes.length === 0) return;
     for (const { event, record, awaitsDisk } of writes) {

@@ -166,7 +166,7 @@ export class LmdbStorage implements Storage {
     const previous = durability === 'synced' ? (before?.revision ?? 0) : 0;
     const time = Math.trunc(this.#clock.now());
     const record = encodeRecord({ type, durability, revision, previous, time, key, kind, verb, user, manager, bytes });
-    // The event lives in the record's copy: what the caller does with its buffer later harms nobody.
+    // The event lives in the record's copy: the caller may reuse its buffer.
     const event: StorageEvent = { type, key, revision, bytes: record.subarray(record.length - bytes.length), durability };
     return this.#journal.append({ event, record, before, time, awaitsDisk });
   }

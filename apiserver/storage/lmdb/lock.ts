@@ -6,7 +6,7 @@ export interface DirectoryLock {
   release(): Promise<void>;
 }
 
-/** The program's exit code for "somebody else has it". */
+/** The program's exit code for a lock that is held. */
 const held = 1;
 
 /**

@@ -14,7 +14,7 @@ export interface LogTimesState {
   readonly floor: number;
 }
 
-/** Each costs a commit eight bytes. A clock that is set back more often within the history than this shows nobody what happened when. */
+/** Each costs a commit eight bytes. Beyond this many clock resets within the history, times of versions are lost. */
 const maxSteps = 32;
 
 /**
@@ -107,7 +107,7 @@ export class LogTimes {
     try {
       return this.#newest(after, upTo)?.time ?? this.#compactedAt;
     } catch {
-      // A damaged record is told to whoever reads it; until then the state counts as known from the newest write on.
+      // A damaged record is reported by its reader; until then the state counts as known from the newest write on.
       return this.#last;
     }
   }

@@ -36,7 +36,7 @@ export function noRoom(directory: string, cause?: unknown): StorageError {
   return new StorageError('no-space', words, cause === undefined ? {} : { cause });
 }
 
-/** Puts the new file in the old one's place: whoever opens the store finds the one or the other, whole, also when the power fails. */
+/** Puts the new file in the old one's place: a later open finds the one or the other, whole, also when the power fails. */
 export async function adoptNewFile(directory: string): Promise<void> {
   await syncDirectory(newFileIn(directory));
   await rename(join(newFileIn(directory), 'data.mdb'), join(directory, 'data.mdb'));

@@ -9,7 +9,7 @@ import { openTables, readState, type Tables } from './tables.ts';
 const mebi = 1024 * 1024;
 /** A smaller file is not worth the time. */
 const leastFileBytes = 32 * mebi;
-/** More than this takes long: it is copied when somebody asks for it. */
+/** More than this takes long: it is copied on request. */
 const mostStoredBytes = 256 * mebi;
 /** What a file may need for so many stored bytes: a record that is a little larger than a page takes two; the reserve comes on top. */
 const fileBytesFor = (storedBytes: number): number => 2 * storedBytes + 8 * mebi;
@@ -48,7 +48,7 @@ export interface Shrunk {
   readonly after: number;
 }
 
-/** Makes the file of a store that nobody has open as small as it can be. Throws as `openLmdbStorage`, and `no-space`. */
+/** Compacts the file of a store that is not open. Throws as `openLmdbStorage`, and `no-space`. */
 export async function shrinkStore(directory: string, notice: Notice): Promise<Shrunk> {
   if (!(await hasDatabase(directory))) throw new StorageError('failed', `there is no store in ${directory}`);
   const lock = await lockDirectory(directory);

@@ -32,7 +32,7 @@ const privateFiles = { permissionsMode: 0o600 } as object;
 /**
  * `overlappingSync` is off: then a commit is fdatasync of the data and a write of the meta page through a descriptor opened with
  * O_DSYNC, both before the promise of the put resolves, and a crash of the machine leaves exactly the last such commit.
- * `eventTurnBatching` is off: the journal batches by itself, and lmdb's own batches reject a promise that nobody can catch when a
+ * `eventTurnBatching` is off: the journal batches by itself, and lmdb's own batches reject a promise that cannot be caught when a
  * commit fails, which would end the process on a full disk.
  */
 export function openTables(directory: string, options: { readonly readOnly: boolean }): Tables {

@@ -4,7 +4,7 @@ import { type Client, type ConfigMap, isAlreadyExists, type WatchEvent } from '.
 const namespace = 'canary';
 const key = { namespace, name: 'canary' };
 
-/** An object that nobody touches but its keeper, and a watch that must go on while the server is under fire. */
+/** An object with one writer, and a watch that must go on while the server is under fire. */
 export class Canary {
   readonly #client: Client;
   readonly #stop = new AbortController();

@@ -67,7 +67,7 @@ export function mutatedFrame(bytes: Buffer, chance: Chance): Buffer[] {
     case 7:
       return [...frame(bytes)].slice(0, 60).map((byte) => Buffer.from([byte]));
     case 8:
-      // Costly for whoever sends it.
+      // Costly for the sender.
       return [frame(chance.below(20) === 0 ? Buffer.alloc(4 * 1024 * 1024 + 1) : bytes)];
     default:
       return [frame(bytes)];

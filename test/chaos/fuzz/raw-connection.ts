@@ -56,7 +56,7 @@ export class RawConnection {
       maxSessionMemory: 1_000,
     });
     session.setMaxListeners(0);
-    // Whoever waits on a stream hears of it there.
+    // A reader of a stream gets the error there.
     session.on('error', () => {});
     session.on('goaway', () => session.close());
     this.#session = session;

@@ -24,7 +24,7 @@ const codes =
   );
 /** Each of these means that the server did not know what it did. */
 const forbidden: readonly string[] = ['UNKNOWN', 'INTERNAL', 'DATA_LOSS'];
-/** Whoever may call these shuts out the clients of this very test, and is meant to. So those call them who may not. */
+/** These shut out the clients of this very test, as they are meant to. So only callers without the right call them. */
 const forOthers: ReadonlySet<string> = new Set(['/berth.server.v1.Certificates/DropAuthority']);
 const administrators = 2;
 const atOnce = 96;
@@ -98,7 +98,7 @@ export class Shower {
     return { path: this.#chance.pick(libraryPaths), body, patienceMs };
   }
 
-  /** Nobody waits for the end of a stream; one side of some stays open until the client leaves. */
+  /** The end of a stream is not awaited; one side of some stays open until the client leaves. */
   #patience({ requestStream, responseStream }: AnyMethod): Partial<RawCall> {
     if (requestStream) return { ends: this.#chance.below(2) === 0, patienceMs };
     return responseStream ? { patienceMs } : {};

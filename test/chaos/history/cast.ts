@@ -9,7 +9,7 @@ import { endOf, Writers } from './writers.ts';
 const writers = 12;
 const leaseWriters = 2;
 
-/** Everybody who takes part, over all lives of the server. */
+/** All participants, over all lives of the server. */
 export class Cast {
   readonly history = new WriteHistory();
   /** The newest version at the beginning of each life of the server. */
@@ -69,7 +69,7 @@ export class Cast {
     ]);
   }
 
-  /** Writes without a sync of their own: a kill may lose them, but their revisions are nobody else's either. */
+  /** Writes without a sync of their own: a kill may lose them, but their revisions are not reused. */
   async #writeLeases({ leases }: Client, name: string, round: number, isKilled: () => boolean): Promise<void> {
     try {
       for (let i = 0; ; i++) {

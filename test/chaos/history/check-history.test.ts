@@ -5,7 +5,7 @@ import type { Change, WriteRecord } from './write-record.ts';
 
 // The checker is only worth something if it finds what it looks for: each violation is planted here once.
 
-/** create a (2), update a based on 2 (3), create b (4), delete a (5); one update of b whose outcome nobody knows (6). */
+/** create a (2), update a based on 2 (3), create b (4), delete a (5); one update of b with an unknown outcome (6). */
 const writes = (): WriteRecord[] => [
   {
     type: 'create',

@@ -5,7 +5,7 @@ export type RoundStarts = readonly number[];
 
 /**
  * Compares what clients were told with the log of what is stored, and answers every contradiction as a sentence: an acknowledged write that is
- * missing or another one, a revision that was given out twice, a change that nobody asked for or that was refused, one write that happened twice,
+ * missing or another one, a revision that was given out twice, a change that was not requested or was refused, one write that happened twice,
  * a compare-and-swap that swapped something else, a write that happened after its server had died, and revisions against the order of time.
  */
 export function checkHistory(writes: readonly WriteRecord[], log: readonly Change[], starts: RoundStarts): string[] {

@@ -11,7 +11,7 @@ export const retryMs = 50;
 
 export const revisionOf = (object: ConfigMap | undefined): number => Number(object?.metadata?.resourceVersion ?? 0);
 
-/** Somebody who watches through everything that happens to the server, and goes on from the last version that it saw. */
+/** A watcher that survives everything that happens to the server, and goes on from the last version that it saw. */
 export interface Watcher {
   readonly name: string;
   readonly sight: Sight;
@@ -24,7 +24,7 @@ export interface Expiry {
   readonly newest: number;
 }
 
-/** What a watcher saw: a new stretch begins where it had to list, as nobody promises anything of what lies between. */
+/** What a watcher saw: a new stretch begins where it had to list, as nothing is promised of what lies between. */
 export class Sight {
   readonly stretches: { from: number; to: number; seen: Change[] }[] = [];
   readonly expired: Expiry[] = [];

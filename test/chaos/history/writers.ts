@@ -14,7 +14,7 @@ export const selectsOdd = (step: string): boolean => Number(step.split('.').at(-
 export class Writers {
   readonly #history: WriteHistory;
   readonly #chance: Chance;
-  /** The version that somebody last heard of; it may be long out of date. */
+  /** The latest version that a writer has seen; it may be long out of date. */
   readonly #known = new Map<string, number | undefined>();
   #step = 0;
 
@@ -30,7 +30,7 @@ export class Writers {
       const error = await this.#write(client, name, round);
       if (error === undefined) continue;
       if (!isRefusal(error)) return endOf(error, isKilled());
-      // Somebody else was faster.
+      // Another writer was faster.
       const found = await client.configMaps
         .get({ namespace, name })
         .catch((why: unknown) => (isNotFound(why) ? undefined : endOf(why, isKilled())));

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../client/index.ts';
 import { image } from '../pod-churn.ts';
 
-/** What somebody may send who is careless or means harm, in Kubernetes' JSON, and what must come of it. */
+/** What careless or malicious users may send, in Kubernetes' JSON, and what must come of it. */
 export interface HostileCase {
   /** For people, and the name of a pod when made of letters and dashes. */
   readonly what: string;

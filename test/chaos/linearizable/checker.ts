@@ -1,5 +1,5 @@
 /**
- * What somebody did to one object and was told. The object is a register that may be absent; every write writes a value of its own, so a
+ * The operations of a client on one object, and their answers. The object is a register that may be absent; every write writes a value of its own, so a
  * value names a version. `swap` replaces exactly one version. Instants are ticks of one counter for all clients.
  */
 export interface Operation {
@@ -27,7 +27,7 @@ export type Verdict =
 
 type Value = string | undefined;
 
-/** What an object does when nobody disturbs: the value after it and the answer. */
+/** What an object does without concurrency: the value after it and the answer. */
 export function apply(operation: Operation, before: Value): { after: Value; answer: Operation['answer'] } {
   const { type, value, expected } = operation;
   const absent = before === undefined;

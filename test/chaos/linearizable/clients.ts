@@ -47,9 +47,9 @@ export class Registers {
   readonly #carrier: Carrier;
   readonly #chance: Chance;
   readonly #ticks = new Ticks();
-  /** The versions that somebody has heard of: value -> resourceVersion. */
+  /** The versions that a client has seen: value -> resourceVersion. */
   readonly #versions = new Map<string, string>();
-  /** Of each object, the latest values that somebody has heard of. */
+  /** Of each object, the latest values that a client has seen. */
   readonly #heard = new Map<string, string[]>();
   #values = 0;
 

@@ -116,7 +116,7 @@ async function setPhase(client: Client, { metadata = {} }: Pod, status: object):
   await client.pods.patch({ namespace, name, subresource: 'status' }, { metadata: { uid }, status });
 }
 
-/** Somebody else may have deleted it meanwhile. */
+/** Another writer may have deleted it meanwhile. */
 async function ignoringRaces(act: () => Promise<unknown>): Promise<void> {
   try {
     await act();

@@ -11,7 +11,7 @@ export interface TokenReviewSpec__Input {
    */
   'token'?: (string);
   /**
-   * Who asks: the token must be for one of these; none: for the API server. Written by the client.
+   * The audiences of the caller: the token must be for one of these; none: for the API server. Written by the client.
    */
   'audiences'?: (string)[];
 }
@@ -25,7 +25,7 @@ export interface TokenReviewSpec {
    */
   'token'?: (string);
   /**
-   * Who asks: the token must be for one of these; none: for the API server. Written by the client.
+   * The audiences of the caller: the token must be for one of these; none: for the API server. Written by the client.
    */
   'audiences'?: (string)[];
 }

@@ -20,7 +20,7 @@ export interface TokenReviewStatus__Input {
    */
   'error'?: (string);
   /**
-   * For which of those in spec.audiences it is; one who asked must find himself here. Written by the API server.
+   * For which of those in spec.audiences it is; the caller must find its own here. Written by the API server.
    */
   'audiences'?: (string)[];
 }
@@ -42,7 +42,7 @@ export interface TokenReviewStatus {
    */
   'error'?: (string);
   /**
-   * For which of those in spec.audiences it is; one who asked must find himself here. Written by the API server.
+   * For which of those in spec.audiences it is; the caller must find its own here. Written by the API server.
    */
   'audiences'?: (string)[];
 }

@@ -4,7 +4,7 @@
 import type { ExtraValue__Input as _berth_authentication_v1_ExtraValue__Input, ExtraValue as _berth_authentication_v1_ExtraValue } from '../../../berth/authentication/v1/ExtraValue.ts';
 
 /**
- * Somebody.
+ * A user.
  */
 export interface UserInfo__Input {
   /**
@@ -16,7 +16,7 @@ export interface UserInfo__Input {
    */
   'uid'?: (string);
   /**
-   * The groups, those that everybody is in included. Written by the API server.
+   * The groups, the implicit ones included. Written by the API server.
    */
   'groups'?: (string)[];
   /**
@@ -26,7 +26,7 @@ export interface UserInfo__Input {
 }
 
 /**
- * Somebody.
+ * A user.
  */
 export interface UserInfo {
   /**
@@ -38,7 +38,7 @@ export interface UserInfo {
    */
   'uid'?: (string);
   /**
-   * The groups, those that everybody is in included. Written by the API server.
+   * The groups, the implicit ones included. Written by the API server.
    */
   'groups'?: (string)[];
   /**

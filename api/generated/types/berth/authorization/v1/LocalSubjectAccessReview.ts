@@ -6,7 +6,7 @@ import type { SubjectAccessReviewSpec__Input as _berth_authorization_v1_SubjectA
 import type { SubjectAccessReviewStatus__Input as _berth_authorization_v1_SubjectAccessReviewStatus__Input, SubjectAccessReviewStatus as _berth_authorization_v1_SubjectAccessReviewStatus } from '../../../berth/authorization/v1/SubjectAccessReviewStatus.ts';
 
 /**
- * Whether somebody may do something in a namespace.
+ * Whether a user may do something in a namespace.
  */
 export interface LocalSubjectAccessReview__Input {
   /**
@@ -24,7 +24,7 @@ export interface LocalSubjectAccessReview__Input {
 }
 
 /**
- * Whether somebody may do something in a namespace.
+ * Whether a user may do something in a namespace.
  */
 export interface LocalSubjectAccessReview {
   /**

@@ -5,7 +5,7 @@ import type { LocalSubjectAccessReview__Input as _berth_authorization_v1_LocalSu
 import type { WriteOptions__Input as _berth_meta_v1_WriteOptions__Input, WriteOptions as _berth_meta_v1_WriteOptions } from '../../../berth/meta/v1/WriteOptions.ts';
 
 /**
- * Asks whether somebody may do something in a namespace.
+ * Asks whether a user may do something in a namespace.
  */
 export interface LocalSubjectAccessReviewWriteRequest__Input {
   /**
@@ -19,7 +19,7 @@ export interface LocalSubjectAccessReviewWriteRequest__Input {
 }
 
 /**
- * Asks whether somebody may do something in a namespace.
+ * Asks whether a user may do something in a namespace.
  */
 export interface LocalSubjectAccessReviewWriteRequest {
   /**

@@ -6,7 +6,7 @@ import type { NonResourceAttributes__Input as _berth_authorization_v1_NonResourc
 import type { ExtraValue__Input as _berth_authorization_v1_ExtraValue__Input, ExtraValue as _berth_authorization_v1_ExtraValue } from '../../../berth/authorization/v1/ExtraValue.ts';
 
 /**
- * What somebody wants to do, and who.
+ * An access, and the user.
  */
 export interface SubjectAccessReviewSpec__Input {
   /**
@@ -22,7 +22,7 @@ export interface SubjectAccessReviewSpec__Input {
    */
   'user'?: (string);
   /**
-   * The user's groups; nobody is put into more of them. Written by the client.
+   * The user's groups; none are added. Written by the client.
    */
   'groups'?: (string)[];
   /**
@@ -36,7 +36,7 @@ export interface SubjectAccessReviewSpec__Input {
 }
 
 /**
- * What somebody wants to do, and who.
+ * An access, and the user.
  */
 export interface SubjectAccessReviewSpec {
   /**
@@ -52,7 +52,7 @@ export interface SubjectAccessReviewSpec {
    */
   'user'?: (string);
   /**
-   * The user's groups; nobody is put into more of them. Written by the client.
+   * The user's groups; none are added. Written by the client.
    */
   'groups'?: (string)[];
   /**

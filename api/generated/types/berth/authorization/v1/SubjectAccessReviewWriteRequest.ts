@@ -5,7 +5,7 @@ import type { SubjectAccessReview__Input as _berth_authorization_v1_SubjectAcces
 import type { WriteOptions__Input as _berth_meta_v1_WriteOptions__Input, WriteOptions as _berth_meta_v1_WriteOptions } from '../../../berth/meta/v1/WriteOptions.ts';
 
 /**
- * Asks whether somebody may do something.
+ * Asks whether a user may do something.
  */
 export interface SubjectAccessReviewWriteRequest__Input {
   /**
@@ -19,7 +19,7 @@ export interface SubjectAccessReviewWriteRequest__Input {
 }
 
 /**
- * Asks whether somebody may do something.
+ * Asks whether a user may do something.
  */
 export interface SubjectAccessReviewWriteRequest {
   /**

@@ -6,7 +6,7 @@ import type { CertificateSigningRequestSpec__Input as _berth_certificates_v1_Cer
 import type { CertificateSigningRequestStatus__Input as _berth_certificates_v1_CertificateSigningRequestStatus__Input, CertificateSigningRequestStatus as _berth_certificates_v1_CertificateSigningRequestStatus } from '../../../berth/certificates/v1/CertificateSigningRequestStatus.ts';
 
 /**
- * A request for a certificate, and what became of it: somebody approves or denies it, then a signer fills in the certificate.
+ * A request for a certificate, and what became of it: an approver approves or denies it, then a signer fills in the certificate.
  */
 export interface CertificateSigningRequest__Input {
   /**
@@ -24,7 +24,7 @@ export interface CertificateSigningRequest__Input {
 }
 
 /**
- * A request for a certificate, and what became of it: somebody approves or denies it, then a signer fills in the certificate.
+ * A request for a certificate, and what became of it: an approver approves or denies it, then a signer fills in the certificate.
  */
 export interface CertificateSigningRequest {
   /**

@@ -8,7 +8,7 @@ import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp a
  */
 export interface LeaseSpec__Input {
   /**
-   * Who holds it; absent or empty: nobody. Written by the holder.
+   * Who holds it; absent or empty: no holder. Written by the holder.
    */
   'holderIdentity'?: (string);
   /**
@@ -47,7 +47,7 @@ export interface LeaseSpec__Input {
  */
 export interface LeaseSpec {
   /**
-   * Who holds it; absent or empty: nobody. Written by the holder.
+   * Who holds it; absent or empty: no holder. Written by the holder.
    */
   'holderIdentity'?: (string);
   /**

@@ -7,11 +7,11 @@
  */
 export interface ModifyVolumeStatus__Input {
   /**
-   * The class that is wanted. Written by whoever changes the settings.
+   * The class that is wanted. Written by the resizer.
    */
   'targetVolumeAttributesClassName'?: (string);
   /**
-   * "Pending", "InProgress" or "Infeasible". Written by whoever changes the settings.
+   * "Pending", "InProgress" or "Infeasible". Written by the resizer.
    */
   'status'?: (string);
 }
@@ -21,11 +21,11 @@ export interface ModifyVolumeStatus__Input {
  */
 export interface ModifyVolumeStatus {
   /**
-   * The class that is wanted. Written by whoever changes the settings.
+   * The class that is wanted. Written by the resizer.
    */
   'targetVolumeAttributesClassName'?: (string);
   /**
-   * "Pending", "InProgress" or "Infeasible". Written by whoever changes the settings.
+   * "Pending", "InProgress" or "Infeasible". Written by the resizer.
    */
   'status'?: (string);
 }

@@ -4,7 +4,7 @@
 import type { NodeConfigSource__Input as _berth_core_v1_NodeConfigSource__Input, NodeConfigSource as _berth_core_v1_NodeConfigSource } from '../../../berth/core/v1/NodeConfigSource.ts';
 
 /**
- * Which settings an agent uses; nobody writes it any more.
+ * Which settings an agent uses; obsolete.
  */
 export interface NodeConfigStatus__Input {
   /**
@@ -27,7 +27,7 @@ export interface NodeConfigStatus__Input {
 }
 
 /**
- * Which settings an agent uses; nobody writes it any more.
+ * Which settings an agent uses; obsolete.
  */
 export interface NodeConfigStatus {
   /**

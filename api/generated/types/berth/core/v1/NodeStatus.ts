@@ -58,7 +58,7 @@ export interface NodeStatus__Input {
    */
   'volumesAttached'?: (_berth_core_v1_AttachedVolume__Input)[];
   /**
-   * Which settings the agent uses; nobody writes it any more. Written by the agent.
+   * Which settings the agent uses; obsolete. Written by the agent.
    */
   'config'?: (_berth_core_v1_NodeConfigStatus__Input | null);
   /**
@@ -125,7 +125,7 @@ export interface NodeStatus {
    */
   'volumesAttached'?: (_berth_core_v1_AttachedVolume)[];
   /**
-   * Which settings the agent uses; nobody writes it any more. Written by the agent.
+   * Which settings the agent uses; obsolete. Written by the agent.
    */
   'config'?: (_berth_core_v1_NodeConfigStatus);
   /**

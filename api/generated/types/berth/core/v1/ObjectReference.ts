@@ -3,7 +3,7 @@
 
 
 /**
- * Names an object, or a part of one. Written by whoever refers to it.
+ * Names an object, or a part of one. Written by its referrer.
  */
 export interface ObjectReference__Input {
   /**
@@ -44,7 +44,7 @@ export interface ObjectReference__Input {
 }
 
 /**
- * Names an object, or a part of one. Written by whoever refers to it.
+ * Names an object, or a part of one. Written by its referrer.
  */
 export interface ObjectReference {
   /**

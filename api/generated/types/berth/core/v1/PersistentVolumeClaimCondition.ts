@@ -8,27 +8,27 @@ import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp a
  */
 export interface PersistentVolumeClaimCondition__Input {
   /**
-   * What it is about, e.g. "Resizing". Written by whoever resizes the volume.
+   * What it is about, e.g. "Resizing". Written by the resizer.
    */
   'type'?: (string);
   /**
-   * "True", "False" or "Unknown". Written by whoever resizes the volume.
+   * "True", "False" or "Unknown". Written by the resizer.
    */
   'status'?: (string);
   /**
-   * When it was looked at last. Written by whoever resizes the volume.
+   * When it was looked at last. Written by the resizer.
    */
   'lastProbeTime'?: (_google_protobuf_Timestamp__Input | null);
   /**
-   * When the status changed last. Written by whoever resizes the volume.
+   * When the status changed last. Written by the resizer.
    */
   'lastTransitionTime'?: (_google_protobuf_Timestamp__Input | null);
   /**
-   * Why, in a word, for programs. Written by whoever resizes the volume.
+   * Why, in a word, for programs. Written by the resizer.
    */
   'reason'?: (string);
   /**
-   * Why, in a sentence. Written by whoever resizes the volume.
+   * Why, in a sentence. Written by the resizer.
    */
   'message'?: (string);
   '_reason'?: "reason";
@@ -40,27 +40,27 @@ export interface PersistentVolumeClaimCondition__Input {
  */
 export interface PersistentVolumeClaimCondition {
   /**
-   * What it is about, e.g. "Resizing". Written by whoever resizes the volume.
+   * What it is about, e.g. "Resizing". Written by the resizer.
    */
   'type'?: (string);
   /**
-   * "True", "False" or "Unknown". Written by whoever resizes the volume.
+   * "True", "False" or "Unknown". Written by the resizer.
    */
   'status'?: (string);
   /**
-   * When it was looked at last. Written by whoever resizes the volume.
+   * When it was looked at last. Written by the resizer.
    */
   'lastProbeTime'?: (_google_protobuf_Timestamp);
   /**
-   * When the status changed last. Written by whoever resizes the volume.
+   * When the status changed last. Written by the resizer.
    */
   'lastTransitionTime'?: (_google_protobuf_Timestamp);
   /**
-   * Why, in a word, for programs. Written by whoever resizes the volume.
+   * Why, in a word, for programs. Written by the resizer.
    */
   'reason'?: (string);
   /**
-   * Why, in a sentence. Written by whoever resizes the volume.
+   * Why, in a sentence. Written by the resizer.
    */
   'message'?: (string);
 }

@@ -22,23 +22,23 @@ export interface PersistentVolumeClaimStatus__Input {
    */
   'capacity'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
   /**
-   * What is true of the claim, one entry for each type. Written by whoever changes the volume.
+   * What is true of the claim, one entry for each type. Written by the volume controller.
    */
   'conditions'?: (_berth_core_v1_PersistentVolumeClaimCondition__Input)[];
   /**
-   * What is set aside while the volume grows. Written by whoever resizes it.
+   * What is set aside while the volume grows. Written by the resizer.
    */
   'allocatedResources'?: ({[key: string]: _berth_meta_v1_Quantity__Input});
   /**
-   * How far growing it got, by resource name. Written by whoever resizes it.
+   * How far growing it got, by resource name. Written by the resizer.
    */
   'allocatedResourceStatuses'?: ({[key: string]: string});
   /**
-   * The class of changeable settings that holds now. Written by whoever changes them.
+   * The class of changeable settings that holds now. Written by the resizer.
    */
   'currentVolumeAttributesClassName'?: (string);
   /**
-   * A change of settings that is under way. Written by whoever changes them.
+   * A change of settings that is under way. Written by the resizer.
    */
   'modifyVolumeStatus'?: (_berth_core_v1_ModifyVolumeStatus__Input | null);
   '_phase'?: "phase";
@@ -62,23 +62,23 @@ export interface PersistentVolumeClaimStatus {
    */
   'capacity'?: ({[key: string]: _berth_meta_v1_Quantity});
   /**
-   * What is true of the claim, one entry for each type. Written by whoever changes the volume.
+   * What is true of the claim, one entry for each type. Written by the volume controller.
    */
   'conditions'?: (_berth_core_v1_PersistentVolumeClaimCondition)[];
   /**
-   * What is set aside while the volume grows. Written by whoever resizes it.
+   * What is set aside while the volume grows. Written by the resizer.
    */
   'allocatedResources'?: ({[key: string]: _berth_meta_v1_Quantity});
   /**
-   * How far growing it got, by resource name. Written by whoever resizes it.
+   * How far growing it got, by resource name. Written by the resizer.
    */
   'allocatedResourceStatuses'?: ({[key: string]: string});
   /**
-   * The class of changeable settings that holds now. Written by whoever changes them.
+   * The class of changeable settings that holds now. Written by the resizer.
    */
   'currentVolumeAttributesClassName'?: (string);
   /**
-   * A change of settings that is under way. Written by whoever changes them.
+   * A change of settings that is under way. Written by the resizer.
    */
   'modifyVolumeStatus'?: (_berth_core_v1_ModifyVolumeStatus);
 }

@@ -9,7 +9,7 @@ import type { Long } from '@grpc/proto-loader';
  */
 export interface PodCondition__Input {
   /**
-   * PodScheduled, Initialized, ContainersReady, Ready or a name of somebody's own; one of each. Written by the agent.
+   * PodScheduled, Initialized, ContainersReady, Ready or a custom name; one of each. Written by the agent.
    */
   'type'?: (string);
   /**
@@ -47,7 +47,7 @@ export interface PodCondition__Input {
  */
 export interface PodCondition {
   /**
-   * PodScheduled, Initialized, ContainersReady, Ready or a name of somebody's own; one of each. Written by the agent.
+   * PodScheduled, Initialized, ContainersReady, Ready or a custom name; one of each. Written by the agent.
    */
   'type'?: (string);
   /**

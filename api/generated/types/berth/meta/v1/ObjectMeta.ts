@@ -23,7 +23,7 @@ export interface ObjectMeta__Input {
    */
   'namespace'?: (string);
   /**
-   * Empty; an older field of Kubernetes. Written by nobody.
+   * Empty; an older field of Kubernetes. Never written.
    */
   'selfLink'?: (string);
   /**
@@ -97,7 +97,7 @@ export interface ObjectMeta {
    */
   'namespace'?: (string);
   /**
-   * Empty; an older field of Kubernetes. Written by nobody.
+   * Empty; an older field of Kubernetes. Never written.
    */
   'selfLink'?: (string);
   /**

@@ -37,7 +37,7 @@ export interface Revision__Input {
    */
   'uid'?: (string);
   /**
-   * What the write changed, for MODIFIED and DELETED. What every write changes or nobody wrote by hand is left out:
+   * What the write changed, for MODIFIED and DELETED. What every write changes, or no user writes, is left out:
    * resourceVersion, generation, managedFields and the note of what was applied last.
    */
   'changes'?: (_berth_meta_v1_FieldChange__Input)[];
@@ -46,7 +46,7 @@ export interface Revision__Input {
    */
   'omittedChanges'?: (number);
   /**
-   * Whether the version before is no longer kept, so that nobody can say what changed.
+   * Whether the version before is no longer kept, so that the changes are unknown.
    */
   'beforeUnknown'?: (boolean);
 }
@@ -84,7 +84,7 @@ export interface Revision {
    */
   'uid'?: (string);
   /**
-   * What the write changed, for MODIFIED and DELETED. What every write changes or nobody wrote by hand is left out:
+   * What the write changed, for MODIFIED and DELETED. What every write changes, or no user writes, is left out:
    * resourceVersion, generation, managedFields and the note of what was applied last.
    */
   'changes'?: (_berth_meta_v1_FieldChange)[];
@@ -93,7 +93,7 @@ export interface Revision {
    */
   'omittedChanges'?: (number);
   /**
-   * Whether the version before is no longer kept, so that nobody can say what changed.
+   * Whether the version before is no longer kept, so that the changes are unknown.
    */
   'beforeUnknown'?: (boolean);
 }

@@ -6,7 +6,7 @@ import type { PolicyRule__Input as _berth_rbac_v1_PolicyRule__Input, PolicyRule 
 import type { AggregationRule__Input as _berth_rbac_v1_AggregationRule__Input, AggregationRule as _berth_rbac_v1_AggregationRule } from '../../../berth/rbac/v1/AggregationRule.ts';
 
 /**
- * What may be done in every namespace and with what belongs to none, for bindings to give to somebody.
+ * What may be done in every namespace and with what belongs to none, for bindings to grant.
  */
 export interface ClusterRole__Input {
   /**
@@ -24,7 +24,7 @@ export interface ClusterRole__Input {
 }
 
 /**
- * What may be done in every namespace and with what belongs to none, for bindings to give to somebody.
+ * What may be done in every namespace and with what belongs to none, for bindings to grant.
  */
 export interface ClusterRole {
   /**

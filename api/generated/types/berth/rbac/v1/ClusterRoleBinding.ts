@@ -6,7 +6,7 @@ import type { Subject__Input as _berth_rbac_v1_Subject__Input, Subject as _berth
 import type { RoleRef__Input as _berth_rbac_v1_RoleRef__Input, RoleRef as _berth_rbac_v1_RoleRef } from '../../../berth/rbac/v1/RoleRef.ts';
 
 /**
- * Gives somebody a cluster role, in every namespace and for what belongs to none.
+ * Grants a cluster role to subjects, in every namespace and for what belongs to none.
  */
 export interface ClusterRoleBinding__Input {
   /**
@@ -24,7 +24,7 @@ export interface ClusterRoleBinding__Input {
 }
 
 /**
- * Gives somebody a cluster role, in every namespace and for what belongs to none.
+ * Grants a cluster role to subjects, in every namespace and for what belongs to none.
  */
 export interface ClusterRoleBinding {
   /**

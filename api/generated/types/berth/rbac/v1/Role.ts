@@ -5,7 +5,7 @@ import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta 
 import type { PolicyRule__Input as _berth_rbac_v1_PolicyRule__Input, PolicyRule as _berth_rbac_v1_PolicyRule } from '../../../berth/rbac/v1/PolicyRule.ts';
 
 /**
- * What may be done in one namespace, for bindings to give to somebody.
+ * What may be done in one namespace, for bindings to grant.
  */
 export interface Role__Input {
   /**
@@ -19,7 +19,7 @@ export interface Role__Input {
 }
 
 /**
- * What may be done in one namespace, for bindings to give to somebody.
+ * What may be done in one namespace, for bindings to grant.
  */
 export interface Role {
   /**

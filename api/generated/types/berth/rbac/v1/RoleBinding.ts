@@ -6,7 +6,7 @@ import type { Subject__Input as _berth_rbac_v1_Subject__Input, Subject as _berth
 import type { RoleRef__Input as _berth_rbac_v1_RoleRef__Input, RoleRef as _berth_rbac_v1_RoleRef } from '../../../berth/rbac/v1/RoleRef.ts';
 
 /**
- * Gives somebody a role, or what a cluster role says, in one namespace.
+ * Grants a role, or a cluster role, to subjects in one namespace.
  */
 export interface RoleBinding__Input {
   /**
@@ -24,7 +24,7 @@ export interface RoleBinding__Input {
 }
 
 /**
- * Gives somebody a role, or what a cluster role says, in one namespace.
+ * Grants a role, or a cluster role, to subjects in one namespace.
  */
 export interface RoleBinding {
   /**

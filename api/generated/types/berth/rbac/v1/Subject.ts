@@ -3,7 +3,7 @@
 
 
 /**
- * Somebody who may get a role.
+ * A subject of role bindings.
  */
 export interface Subject__Input {
   /**
@@ -25,7 +25,7 @@ export interface Subject__Input {
 }
 
 /**
- * Somebody who may get a role.
+ * A subject of role bindings.
  */
 export interface Subject {
   /**

@@ -27,7 +27,7 @@ export interface PlacementQuestion__Input {
    */
   'list'?: (_berth_scheduling_v1_ListPlacementsRequest__Input | null);
   /**
-   * Whose names the answer may tell; absent: nobody's. The server writes it.
+   * Whose names the answer may tell; absent: none. The server writes it.
    */
   'audience'?: (_berth_scheduling_v1_PlacementAudience__Input | null);
   /**
@@ -57,7 +57,7 @@ export interface PlacementQuestion {
    */
   'list'?: (_berth_scheduling_v1_ListPlacementsRequest);
   /**
-   * Whose names the answer may tell; absent: nobody's. The server writes it.
+   * Whose names the answer may tell; absent: none. The server writes it.
    */
   'audience'?: (_berth_scheduling_v1_PlacementAudience);
 }

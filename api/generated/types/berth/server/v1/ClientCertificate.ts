@@ -4,7 +4,7 @@
 import type { Timestamp__Input as _google_protobuf_Timestamp__Input, Timestamp as _google_protobuf_Timestamp } from '../../../google/protobuf/Timestamp.ts';
 
 /**
- * A certificate with which somebody connected.
+ * A certificate with which a client connected.
  */
 export interface ClientCertificate__Input {
   /**
@@ -20,13 +20,13 @@ export interface ClientCertificate__Input {
    */
   'authorityHash'?: (string);
   /**
-   * When somebody last connected with it.
+   * When a client last connected with it.
    */
   'lastSeenTime'?: (_google_protobuf_Timestamp__Input | null);
 }
 
 /**
- * A certificate with which somebody connected.
+ * A certificate with which a client connected.
  */
 export interface ClientCertificate {
   /**
@@ -42,7 +42,7 @@ export interface ClientCertificate {
    */
   'authorityHash'?: (string);
   /**
-   * When somebody last connected with it.
+   * When a client last connected with it.
    */
   'lastSeenTime'?: (_google_protobuf_Timestamp);
 }

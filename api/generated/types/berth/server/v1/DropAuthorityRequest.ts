@@ -7,7 +7,7 @@
  */
 export interface DropAuthorityRequest__Input {
   /**
-   * Also when somebody has only its certificate, who is then out.
+   * Also while clients have only its certificates, which then end.
    */
   'force'?: (boolean);
 }
@@ -17,7 +17,7 @@ export interface DropAuthorityRequest__Input {
  */
 export interface DropAuthorityRequest {
   /**
-   * Also when somebody has only its certificate, who is then out.
+   * Also while clients have only its certificates, which then end.
    */
   'force'?: (boolean);
 }
