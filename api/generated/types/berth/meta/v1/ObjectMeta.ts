@@ -23,7 +23,7 @@ export interface ObjectMeta__Input {
    */
   'namespace'?: (string);
   /**
-   * Empty; an older field of Kubernetes. Never written.
+   * Empty; an older field of Kubernetes. Written by no component.
    */
   'selfLink'?: (string);
   /**
@@ -97,7 +97,7 @@ export interface ObjectMeta {
    */
   'namespace'?: (string);
   /**
-   * Empty; an older field of Kubernetes. Never written.
+   * Empty; an older field of Kubernetes. Written by no component.
    */
   'selfLink'?: (string);
   /**

@@ -13,7 +13,7 @@ export interface StorageClass__Input {
    */
   'metadata'?: (_berth_meta_v1_ObjectMeta__Input | null);
   /**
-   * Who makes volumes, e.g. "berth.io/local-path"; "kubernetes.io/no-provisioner": no provisioner. Never changes. Written by the client.
+   * Who makes volumes, e.g. "berth.io/local-path"; "kubernetes.io/no-provisioner": none. Never changes. Written by the client.
    */
   'provisioner'?: (string);
   /**
@@ -54,7 +54,7 @@ export interface StorageClass {
    */
   'metadata'?: (_berth_meta_v1_ObjectMeta);
   /**
-   * Who makes volumes, e.g. "berth.io/local-path"; "kubernetes.io/no-provisioner": no provisioner. Never changes. Written by the client.
+   * Who makes volumes, e.g. "berth.io/local-path"; "kubernetes.io/no-provisioner": none. Never changes. Written by the client.
    */
   'provisioner'?: (string);
   /**
