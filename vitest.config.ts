@@ -2,7 +2,10 @@ import { availableParallelism } from 'node:os';
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 
-/** `import ... from 'berth'` in examples finds the sources, through the same "exports" that give users the built package. */
+/**
+ * `import ... from 'berth'` in examples finds the sources,
+ * through the same "exports" that give users the built package.
+ */
 const conditions = ['berth-source', ...defaultServerConditions];
 /** A condition that is polled, and a test, fail when they hang; how busy the machine is does not matter. */
 const expectation = { poll: { timeout: 30_000 } };
@@ -19,7 +22,8 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          // No test leaves anything behind in a module: loading all modules for each file took more time than the tests.
+          // No test leaves anything behind in a module: loading all modules for each file took more time than the
+          // tests.
           isolate: false,
           include: [
             '{api,client,apiserver,scheduler,agent,controllers,cli,host,examples,hack,test/fakes,test/builders,bench}/**/*.test.ts',

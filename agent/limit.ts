@@ -1,6 +1,6 @@
 /**
- * Runs at most so many of the given functions at once. The others wait in the order they came, but behind those that finish what was begun
- * (`first`): of many pods that start together, some run soon, instead of all late.
+ * Runs at most so many of the given functions at once. The others wait in the order they came, but behind those that
+ * finish what was begun (`first`): of many pods that start together, some run soon, instead of all late.
  */
 export interface Limit {
   <T>(run: () => Promise<T>, first?: 'first'): Promise<T>;

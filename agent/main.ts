@@ -23,7 +23,10 @@ export { preparePurge, purge } from './purge.ts';
 
 const mostListeners = 1_000;
 
-/** Runs the agent of a node until the signal aborts; containers stay. Rejects with a plain error when another live agent has the name. */
+/**
+ * Runs the agent of a node until the signal aborts; containers stay.
+ * Rejects with a plain error when another live agent has the name.
+ */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const { nodeName } = options;
   const nodeDir = join(options.dataDir, 'node', nodeName);

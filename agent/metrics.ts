@@ -71,7 +71,7 @@ export const agentMetrics = {
 
 type Operation = (...args: never[]) => Promise<unknown>;
 
-/** Kubernetes' words for what is asked of an engine. */
+/** Kubernetes' names of runtime operations. */
 const operations = {
   list: 'list_containers',
   runSandbox: 'run_podsandbox',
@@ -165,7 +165,10 @@ export function measureWorkers(
   });
 }
 
-/** What containers use, on pages of their own as the kubelet has them: they name pods, and are made from hundreds of files. */
+/**
+ * What containers use, on pages of their own as the kubelet has them: they name pods,
+ * and are made from hundreds of files.
+ */
 export function addFigurePages(
   metrics: MetricsRegistry,
   machine: Pick<MachineReader, 'cadvisor' | 'resource'>,

@@ -10,9 +10,10 @@ export interface ProcessLock {
 }
 
 /**
- * One process of this user on this machine for a purpose; `purpose` names it and what it is about ("up /var/lib/berth"). The lock is the kernel's
- * (flock) on a file that no other user may open: the kernel takes it back the moment the holder dies, however it dies, so that there is no
- * stale lock to judge, and no other user can hold it. The file says who holds it, and goes with the lock.
+ * One process of this user on this machine for a purpose; `purpose` names it and what it is about ("up
+ * /var/lib/berth"). The lock is the kernel's (flock) on a file that no other user may open: the kernel takes it back
+ * the moment the holder dies, however it dies, so that there is no stale lock to judge, and no other user can hold it.
+ * The file says who holds it, and goes with the lock.
  */
 export async function lockProcess(purpose: string, holder: string): Promise<ProcessLock | { readonly heldBy: string }> {
   const path = lockFile(purpose);
@@ -47,7 +48,10 @@ function tryLock(path: string, holder: string): ProcessLock | 'held' | 'removed'
   };
 }
 
-/** In a folder that others may not write to and that is the same however a process was started; root's is in memory, where a full disk does not matter. */
+/**
+ * In a folder that others may not write to and that is the same however a process was started; root's is in memory,
+ * where a full disk does not matter.
+ */
 export function lockFile(purpose: string): string {
   const folder = process.getuid?.() === 0 ? '/run' : homedir();
   return join(folder, `.berth-${createHash('sha256').update(purpose).digest('hex').slice(0, 24)}.lock`);
@@ -56,7 +60,10 @@ export function lockFile(purpose: string): string {
 /** The program's exit code for a lock that is held. */
 const held = 1;
 
-/** Node.js has no flock. A lock belongs to the open file, which the program shares with this process: it stays when the program ends. */
+/**
+ * Node.js has no flock. A lock belongs to the open file, which the program shares with this process:
+ * it stays when the program ends.
+ */
 function flock(file: number, path: string): boolean {
   const { status, error } = spawnSync('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', file] });
   if (error !== undefined) throw new Error(`lock ${path}: cannot run flock: ${error.message}; install util-linux`);
@@ -72,7 +79,7 @@ function isAt(path: string, file: number): boolean {
 const holderTries = 20;
 const holderPauseMs = 50;
 
-/** A moment after it has the lock the holder says who it is. */
+/** The holder writes its identity shortly after it has the lock. */
 async function readHolder(path: string): Promise<string> {
   for (let tries = 0; tries < holderTries; tries++) {
     try {
@@ -90,7 +97,7 @@ async function readHolder(path: string): Promise<string> {
 const lockTimeoutMs = 180_000;
 const askAgainMs = 500;
 
-/** One command at a time starts or stops an installation; who comes second waits, and is told for whom. */
+/** Only one command at a time starts or stops an installation; a second one waits and names the holder. */
 export async function lockUp(dataDir: string, command: string, onWait: (holder: string) => void): Promise<ProcessLock> {
   const deadline = Date.now() + lockTimeoutMs;
   for (;;) {

@@ -20,8 +20,8 @@ export interface PurgeScope {
 }
 
 /**
- * Looks at what is to be purged before anything is touched. Undefined: it is no data directory of Berth. Throws RuntimeError when
- * containers may have to be removed and the engine does not answer.
+ * Looks at what is to be purged before anything is touched. Undefined: it is no data directory of Berth. Throws
+ * RuntimeError when containers may have to be removed and the engine does not answer.
  */
 export async function preparePurge(dataDir: string): Promise<PurgeScope | undefined> {
   const nodeNames = await namesIn(join(dataDir, 'node'));
@@ -54,9 +54,9 @@ async function isDataDir(dataDir: string, nodeNames: readonly string[]): Promise
 }
 
 /**
- * Removes everything that agents with this data directory made: their containers, the images they made and pulled where no other container uses them, the
- * mounts below the directory, and the files. Nothing else is touched. What fails does not keep the rest from going, but the files that
- * name it stay, so that it can be tried again.
+ * Removes everything that agents with this data directory made: their containers, the images they made and pulled where
+ * no other container uses them, the mounts below the directory, and the files. Nothing else is touched. What fails does
+ * not keep the rest from going, but the files that name it stay, so that it can be tried again.
  */
 export async function* purge({ dataDir, nodeNames }: PurgeScope): AsyncIterable<PurgeStep> {
   let isClean = true;
@@ -125,7 +125,10 @@ async function* purgeFiles(dataDir: string): AsyncIterable<PurgeStep> {
     if (!(await removeEmpty(above))) return;
 }
 
-/** The topmost folder that `berth up` made for the data directory; '' when all were there, undefined when that is not known. */
+/**
+ * The topmost folder that `berth up` made for the data directory; '' when all were there,
+ * undefined when that is not known.
+ */
 async function readMadeFolder(dataDir: string): Promise<string | undefined> {
   try {
     const { madeFolder = '' } = JSON.parse(await readFile(join(dataDir, 'installation.json'), 'utf8')) as { madeFolder?: string };

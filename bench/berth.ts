@@ -18,7 +18,10 @@ export interface BenchServer {
   readonly pki: string;
   /** The process that runs now. */
   readonly server: ChildProcess;
-  /** Asks the server to stop, as a supervisor does, and starts it again on the same data and address; resolves when it answers. */
+  /**
+   * Asks the server to stop, as a supervisor does, and starts it again on the same data and address;
+   * resolves when it answers.
+   */
   restart(): Promise<void>;
   /** Starts a scheduler as a process of its own, for a server that has none. */
   startScheduler(): ChildProcess;

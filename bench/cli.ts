@@ -20,9 +20,10 @@ interface Times {
 }
 
 /**
- * `npm run bench -- cli`: how long commands take from spawn to exit, against a running server with TLS, and how much of a processor, which says
- * more on a busy machine. Bare node is the floor: it, a command that only loads the program, a press of the completion key and a command that
- * asks the server take turns, so that a drifting machine hits all of them.
+ * `npm run bench -- cli`: how long commands take from spawn to exit, against a running server with TLS, and how much of
+ * a processor, which says more on a busy machine. Bare node is the floor: it, a command that only loads the program, a
+ * press of the completion key and a command that asks the server take turns, so that a drifting machine hits all of
+ * them.
  */
 export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-bench-cli-'));
@@ -61,7 +62,10 @@ export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
   }
 }
 
-/** What users have: this node as the first of the PATH, and no options that make every node slower, as more authorities to trust do. */
+/**
+ * What users have: this node as the first of the PATH, and no options that make every node slower,
+ * as more authorities to trust do.
+ */
 function userEnvironment(config: string): NodeJS.ProcessEnv {
   const { NODE_EXTRA_CA_CERTS: _authorities, NODE_OPTIONS: _options, ...env } = process.env;
   return { ...env, PATH: [dirname(process.execPath), env.PATH].join(delimiter), BERTH_CONFIG: config };

@@ -3,7 +3,10 @@ export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** The most (or, with `atLeast`, the least) it may be; null where there is no bound and the figure only explains others. */
+  /**
+   * The most (or, with `atLeast`, the least) it may be; null where there is no bound and the figure only explains
+   * others.
+   */
   readonly bound: number | null;
   readonly ok: boolean;
 }

@@ -9,7 +9,10 @@ import { benchScheduler } from './scheduler/index.ts';
 import { benchStudy } from './study/index.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Every benchmark by its name; each prints what it does to standard error and returns its figures. Further words choose among its parts. */
+/**
+ * Every benchmark by its name; each prints what it does to standard error and returns its figures.
+ * Further words choose among its parts.
+ */
 const benches: Readonly<Record<string, (say: (text: string) => void, parts: readonly string[]) => Promise<Figure[]>>> = {
   agent: benchAgent,
   api: benchApi,

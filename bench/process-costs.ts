@@ -13,8 +13,9 @@ export interface Memory {
 }
 
 /**
- * The PSS of processes, but without the help of others: PSS divides what is mapped from files among all that map it, and every other node
- * on the machine, this benchmark among them, would make it smaller. They all map the same program, so the largest mapping counts once.
+ * The PSS of processes, but without the help of others: PSS divides what is mapped from files among all that map it,
+ * and every other node on the machine, this benchmark among them, would make it smaller. They all map the same program,
+ * so the largest mapping counts once.
  */
 export function readMemory(pids: readonly number[]): Memory {
   const rollups = pids.map((pid) => readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
@@ -60,8 +61,9 @@ function secondsOf(pid: number, numbers: readonly number[]): number {
 const engineNames = /^(dockerd|containerd|containerd-shim.*|docker-proxy)$/;
 
 /**
- * Processor time that the engine of this network has taken so far: dockerd, containerd, shims, and what they started and waited for (runc, the
- * commands of probes). Only the same processes at both ends of a span can be compared: run no containers in between.
+ * Processor time that the engine of this network has taken so far: dockerd, containerd, shims, and what they started
+ * and waited for (runc, the commands of probes). Only the same processes at both ends of a span can be compared: run no
+ * containers in between.
  */
 export function engineCpuSeconds(): number {
   const network = readlinkSync('/proc/self/ns/net');
@@ -80,7 +82,10 @@ export function engineCpuSeconds(): number {
 
 const calls = 'fsync,fdatasync,syncfs,sync,msync,sync_file_range';
 
-/** How often processes ask for a sync of the disk. Needs strace, which slows them, so nothing else is measured meanwhile. */
+/**
+ * How often processes ask for a sync of the disk. Needs strace, which slows them,
+ * so nothing else is measured meanwhile.
+ */
 export async function countSyncs(pids: readonly number[], seconds: number): Promise<number> {
   const attach = pids.flatMap((pid) => ['-p', String(pid)]);
   const tracer = spawn('strace', ['-f', '-qq', '-e', `trace=${calls}`, '-e', 'signal=none', ...attach], {

@@ -6,7 +6,9 @@ export interface BackoffOptions {
   readonly maxMs?: number;
   /** Each wait is this many times the one before (default 2). */
   readonly factor?: number;
-  /** The part of each wait that is random, from 0 to 1 (default 0.5): it keeps many clients from coming back together. */
+  /**
+   * The part of each wait that is random, from 0 to 1 (default 0.5): it keeps many clients from coming back together.
+   */
   readonly jitter?: number;
   /** From 0 to below 1. */
   readonly random?: () => number;

@@ -2,7 +2,10 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls `callback` once after `ms` milliseconds; the returned function cancels that and may be called any number of times. */
+  /**
+   * Calls `callback` once after `ms` milliseconds; the returned function cancels that and may be called any number of
+   * times.
+   */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -23,7 +26,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal again. Leaves no listener behind. */
+/**
+ * Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal again.
+ * Leaves no listener behind.
+ */
 export function pause(ms: number, signal: AbortSignal, clock: Clock = systemClock): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {

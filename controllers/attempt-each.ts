@@ -1,8 +1,8 @@
 import { asApiError } from '../api/errors/index.ts';
 
 /**
- * Does the same for each of many objects, one after the other. One that cannot be written does not keep the others from it: the first failure is
- * thrown at the end. A fault of the server's is thrown at once, for it would meet all of them.
+ * Does the same for each of many objects, one after the other. One that cannot be written does not keep the others from
+ * it: the first failure is thrown at the end. A fault of the server's is thrown at once, for it would meet all of them.
  */
 export async function attemptEach<T>(items: Iterable<T>, attempt: (item: T) => Promise<void>): Promise<void> {
   const failures: unknown[] = [];

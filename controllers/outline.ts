@@ -20,7 +20,10 @@ export function outlineOf<T extends ApiObject>({ metadata = {} }: T): ApiObject 
 
 const readiness = { True: [{ type: 'Ready', status: 'True' }], False: [{ type: 'Ready', status: 'False' }] } as const;
 
-/** The same of a pod, with its labels, whether its spec is another, where it is, which claims it uses, whether it has ended and whether it is ready. */
+/**
+ * The same of a pod, with its labels, whether its spec is another, where it is, which claims it uses, whether it has
+ * ended and whether it is ready.
+ */
 export function podOutline(pod: Pod): Pod {
   const { nodeName } = pod.spec ?? {};
   const { phase } = pod.status ?? {};

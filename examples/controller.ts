@@ -1,4 +1,5 @@
-// Gives every namespace with the annotation example.com/contact a ConfigMap "team" that its pods can read the contact from.
+// Gives every namespace with the annotation example.com/contact a ConfigMap "team" that its pods can read the contact
+// from.
 import { realpathSync } from 'node:fs';
 import { type Client, connect, createInformer, createWorkQueue, loadContext } from 'berth';
 

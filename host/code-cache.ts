@@ -7,7 +7,9 @@ import { crc32 } from 'node:zlib';
 /** The program's exports, and what writes the compiled code that was missing. */
 export interface LoadedProgram {
   readonly exports: unknown;
-  /** For the end of the process: functions that ran by then are compiled, and are kept with the others. Never throws. */
+  /**
+   * For the end of the process: functions that ran by then are compiled, and are kept with the others. Never throws.
+   */
   saveCache(): void;
 }
 
@@ -17,10 +19,11 @@ type Wrapper = (exports: unknown, require: (id: string) => unknown, module: obje
 const namedByContent = /-[\w-]{8}\.js$/;
 
 /**
- * Loads the built program from a folder of CommonJS files, with the code that V8 compiled in an earlier run: compiling is a third of what
- * a short command costs. The cache stands beside the program and is written by the program's owner alone: no other user could put code
- * there, and it goes when the program goes. Others read it, or do without. V8 refuses code of another version of its own, but believes
- * damaged code and dies of it: each file begins with its checksum.
+ * Loads the built program from a folder of CommonJS files, with the code that V8 compiled in an earlier run: compiling
+ * is a third of what a short command costs. The cache stands beside the program and is written by the program's owner
+ * alone: no other user could put code there, and it goes when the program goes. Others read it, or do without. V8
+ * refuses code of another version of its own, but believes damaged code and dies of it: each file begins with its
+ * checksum.
  */
 export function loadProgram(folder: string, entry: string, uid: number | undefined = process.getuid?.()): LoadedProgram {
   const cache = join(folder, 'cache', `${process.version}-${process.arch}`);

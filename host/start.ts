@@ -8,7 +8,10 @@ type Program = typeof import('./main.ts');
 
 const folder = dirname(fileURLToPath(import.meta.url));
 
-/** What bin/berth runs. Long-running processes start seldom, and source maps need Node's own loader: they do without the code cache. */
+/**
+ * What bin/berth runs. Long-running processes start seldom, and source maps need Node's own loader:
+ * they do without the code cache.
+ */
 export function start(argv: readonly string[]): Promise<void> {
   const options = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS ?? ''}`;
   if (['server', 'agent', 'scheduler'].includes(commandWord(argv.slice(2)) ?? '') || options.includes('--enable-source-maps')) {

@@ -6,7 +6,10 @@ export interface Steps {
   ok(text: string): void;
   warn(text: string, advice: string): void;
   fail(text: string, advice: string): void;
-  /** What is being waited for. On a terminal the next line takes its place; elsewhere it is a line when it says something new. */
+  /**
+   * What is being waited for. On a terminal the next line takes its place;
+   * elsewhere it is a line when it says something new.
+   */
   wait(text: string): void;
   /** Plain text, after whatever was waited for. */
   say(text: string): void;

@@ -44,7 +44,10 @@ export async function waitForAll(informers: Informers, signal: AbortSignal): Pro
   for (const informer of all) await informer.waitForSync(signal);
 }
 
-/** What the plugin of volumes works with, all of this scheduler's profiles together. Hears of changes before the observer does. */
+/**
+ * What the plugin of volumes works with, all of this scheduler's profiles together.
+ * Hears of changes before the observer does.
+ */
 export function createStorage(informers: Informers, { client, clock }: Pick<InformersOptions, 'client' | 'clock'>): Storage {
   const { claims, volumes, classes, nodes } = informers;
   const listers = { claims: claims.lister, volumes: volumes.lister, nodes: nodes.lister };

@@ -21,7 +21,10 @@ export interface LeadershipOptions {
   readonly metrics: MetricsRegistry;
 }
 
-/** Does the work when it is this process's turn, until its lease is lost or `signal` aborts. Throws what runLeaderElected throws. */
+/**
+ * Does the work when it is this process's turn, until its lease is lost or `signal` aborts.
+ * Throws what runLeaderElected throws.
+ */
 export async function leadWhenElected(
   options: LeadershipOptions,
   work: (signal: AbortSignal) => Promise<void>,

@@ -205,7 +205,8 @@ describe('runScheduler', () => {
       const waiting = Array.from({ length: 20 }, (_, i) => podOf(i));
       const built = machines.map((machine) => machine.build());
       const { pods, nodes, pass, bindings } = await start(built, waiting, [], { random: createSeries(seed) });
-      // How many events come between two attempts hangs on the machine: here all that belong together have come before the next.
+      // How many events come between two attempts hangs on the machine:
+      // here all that belong together have come before the next.
       const allTried = async () => {
         do await pass(200);
         while (!pods.objects().every(isTried));

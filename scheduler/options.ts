@@ -15,7 +15,10 @@ export interface RunSchedulerOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly metrics?: MetricsRegistry;
-  /** For several of which one works: the others follow the cluster and take over. Absent: it works at once, without leader election. */
+  /**
+   * For several of which one works: the others follow the cluster and take over. Absent: it works at once,
+   * without leader election.
+   */
   readonly leaderElection?: SchedulerElection | undefined;
   /** Called whenever it begins to place pods. */
   readonly started?: () => void;

@@ -42,13 +42,17 @@ const readConditions: Names = new Set(['PodScheduled', 'DisruptionTarget', 'PodR
 /** Texts that no other pod has. */
 const ownTexts = namesOf<ObjectMeta>('name', 'uid', 'resourceVersion');
 
-/** So many different parts, and as many texts, are remembered for sharing, and those before them: more than there are nodes and kinds of pods. */
+/**
+ * So many different parts, and as many texts, are remembered for sharing, and those before them:
+ * more than there are nodes and kinds of pods.
+ */
 const rememberedParts = 8_192;
 
 /**
- * Gives of each pod what placing pods asks about, as small as it can be: without what is never read, and with its parts (containers, labels,
- * tolerations, ...) shared with all pods that have equal ones, as copies of one workload have. What it is given, it does not change. The scheduler
- * holds every pod of the cluster, so this decides how much memory it needs.
+ * Gives of each pod what placing pods asks about, as small as it can be: without what is never read, and with its parts
+ * (containers, labels, tolerations, ...) shared with all pods that have equal ones, as copies of one workload have.
+ * What it is given, it does not change. The scheduler holds every pod of the cluster, so this decides how much memory
+ * it needs.
  */
 export function createPodOutline({ remembered = rememberedParts } = {}): (pod: Pod) => Pod {
   const parts = createSharing<object>(remembered);
@@ -105,7 +109,8 @@ export function createPodOutline({ remembered = rememberedParts } = {}): (pod: P
   }
 
   return ({ metadata, spec, status }) => {
-    // Field by field: V8 gives every object that is made of several spreads a shape of its own, which takes more than the object.
+    // Field by field: V8 gives every object that is made of several spreads a shape of its own,
+    // which takes more than the object.
     const outline: Pod = {};
     if (metadata) outline.metadata = outlineMetadata(metadata);
     if (spec) outline.spec = outlineSpec(spec);
@@ -122,8 +127,9 @@ function heldResources(statuses: readonly ContainerStatus[] = []): ContainerStat
 }
 
 /**
- * Gives for equal keys the first of their values. Of those asked for last, at least `size` are remembered and at most twice as many: the older half goes as
- * a whole, which costs less than an order of use. One that is forgotten is kept once more.
+ * Gives for equal keys the first of their values. Of those asked for last, at least `size` are remembered and at most
+ * twice as many: the older half goes as a whole, which costs less than an order of use. One that is forgotten is kept
+ * once more.
  */
 function createSharing<V>(size: number): (key: string, value: V) => V {
   let young = new Map<string, V>();

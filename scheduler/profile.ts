@@ -20,7 +20,10 @@ import { prioritySort } from './plugins/priority-sort.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
 import { noStorage, type Storage, volumeBinding } from './plugins/volume-binding.ts';
 
-/** Which plugins place the pods of a schedulerName. Order is the order of filters; a weight of 0 switches a plugin's score off. */
+/**
+ * Which plugins place the pods of a schedulerName. Order is the order of filters;
+ * a weight of 0 switches a plugin's score off.
+ */
 export interface Profile {
   readonly schedulerName: string;
   readonly plugins: readonly ProfileEntry[];
@@ -47,8 +50,8 @@ const own = <A>(factory: PluginFactory<A, ProfileSources>): ProfileFactory => fa
 
 /**
  * Berth's own plugins: all of them make up the profile of a scheduler that is not configured, in this order.
- * Weights: taints, affinities and spreading are wishes that a person wrote down, so they outweigh balance (Kubernetes' 3 and 2); requests, usage,
- * balance and images at hand count alike.
+ * Weights: taints, affinities and spreading are wishes that a person wrote down, so they outweigh balance
+ * (Kubernetes' 3 and 2); requests, usage, balance and images at hand count alike.
  */
 export const ownPlugins: readonly ProfileFactory[] = [
   { name: 'PrioritySort', create: () => prioritySort },
@@ -116,8 +119,8 @@ export function defaultProfile(bind: AnyPlugin, schedulerName?: string, sources:
 }
 
 /**
- * How the one plugin that orders the queue orders it. Where a user's fails, which is logged the first time, the pod that came first goes first. Throws
- * unless there is exactly one such plugin.
+ * How the one plugin that orders the queue orders it. Where a user's fails, which is logged the first time, the pod
+ * that came first goes first. Throws unless there is exactly one such plugin.
  */
 export function queueOrderOf({ plugins }: Profile, logger: Pick<Logger, 'error'>): QueueOrdering['queueOrder'] {
   const ordering = plugins.filter(({ plugin }) => plugin.queueOrder);
@@ -142,7 +145,8 @@ function numberOf(answer: unknown): number {
 }
 
 /**
- * What the plugins of a pod's own profile say of events that may help it. A hint that throws or does not end counts as yes: the cost is one attempt.
+ * What the plugins of a pod's own profile say of events that may help it. A hint that throws or does not end counts as
+ * yes: the cost is one attempt.
  */
 export function helpsBy(profiles: readonly Profile[]): (plugin: string, pod: PodInfo, event: ClusterEvent) => boolean {
   const bySchedulerName = new Map(

@@ -9,9 +9,14 @@ export type ShownToken = { readonly token: string } | { readonly problem: string
 /** By `tokenKey`. */
 export type PodTokens = ReadonlyMap<string, ShownToken>;
 
-/** The tokens of service accounts that pods' volumes show. They are in this process's memory and in volumes in memory, and nowhere else. */
+/**
+ * The tokens of service accounts that pods' volumes show. They are in this process's memory and in volumes in memory,
+ * and nowhere else.
+ */
 export interface TokenSource {
-  /** Those of one pod, made anew when they are due. Called when containers start and every half minute. Never throws. */
+  /**
+   * Those of one pod, made anew when they are due. Called when containers start and every half minute. Never throws.
+   */
   forPod(pod: Pod): Promise<PodTokens>;
   /** The pod is gone from this node. */
   forget(podUid: string): void;

@@ -1,4 +1,6 @@
-/** Why a container cannot be configured now; its message is for the user, who has to mend the pod or what it refers to. */
+/**
+ * Why a container cannot be configured now; its message is for the user, who has to mend the pod or what it refers to.
+ */
 export class ContainerConfigError extends Error {
   /** What the container's status says it waits for. */
   readonly reason: string;

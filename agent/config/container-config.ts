@@ -55,7 +55,9 @@ export function identityOf(pod: Pod, containerName: string, start: ContainerStar
   };
 }
 
-/** Everything the engine needs to start a container. Pure; throws ContainerConfigError for what the user has to mend. */
+/**
+ * Everything the engine needs to start a container. Pure; throws ContainerConfigError for what the user has to mend.
+ */
 export function computeContainerConfig(input: ContainerInput): ContainerConfig {
   const { pod, container } = input;
   const given = input.security?.given ?? { held: {}, devices: [] };

@@ -9,7 +9,10 @@ export interface PodObjects {
   readonly secrets: ReadonlyMap<string, Secret>;
 }
 
-/** A container's environment, in order: first what envFrom brings, then env; a later name replaces an earlier one. Throws ContainerConfigError. */
+/**
+ * A container's environment, in order: first what envFrom brings, then env; a later name replaces an earlier one.
+ * Throws ContainerConfigError.
+ */
 export function computeEnv(pod: Pod, container: Container, objects: PodObjects, facts: PodFacts): Map<string, string> {
   const env = new Map<string, string>();
   for (const source of container.envFrom ?? []) addAll(env, source, objects);

@@ -11,8 +11,9 @@ const loopback = [
 ];
 
 /**
- * The /etc/hosts of a pod's containers, as Kubernetes' agent writes it: the pod's own names and its aliases, in the machine's network below the
- * machine's entries. Undefined where the machine's own will do, and where the pod has no address yet. Pure.
+ * The /etc/hosts of a pod's containers, as Kubernetes' agent writes it: the pod's own names and its aliases, in the
+ * machine's network below the machine's entries. Undefined where the machine's own will do, and where the pod has no
+ * address yet. Pure.
  */
 export function computeEtcHosts(pod: Pod, podIP: string | undefined, machineHosts: string): string | undefined {
   const aliases = (pod.spec?.hostAliases ?? []).map(({ ip = '', hostnames = [] }) => [ip, ...hostnames].join('\t'));

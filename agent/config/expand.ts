@@ -1,14 +1,14 @@
 import { ContainerConfigError } from './config-error.ts';
 
 /**
- * Linux starts no program with more arguments and variables than this, whatever the machine's limits (execve(2)). References to references
- * double with each line of a manifest: without a bound a small one fills the memory.
+ * Linux starts no program with more arguments and variables than this, whatever the machine's limits (execve(2)).
+ * References to references double with each line of a manifest: without a bound a small one fills the memory.
  */
 export const mostTextLength = 6 * 1024 * 1024;
 
 /**
- * Kubernetes' $(NAME): replaced by the variable's value; "$$" is a "$" that starts nothing; a name that is not known stays as it is. Throws
- * ContainerConfigError when more than `most` characters come out.
+ * Kubernetes' $(NAME): replaced by the variable's value; "$$" is a "$" that starts nothing; a name that is not known
+ * stays as it is. Throws ContainerConfigError when more than `most` characters come out.
  */
 export function expand(text: string, variables: ReadonlyMap<string, string>, most = mostTextLength): string {
   let length = text.length;

@@ -6,8 +6,9 @@ import { createLru } from '../../client/lru.ts';
 import type { ObjectKey, ResourceClient } from '../../client/services/resource-client.ts';
 
 /**
- * Gets an object that is at most `maxAgeMs` old; undefined when it does not exist. While the server is away, what it said last stands:
- * containers that were started once can be started again. Throws ApiError when it is away and the object is not known.
+ * Gets an object that is at most `maxAgeMs` old; undefined when it does not exist. While the server is away, what it
+ * said last stands: containers that were started once can be started again. Throws ApiError when it is away and the
+ * object is not known.
  */
 export type KnownObjects<T> = (key: ObjectKey, maxAgeMs: number) => Promise<T | undefined>;
 

@@ -4,7 +4,7 @@ import { qualifiedNameError } from '../../api/meta/names.ts';
 import { sysctlPatternError } from '../pod/isolation-admission.ts';
 import type { DeviceMapping } from '../runtime/runtime.ts';
 
-/** What is handed out as one: a container that asks for one of the resource gets all its devices exclusively. */
+/** One unit of the resource: a container that requests one gets all of its devices exclusively. */
 export interface DeviceUnit {
   /** Stays the same as long as the configuration says the same of it. */
   readonly id: string;
@@ -25,7 +25,10 @@ export interface NodeConfig {
 export const nodeConfigFile = 'node.yaml';
 const mostUnits = 1_000;
 
-/** Throws a plain error that names the file and what is wrong with it: an agent that would misunderstand it does not start. */
+/**
+ * Throws a plain error that names the file and what is wrong with it:
+ * an agent that would misunderstand it does not start.
+ */
 export async function readNodeConfig(dataDir: string): Promise<NodeConfig> {
   const path = join(dataDir, nodeConfigFile);
   try {

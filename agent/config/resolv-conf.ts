@@ -39,8 +39,8 @@ export function parseResolvConf(text: string): Resolver {
 }
 
 /**
- * The resolv.conf of a pod's containers; undefined where the engine's will do, which is the machine's without what cannot be reached from a pod.
- * There is no DNS of the cluster: ClusterFirst means Default. Pure.
+ * The resolv.conf of a pod's containers; undefined where the engine's will do, which is the machine's without what
+ * cannot be reached from a pod. There is no DNS of the cluster: ClusterFirst means Default. Pure.
  */
 export function computeResolvConf(pod: Pod, machine: Resolver): PodResolver | undefined {
   const { dnsPolicy, dnsConfig, hostNetwork } = pod.spec ?? {};

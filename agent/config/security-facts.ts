@@ -9,11 +9,14 @@ import { ContainerConfigError } from './config-error.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { localhostSeccomp, needsImageUser, type SecurityFacts } from './security.ts';
 
-/** What the machine knows and a container's security depends on. Asked before each start of a container; asks the engine only where it must. */
+/**
+ * What the machine knows and a container's security depends on. Asked before each start of a container;
+ * asks the engine only where it must.
+ */
 export interface SecuritySource {
   /**
-   * The engine's runtime that the pod's class names; undefined: the default. Throws ContainerConfigError when there is no such class, ApiError when
-   * the server is away and has never told it.
+   * The engine's runtime that the pod's class names; undefined: the default. Throws ContainerConfigError when there is
+   * no such class, ApiError when the server is away and has never told it.
    */
   runtimeHandler(pod: Pod): Promise<string | undefined>;
   /** Throws ContainerConfigError for a profile that cannot be read, RuntimeError when the engine is away. */

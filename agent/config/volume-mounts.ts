@@ -50,7 +50,10 @@ function namesIn(expression: string): string[] {
 
 const propagations: Readonly<Record<string, Mount['propagation']>> = { HostToContainer: 'rslave', Bidirectional: 'rshared' };
 
-/** What the engine mounts; `subPaths` says where the parts are, by the index of their mount. Pure; throws ContainerConfigError. */
+/**
+ * What the engine mounts; `subPaths` says where the parts are, by the index of their mount. Pure;
+ * throws ContainerConfigError.
+ */
 export function computeMounts(container: Container, volumes: ReadyVolumes, subPaths: ReadonlyMap<number, string>): Mount[] {
   return (container.volumeMounts ?? []).map((mount, index) => {
     const volume = volumeOf(mount, volumes);

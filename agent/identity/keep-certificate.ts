@@ -12,11 +12,14 @@ type Input = Pick<AgentOptions, 'client' | 'held' | 'nodeName' | 'logger'> & {
   readonly clock: Clock;
 };
 
-/** When so little of its life is left, people are told. */
+/** Below this fraction of the lifetime, an event warns that the certificate was not renewed. */
 const noticedAtRest = 0.1;
 const day = 24 * 3_600_000;
 
-/** Renews the node's certificate through the API and follows the cluster's authorities, until the signal aborts; without a certificate of its own, nothing. */
+/**
+ * Renews the node's certificate through the API and follows the cluster's authorities, until the signal aborts; without
+ * a certificate of its own, nothing.
+ */
 export async function keepCertificate(
   { client, held, nodeName, logger, metrics, clock }: Input,
   signal: AbortSignal,

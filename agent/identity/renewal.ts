@@ -33,7 +33,10 @@ const spread = 0.2;
 const restMs = 60_000;
 /** The server may be away for long; there is time enough. */
 const retry = { initialMs: 5_000, maxMs: 10 * 60_000 };
-/** How often it is asked which authorities count: a small call, and both count for long while one takes over from the other. */
+/**
+ * The interval for reading the trusted authorities: the call is cheap, and both are trusted for a long time during a
+ * rotation.
+ */
 const lookMs = 5 * 60_000;
 const firstLookMs = 30_000;
 
@@ -54,8 +57,8 @@ export function renewalTime(certificate: NodeCertificate, random: number): numbe
 }
 
 /**
- * Renews the certificate before it ends, and at once when another authority signs now, again and again, until the signal aborts; follows which authorities
- * count. Never rejects: what fails is tried again.
+ * Renews the certificate before it ends, and at once when another authority signs now, again and again, until the
+ * signal aborts; follows which authorities count. Never rejects: what fails is tried again.
  */
 export async function runRenewal(options: RenewalOptions, signal: AbortSignal): Promise<void> {
   const { held, request, clock, random, logger, onFailure } = options;

@@ -1,6 +1,9 @@
 import type { PullCredential, SecretMark } from './credentials.ts';
 
-/** Whose wish for an image that is here already is checked with its registry, as the kubelet's imagePullCredentialsVerificationPolicy. */
+/**
+ * Whose wish for an image that is here already is checked with its registry, as the kubelet's
+ * imagePullCredentialsVerificationPolicy.
+ */
 export const verificationPolicies = [
   'NeverVerify',
   'NeverVerifyPreloadedImages',
@@ -22,8 +25,8 @@ export type Access = { readonly anyone: true } | { readonly anyone?: false; read
 const mostSecrets = 100;
 
 /**
- * Whether a pod has to show credentials for an image that is here. `pulled` says whether Berth pulled it; `access` is what is known of
- * those who pulled it under this name.
+ * Whether a pod has to show credentials for an image that is here. `pulled` says whether Berth pulled it; `access` is
+ * what is known of those who pulled it under this name.
  */
 export function mustShowCredentials(
   { policy, allowlist }: AccessPolicy,
@@ -42,7 +45,10 @@ export function isKnown(access: Access | undefined, credentials: readonly PullCr
   return credentials.some(({ secret }) => secret !== undefined && access.secrets.some((mark) => isSame(mark, secret)));
 }
 
-/** What is known after a pull with this credential: with the node's, or with none, all pods of the node may use the image. */
+/**
+ * What is known after a pull with this credential: with the node's, or with none,
+ * all pods of the node may use the image.
+ */
 export function withAccess(access: Access | undefined, credential: PullCredential | undefined): Access {
   const secret = credential?.secret;
   if (secret === undefined || access?.anyone === true) return { anyone: true };

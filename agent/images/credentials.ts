@@ -19,7 +19,7 @@ export interface SecretMark {
   readonly hash: string;
 }
 
-/** Something to show to a registry, and whose it is: the pod's, or the node's, for all pods. */
+/** Registry credentials and their source: the pod, or the node (for all pods). */
 export interface PullCredential {
   readonly auth: RegistryAuth;
   readonly hash: string;
@@ -27,7 +27,7 @@ export interface PullCredential {
 }
 
 export interface PodCredentials {
-  /** In the order in which they are tried: the pod's, then the node's. None: the registry is asked anonymously. */
+  /** In order of use: the pod's, then the node's. Empty: anonymous pull. */
   readonly credentials: readonly PullCredential[];
   /** Secrets that the pod names and that are not there. */
   readonly missing: readonly string[];
@@ -37,8 +37,8 @@ export interface PodCredentials {
 
 export interface CredentialSource {
   /**
-   * What a pod may show to the registry of a repository ("docker.io/library/nginx"). Throws ApiError when the server is away and a Secret
-   * is not known. Called before an image is pulled, and before one with restricted access is used.
+   * What a pod may show to the registry of a repository ("docker.io/library/nginx"). Throws ApiError when the server is
+   * away and a Secret is not known. Called before an image is pulled, and before one with restricted access is used.
    */
   forPod(pod: Pod, repository: string): Promise<PodCredentials>;
 }

@@ -2,7 +2,7 @@ import type { LocalImage } from '../runtime/runtime.ts';
 import type { PullRecord } from './pulled-images.ts';
 import { canonicalReference } from './reference.ts';
 
-/** When images are removed, and which: the kubelet's words and figures, and whose images they may be. */
+/** The image garbage collection policy: the kubelet's names and defaults, and its scope. */
 export interface CollectionPolicy {
   /** Percent of the disk in use from which on images are removed, until `lowPercent` is reached; 100 turns it off. */
   readonly highPercent: number;
@@ -17,7 +17,10 @@ export interface CollectionPolicy {
   readonly pinned: readonly string[];
 }
 
-/** Since when an image is known, and when a container was last seen with it. In milliseconds since 1970; `-Infinity` for never. */
+/**
+ * Since when an image is known, and when a container was last seen with it. In milliseconds since 1970;
+ * `-Infinity` for never.
+ */
 export interface ImageHistory {
   readonly firstSeenAt: number;
   readonly lastUsedAt: number;
@@ -39,7 +42,9 @@ export function computeBytesToFree(disk: Disk, { highPercent, lowPercent }: Coll
   return Math.max(0, Math.floor((disk.capacityBytes * (100 - lowPercent)) / 100) - disk.availableBytes);
 }
 
-/** The history after a look at what there is. What the first look finds counts as old: it was there before this agent. */
+/**
+ * The history after a look at what there is. What the first look finds counts as old: it was there before this agent.
+ */
 export function computeHistory(
   before: ReadonlyMap<string, ImageHistory> | undefined,
   images: readonly LocalImage[],

@@ -28,7 +28,9 @@ export function parseDockerConfigJson(text: string): DockerConfig {
   return { entries: readEntries(asObject(config.auths ?? {})), helpers: new Map(helpers), store };
 }
 
-/** ~/.dockercfg, and the key .dockercfg of a Secret: the entries without anything around them. Throws DockerConfigError. */
+/**
+ * ~/.dockercfg, and the key .dockercfg of a Secret: the entries without anything around them. Throws DockerConfigError.
+ */
 export function parseDockerCfg(text: string): DockerConfig {
   return { entries: readEntries(parseObject(text)), helpers: new Map(), store: undefined };
 }

@@ -2,12 +2,14 @@ import type { LocalImage } from '../runtime/runtime.ts';
 import { canonicalReference } from './reference.ts';
 
 /**
- * Keeps those who start containers and the one who removes images out of each other's way. A reference is held from before its image is
- * looked for until its container is there; an image with a held name is not removed; a hold on the name of an image that is just being
- * removed waits until it is gone, and pulls it anew.
+ * Synchronizes container starts with image garbage collection. A reference is held from before its image is looked for
+ * until its container is there; an image with a held name is not removed; a hold on the name of an image that is just
+ * being removed waits until it is gone, and pulls it anew.
  *
  *     hold -> settled -> look, pull -> create the container -> release
- *     isHeld? no -> removing ............................. -> gone        (nothing is awaited between the question and the beginning)
+ *     isHeld? no -> removing ............................. -> gone
+ *
+ * Nothing is awaited between the question and the beginning of the removal.
  */
 export interface ImageHolds {
   /** Returns the release, which may be called any number of times. */

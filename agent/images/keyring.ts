@@ -11,9 +11,10 @@ interface Location {
 }
 
 /**
- * The entries that an image's repository ("docker.io/library/nginx") may be pulled with, the most particular first. Rules of Kubernetes:
- * scheme and API version of a location do not count; its port must be the same; each part of its host may hold the wildcards of a file name, and
- * there are as many parts; its path is the beginning of the repository's. Entries of Docker Hub are for images without a registry.
+ * The entries that an image's repository ("docker.io/library/nginx") may be pulled with, the most particular first.
+ * Rules of Kubernetes: scheme and API version of a location do not count; its port must be the same; each part of its
+ * host may hold the wildcards of a file name, and there are as many parts; its path is the beginning of the
+ * repository's. Entries of Docker Hub are for images without a registry.
  */
 export function findEntries<E extends RegistryEntry>(entries: readonly E[], repository: string): E[] {
   const target = parseLocation(repository);

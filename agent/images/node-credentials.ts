@@ -20,7 +20,7 @@ interface Known {
   readonly kept: Map<string, Promise<RegistryEntry[]>>;
 }
 
-/** Files and helpers are asked anew for each pull, but not for each of a hundred pods that start together. */
+/** Files and credential helpers are read for each pull, but cached while many pods start together. */
 const maxAgeMs = 2_000;
 const helperTimeoutMs = 10_000;
 /** What a credential helper calls an identity token. */
@@ -33,7 +33,10 @@ export function defaultDockerConfig(env: Readonly<NodeJS.ProcessEnv> = process.e
   return join(env.DOCKER_CONFIG || join(homedir(), '.docker'), 'config.json');
 }
 
-/** The node's own credentials for a repository. Never throws: what cannot be read is warned about, once for the same cause. */
+/**
+ * The node's own credentials for a repository. Never throws: what cannot be read is warned about,
+ * once for the same cause.
+ */
 export function createNodeCredentials({ file = defaultDockerConfig(), clock, warn }: NodeCredentialsOptions) {
   let known: Known | undefined;
   let warned = '';
@@ -84,7 +87,8 @@ function askHelper(name: string, location: string): Promise<{ readonly Username:
   return new Promise((resolve, reject) => {
     const options = { timeout: helperTimeoutMs, maxBuffer: 1_000_000 };
     const child = execFile(`docker-credential-${name}`, ['get'], options, (error, stdout) => {
-      // A helper that has nothing for a registry says so and fails: this is the usual case where it keeps what others need.
+      // A helper that has nothing for a registry says so and fails:
+      // this is the usual case where it keeps what others need.
       if (error !== null && /credentials not found/.test(stdout)) return resolve({ Username: '', Secret: '' });
       if (error !== null) return reject(new Error(`it ended with ${error.code ?? error.signal}`));
       try {

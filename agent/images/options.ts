@@ -34,7 +34,10 @@ const collection: CollectionPolicy = {
   pinned: [],
 };
 
-/** One at a time is the kubelet's default, which is commonly changed; the deadline is dockershim's, the policy the kubelet's. */
+/**
+ * One at a time is the kubelet's default, which is commonly changed; the deadline is dockershim's,
+ * the policy the kubelet's.
+ */
 export function completeImageOptions(given: ImageOptions = {}): CompleteImageOptions {
   return {
     maxParallelPulls: given.maxParallelPulls ?? 5,

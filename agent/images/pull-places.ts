@@ -1,6 +1,9 @@
 /** Places for pulls that run at the same time. */
 export interface PullPlaces {
-  /** Resolves with the release once there is a place, in the order of asking. Rejects with the signal's reason when it aborts. */
+  /**
+   * Resolves with the release once there is a place, in the order of asking.
+   * Rejects with the signal's reason when it aborts.
+   */
   take(signal: AbortSignal): Promise<() => void>;
   /** How many wait. */
   waiting(): number;

@@ -1,7 +1,10 @@
 import { formatDuration } from '../pod/back-off.ts';
 import type { PullProgress } from '../runtime/runtime.ts';
 
-/** The first word on a pull that takes long comes after this time, each further one after twice the time; the last after half a day. */
+/**
+ * The first word on a pull that takes long comes after this time, each further one after twice the time;
+ * the last after half a day.
+ */
 const firstReportMs = 30_000;
 const mostReports = 11;
 /** One that stands still while others wait for its places is given up this soon. */

@@ -44,7 +44,7 @@ export function repositoryOf(name: ImageName): string {
   return `${name.domain}/${name.path}`;
 }
 
-/** The same text for every way to write the same reference. */
+/** The canonical form of an image reference. */
 export function formatImageName(name: ImageName): string {
   // With both, the digest alone decides.
   return `${repositoryOf(name)}${name.digest === undefined ? `:${name.tag}` : `@${name.digest}`}`;

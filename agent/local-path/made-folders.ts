@@ -5,8 +5,8 @@ import { type Mounts, unmountBelow } from '../volumes/mounts.ts';
 import { createTurns } from '../volumes/turns.ts';
 
 /**
- * The folders that are volumes of local-path classes. What is asked for one is done in the order in which it was asked. Errors are plain ones,
- * their messages for people.
+ * The folders that are volumes of local-path classes. What is asked for one is done in the order in which it was asked.
+ * Errors are plain ones, their messages for people.
  */
 export interface MadeFolders {
   /** Makes the folder unless it is there; every user of a container may write into it. */
@@ -27,7 +27,7 @@ export interface MadeFoldersOptions {
 export const rootMarker = '.berth-local-path';
 const rootsFile = 'local-path-folders.json';
 
-/** Where an agent makes volumes that is not told where. */
+/** The default folder of local-path volumes. */
 export const defaultRoot = (nodeDir: string): string => join(nodeDir, 'local-path');
 
 export function createMadeFolders({ nodeDir, root, mounts }: MadeFoldersOptions): MadeFolders {
@@ -35,8 +35,9 @@ export function createMadeFolders({ nodeDir, root, mounts }: MadeFoldersOptions)
   const known = join(nodeDir, rootsFile);
 
   /**
-   * A folder that had the marker once and has it no more is most likely a disk that is not mounted: a program that found an empty volume there would begin
-   * anew, and a volume that was "removed" there would be back after the next start.
+   * A folder that had the marker once and has it no more is most likely a disk that is not mounted: a program that
+   * found an empty volume there would begin anew, and a volume that was "removed" there would be back after the next
+   * start.
    */
   async function checkMounted(folder: string): Promise<void> {
     if (!(await readRoots(known)).includes(folder)) return;

@@ -12,15 +12,18 @@ const maxAgeMs = 60_000;
 /** Entries of one folder: what has more is not counted, and looked at again only after a while. */
 const mostEntries = 5_000;
 const tooLargeMs = 600_000;
-/** Entries of one round, all folders together: about a tenth of a second of processor time. The rest waits for the next round. */
+/**
+ * Entries of one round, all folders together: about a tenth of a second of processor time.
+ * The rest waits for the next round.
+ */
 const mostEntriesInRound = 20_000;
 /** Entries between two looks at what else there is to do. */
 const entriesAtOnce = 250;
 const blockBytes = 512;
 
 /**
- * How much is in folders of containers. Bounded: a folder with many entries is left out, and a round ends after so many; no walk goes through
- * millions of files for a figure.
+ * How much is in folders of containers. Bounded: a folder with many entries is left out, and a round ends after so
+ * many; no walk goes through millions of files for a figure.
  */
 export interface FolderSizes {
   /** Brings what is old up to date. Concurrent calls share one round. Never throws. */

@@ -15,11 +15,14 @@ export interface InventoryOptions {
   readonly address?: string | undefined;
 }
 
-/** What a machine is: the pieces of Node.status that do not change while it runs. The runtime's version is the agent's to add. */
+/**
+ * What a machine is: the pieces of Node.status that do not change while it runs.
+ * The runtime's version is the agent's to add.
+ */
 export type MachineInventory = Required<Pick<NodeStatus, 'capacity' | 'allocatable' | 'addresses' | 'nodeInfo'>>;
 
-// What pods do not get. Memory: for the system, the engine and the agent; a twentieth, and on small machines not less than 100 MiB.
-// CPU: nothing, it is shared by weight. Pods: Kubernetes' promise for one node.
+// What pods do not get. Memory: for the system, the engine and the agent; a twentieth, and on small machines not less
+// than 100 MiB. CPU: nothing, it is shared by weight. Pods: Kubernetes' promise for one node.
 const memoryReserveFraction = 0.05;
 const memoryReserveLeast = 100 * 1024 * 1024;
 const podsPerNode = 110;
@@ -80,7 +83,10 @@ export interface AddressFacts {
   readonly address: string | undefined;
 }
 
-/** The node's address: the one given, else the default route's interface's, else any that is not only the machine's own, else loopback. */
+/**
+ * The node's address: the one given, else the default route's interface's,
+ * else any that is not only the machine's own, else loopback.
+ */
 export function computeAddresses(facts: AddressFacts): NodeAddress[] {
   const named = (name: string | undefined) => (name === undefined ? [] : (facts.interfaces[name] ?? []));
   const candidates = [

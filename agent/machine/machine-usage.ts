@@ -18,7 +18,10 @@ export interface MachineFigures {
   /** All block devices, to give numbers their names. */
   readonly disks: readonly Disk[];
   readonly load: readonly [number, number, number] | undefined;
-  /** Seconds since boot in which some processes waited for it, and in which none got on; NaN where the kernel does not tell. */
+  /**
+   * Seconds since boot in which some processes waited for it, and in which none got on;
+   * NaN where the kernel does not tell.
+   */
   readonly pressure: Readonly<Record<PressureResource, { readonly waitingSeconds: number; readonly stalledSeconds: number }>>;
 }
 
@@ -59,7 +62,10 @@ export async function readMachineFigures(
   };
 }
 
-/** Interfaces with a device behind them: a pod's traffic would count again on its bridge. Inside of a container none has: the default route's then. */
+/**
+ * Interfaces with a device behind them: a pod's traffic would count again on its bridge. Inside of a container none
+ * has: the default route's then.
+ */
 function physicalInterfaces(
   root: string,
   interfaces: readonly InterfaceCounters[],

@@ -19,8 +19,8 @@ export interface FileIdentity {
 }
 
 /**
- * Reads /proc/PID/mountinfo, in the kernel's order. A line is "id parent device root mountpoint options [tags] - type source super-options"; the
- * kernel writes space, tab, newline and backslash in paths as octal.
+ * Reads /proc/PID/mountinfo, in the kernel's order. A line is "id parent device root mountpoint options [tags] - type
+ * source super-options"; the kernel writes space, tab, newline and backslash in paths as octal.
  */
 export function parseMountInfo(text: string): MountEntry[] {
   return text.split('\n').flatMap((line) => {
@@ -66,7 +66,10 @@ export class MountTable {
       if (entry !== root && entry.parentId !== entry.id) this.#children.set(keyOf(entry.parentId, entry.mountPoint), entry);
   }
 
-  /** Walks down as the kernel does: a mount on top of another one hides it, and with it all that is mounted below, in whatever order the lines are. */
+  /**
+   * Walks down as the kernel does: a mount on top of another one hides it, and with it all that is mounted below, in
+   * whatever order the lines are.
+   */
   at(path: string): MountEntry {
     let current = this.root;
     let folder = '/';

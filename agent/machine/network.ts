@@ -15,8 +15,8 @@ export interface InterfaceCounters {
 const mostInterfaces = 1_000;
 
 /**
- * Each interface of /proc/net/dev or /proc/<pid>/net/dev: "name: 8 numbers received, 8 numbers sent". Whatever has no such numbers is left
- * out.
+ * Each interface of /proc/net/dev or /proc/<pid>/net/dev: "name: 8 numbers received, 8 numbers sent". Whatever has no
+ * such numbers is left out.
  */
 export function parseNetDev(text: string): InterfaceCounters[] {
   const found: InterfaceCounters[] = [];

@@ -1,11 +1,17 @@
-/** Readers of the kernel's text files about the machine. Pure; a file that is not as expected reads as undefined or empty, never as zero usage. */
+/**
+ * Readers of the kernel's text files about the machine. Pure; a file that is not as expected reads as undefined or
+ * empty, never as zero usage.
+ */
 
 // The kernel's USER_HZ; 100 on every machine that Linux runs on today.
 const ticksPerSecond = 100;
 // What /proc/diskstats counts in, whatever the disk's own sectors are.
 const sectorBytes = 512;
 
-/** Seconds that all processors together were busy since boot, of the first line of /proc/stat: everything but idle and waiting for disks. */
+/**
+ * Seconds that all processors together were busy since boot, of the first line of /proc/stat:
+ * everything but idle and waiting for disks.
+ */
 export function parseCpuBusySeconds(stat: string): number | undefined {
   const line = /^cpu +(.*)$/m.exec(stat)?.[1];
   if (line === undefined) return undefined;

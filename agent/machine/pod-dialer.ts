@@ -18,7 +18,7 @@ export interface PodConnection {
   output(): AsyncIterable<Uint8Array>;
   /** Resolves when the kernel has taken the bytes. */
   write(data: Uint8Array): Promise<void>;
-  /** Sends no more; reading goes on. */
+  /** Closes the writing half; reading continues. */
   end(): void;
   /** Resolves when both directions are over. */
   readonly closed: Promise<void>;
@@ -80,7 +80,7 @@ function dialHost(host: string, port: number): Promise<Socket | undefined> {
 }
 
 function createConnection(socket: Socket, action: string, signal: AbortSignal): PodConnection {
-  // Errors between two reads are told by the next read or write.
+  // The next read or write reports errors that occurred in between.
   socket.on('error', () => {});
   socket.setNoDelay(true);
   const abort = (): void => void socket.destroy();

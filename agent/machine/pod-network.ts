@@ -4,8 +4,9 @@ import { type InterfaceCounters, outward, parseNetDev } from './network.ts';
 import type { ReadSmallFile } from './small-file.ts';
 
 /**
- * The interfaces of a pod, by those that its sandbox's process sees; without the loopback. Undefined when the sandbox has ended, and for a pod
- * without an address of its own: it is in the machine's network, whose traffic is not the pod's.
+ * The interfaces of a pod, by those that its sandbox's process sees; without the loopback. Undefined when the sandbox
+ * has ended, and for a pod without an address of its own: it is in the machine's network, whose traffic is not the
+ * pod's.
  */
 export function readPodInterfaces(
   root: string,

@@ -8,7 +8,10 @@ export function rate(now: number, past: number, elapsedMs: number): number {
   return elapsedMs > 0 && amount >= 0 ? (amount * 1000) / elapsedMs : Number.NaN;
 }
 
-/** What a container's history keeps of one sample, in the order of `containerSeries`. `past` is the sample before, if it is of the same run. */
+/**
+ * What a container's history keeps of one sample, in the order of `containerSeries`. `past` is the sample before,
+ * if it is of the same run.
+ */
 export function containerValues(now: Float64Array, past: Float64Array | undefined, elapsedMs: number): number[] {
   const perSecond = (at: number): number => (past === undefined ? Number.NaN : rate(now[at]!, past[at]!, elapsedMs));
   return [

@@ -6,11 +6,14 @@ export type ReadSmallFile = (path: string) => string | undefined;
 /** Nothing that is read here is larger; what is, is cut. */
 const mostBytes = 1024 * 1024;
 
-// The kernel makes these files in memory and never blocks, so one buffer serves all. Less than half of what fs.readFileSync costs, which
-// asks for the size first and allocates.
+// The kernel makes these files in memory and never blocks, so one buffer serves all. Less than half of what
+// fs.readFileSync costs, which asks for the size first and allocates.
 let buffer = Buffer.allocUnsafeSlow(16 * 1024);
 
-/** A small file of the kernel's, or undefined when it cannot be read: a container may end at any moment, also between opening and reading. */
+/**
+ * A small file of the kernel's, or undefined when it cannot be read: a container may end at any moment,
+ * also between opening and reading.
+ */
 export function readSmallFile(path: string): string | undefined {
   let file: number;
   try {
@@ -27,7 +30,7 @@ export function readSmallFile(path: string): string | undefined {
   }
 }
 
-/** Some of these files come in pieces of a page, whatever is asked for: the end is where nothing comes any more. */
+/** Some of these files return at most a page per read: read until an empty result. */
 function readAll(file: number): number {
   let length = 0;
   for (;;) {

@@ -24,12 +24,16 @@ export const containerSeries = {
 
 /** An hour of samples that are taken every 15 s. */
 export const historySlots = 240;
-/** Of pods and containers together, those that have ended within the hour included; more are not kept. 110 pods of a few containers fit well. */
+/**
+ * Of pods and containers together, those that have ended within the hour included; more are not kept.
+ * 110 pods of a few containers fit well.
+ */
 const mostTracks = 1_000;
 
 /**
- * The last hour of what a node, its pods and its containers used. One ring of moments, and for each of them a ring of numbers with the same
- * positions: 4 bytes a number, 7.7 KB a container, 1.9 KB a pod, whatever happens. NaN is what was not known.
+ * The last hour of what a node, its pods and its containers used. One ring of moments, and for each of them a ring of
+ * numbers with the same positions: 4 bytes a number, 7.7 KB a container, 1.9 KB a pod, whatever happens. NaN is what
+ * was not known.
  */
 export interface UsageHistory {
   /** Begins a sample: what is added afterwards belongs to it. */

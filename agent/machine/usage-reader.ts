@@ -31,7 +31,10 @@ export interface UsageSample {
   readonly metrics: NodeMetrics;
 }
 
-/** Reads what the machine and its containers use. Rates (CPU, network) are averaged since the sample before and absent from the first one. */
+/**
+ * Reads what the machine and its containers use. Rates (CPU, network)
+ * are averaged since the sample before and absent from the first one.
+ */
 export interface UsageReader {
   /** Not concurrently. What cannot be read is absent; it never throws. */
   sample(containers: readonly ObservedContainer[]): Promise<UsageSample>;

@@ -2,8 +2,8 @@ import { createFigures, figure } from './cgroups/figures.ts';
 import type { MachineFigures } from './machine-usage.ts';
 
 /**
- * The machine's figures in the places of a container's. What the root cgroup tells comes first; of version 2 it has no memory figures of its own,
- * and then /proc has them. Pure.
+ * The machine's figures in the places of a container's. What the root cgroup tells comes first; of version 2 it has no
+ * memory figures of its own, and then /proc has them. Pure.
  */
 export function wholeMachine(machine: MachineFigures, cgroup: Float64Array | undefined): Float64Array {
   const values = cgroup?.slice() ?? createFigures().values;

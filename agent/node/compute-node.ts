@@ -24,7 +24,7 @@ export interface NodeFacts {
 /** Less than 100 MiB of memory, as in Kubernetes, or a twentieth of the disk, as in k3s, is pressure. */
 const memoryPressureBytes = 100 * 1024 * 1024;
 const diskPressureFraction = 0.95;
-/** Only the largest are told, each with a few of its names, as in Kubernetes: an image list must not make the node a large object. */
+/** Only the largest images are reported, each with a few names, as in Kubernetes, to bound the size of the Node. */
 const maxImages = 50;
 const maxNamesPerImage = 5;
 
@@ -89,7 +89,7 @@ function imagesOf(images: readonly LocalImage[]): ContainerImage[] {
     .map((image) => ({ names: image.names.slice(0, maxNamesPerImage), sizeBytes: image.sizeBytes }));
 }
 
-/** The text of a status without its heartbeats: another text is a change that is worth a write. */
+/** A status as text, without heartbeat times, to detect changes that need a write. */
 export function fingerprint(status: NodeStatus): string {
   return JSON.stringify({
     ...status,
@@ -98,7 +98,10 @@ export function fingerprint(status: NodeStatus): string {
   });
 }
 
-/** Whether the API says of every condition of the agent what the agent says. The node controller overwrites those of a silent agent. */
+/**
+ * Whether the API says of every condition of the agent what the agent says.
+ * The node controller overwrites those of a silent agent.
+ */
 export function saysTheSame(known: NodeStatus | undefined, status: NodeStatus): boolean {
   return (status.conditions ?? []).every(({ type = '', status: own, reason }) => {
     const said = findCondition(known?.conditions, type);

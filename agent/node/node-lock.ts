@@ -11,8 +11,8 @@ export interface LockedNode {
 }
 
 /**
- * The lease tells machines and data directories apart; two processes with the same of both are told apart here, at once. Throws
- * NodeNameTakenError.
+ * The lease tells machines and data directories apart; two processes with the same of both are told apart here, at
+ * once. Throws NodeNameTakenError.
  */
 export async function withNodeLock({ nodeName, dataDir, nodeDir }: LockedNode, run: () => Promise<void>): Promise<void> {
   const lock = await lockProcess(`agent ${await realpath(nodeDir)}`, describeHolder(holderFacts(dataDir)));

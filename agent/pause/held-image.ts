@@ -3,8 +3,8 @@ import { RuntimeError } from '../runtime/runtime-error.ts';
 import { ensureSandboxImage } from './sandbox-image.ts';
 
 /**
- * The sandbox image by its id. A name would be no proof: a pod whose image is pulled or built under the same name gets that name, and its program would
- * run in every sandbox. Used by all that make sandboxes, at any time, also at once.
+ * The sandbox image by its id. A name would be no proof: a pod whose image is pulled or built under the same name gets
+ * that name, and its program would run in every sandbox. Used by all that make sandboxes, at any time, also at once.
  */
 export interface HeldImage {
   /** The id; found, made or pulled where it is not known. Throws RuntimeError. */
@@ -39,7 +39,10 @@ export function holdSandboxImage(images: ImageService, reference?: string): Held
   };
 }
 
-/** A runtime whose sandboxes are of the held image, which may go while the agent runs: another Berth on this machine is purged, or images are pruned. */
+/**
+ * A runtime that creates sandboxes from the held image. The image may disappear while the agent runs: another Berth on
+ * this machine is purged, or images are pruned.
+ */
 export function withSandboxImage(runtime: ContainerRuntime, image: HeldImage): ContainerRuntime {
   const pinned = async (config: SandboxConfig): Promise<SandboxConfig> => ({ ...config, image: await image.id() });
   return {

@@ -1,8 +1,8 @@
 import type { Machine } from './elf.ts';
 
 /*
- * What the sandbox's program does before it waits: it enters the network that was mounted for it, if one was (a warm sandbox,
- * runtime/docker/warm-networks.ts), and gives up every right it may have been given for that.
+ * What the sandbox's program does before it waits: it enters the network that was mounted for it, if one was (a warm
+ * sandbox, runtime/docker/warm-networks.ts), and gives up every right it may have been given for that.
  *
  *          network = open("/network", O_RDONLY | O_CLOEXEC)
  *          if network < 0 goto plain                    (the usual sandbox has a network of its own)

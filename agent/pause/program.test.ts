@@ -22,7 +22,8 @@ describe('the sandbox program', () => {
     expect(file.subarray(0, 4).toString('latin1')).toBe('\x7fELF');
     expect([file[4], file[5], file.readUInt16LE(16), file.readUInt16LE(18)]).toEqual([2, 1, 2, number]);
     expect(Number(file.readBigUInt64LE(24))).toBe(0x400000 + codeOffset);
-    // One loaded segment holds the whole file and can be read and executed; the second only says that the stack is not executable.
+    // One loaded segment holds the whole file and can be read and executed;
+    // the second only says that the stack is not executable.
     expect([file.readUInt32LE(64), file.readUInt32LE(68), Number(file.readBigUInt64LE(96))]).toEqual([1, 5, file.length]);
     expect([file.readUInt32LE(120), file.readUInt32LE(124)]).toEqual([0x6474e551, 6]);
     expect(file.includes(Buffer.from([2, 0x40, 1, 0, 0, 0, 0, 0]))).toBe(true);

@@ -2,8 +2,8 @@ import { buildElf, type Machine } from './elf.ts';
 import { withJoin } from './join.ts';
 
 /*
- * The sandbox's program, behind what join.ts puts before it. As process 1 of its namespace it gets no signal that it has no handler for, so it blocks the three it cares about
- * and waits for them by name, which counts as caring:
+ * The sandbox's program, behind what join.ts puts before it. As process 1 of its namespace it gets no signal that it
+ * has no handler for, so it blocks the three it cares about and waits for them by name, which counts as caring:
  *
  *         rt_sigprocmask(SIG_BLOCK, &set, NULL, 8)
  *   wait: signal = rt_sigtimedwait(&set, NULL, NULL, 8)

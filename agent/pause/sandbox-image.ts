@@ -13,8 +13,9 @@ const pullTimeoutMs = 600_000;
 const path = 'pause';
 
 /**
- * Makes sure that the sandbox image is present. Berth's own is made on the spot, without a registry, whatever has its name: the engine is told what is in
- * it and answers with that very image. Another is pulled when it is missing. Throws RuntimeError.
+ * Makes sure that the sandbox image is present. Berth's own is made on the spot, without a registry, whatever has its
+ * name: the engine is told what is in it and answers with that very image. Another is pulled when it is missing. Throws
+ * RuntimeError.
  */
 export async function ensureSandboxImage(
   images: ImageService,

@@ -11,7 +11,7 @@ export interface PendingResize {
   readonly message: string;
 }
 
-/** What the spec asks for. */
+/** The resources in the spec. */
 export function allocationOf(pod: Pod): Allocation {
   return new Map(allContainers(pod).map(({ name = '', resources = {} }) => [name, resources]));
 }
@@ -37,12 +37,12 @@ function allContainers({ spec }: Pod): Container[] {
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
 }
 
-/** Whether a pod asks for other CPU or memory than it was given. */
+/** Whether a pod's requested CPU or memory differs from the allocated. */
 export function asksForOther(pod: Pod, allocation: Allocation): boolean {
   return allContainers(pod).some(({ name = '', resources }) => !equalResources(resources, allocation.get(name) ?? resources));
 }
 
-/** The pod with the resources that it was given; the pod itself when it asks for nothing else. */
+/** The pod with its allocated resources; the pod itself if they equal the spec. */
 export function withAllocation(pod: Pod, allocation: Allocation | undefined): Pod {
   if (allocation === undefined || !asksForOther(pod, allocation)) return pod;
   const given = (container: Container): Container => {
@@ -57,7 +57,7 @@ export function withAllocation(pod: Pod, allocation: Allocation | undefined): Po
 }
 
 export interface ResizeInput {
-  /** The pod as it asks to be, and as it is. */
+  /** The pod with requested and with allocated resources. */
   readonly pod: Pod;
   readonly before: Pod;
   /** The other pods of the node, with what they were given. */

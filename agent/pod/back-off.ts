@@ -15,11 +15,13 @@ export function backOffUpTo(maxMs: number): BackOff {
   return { ...restartBackOff, maxMs, initialMs: Math.min(restartBackOff.initialMs, maxMs) };
 }
 
-/** What follows from the end of a container, told by its labels and times alone, so that an agent that starts again agrees. */
+/**
+ * The back-off after a container's exit, from its labels and times alone, so that a restarted agent computes the same.
+ */
 export interface Restart {
   /** Not before this instant (milliseconds since 1970). */
   readonly notBefore: number;
-  /** The wait it stands for, for people to read; 0 for the first restart. */
+  /** The wait, for messages; 0 for the first restart. */
   readonly delayMs: number;
   /** The label of the container that comes next. */
   readonly restartsInRow: number;

@@ -20,7 +20,7 @@ export function newCrashLoops(before: PodStatus | undefined, after: PodStatus): 
   });
 }
 
-/** A container whose image was changed is another one: what kept the old one waiting says nothing about it. */
+/** A changed image makes a new container, without the waiting reason of the old one. */
 export function unblockChanged(record: PodRecord, before: Pod, after: Pod): void {
   if (record.blocked.size === 0) return;
   const hashes = new Map(podContainers(before).map(({ container }) => [container.name, specHash(container)]));

@@ -87,7 +87,7 @@ export function isOver(pod: Pod, observed: PodObservation): boolean {
   });
 }
 
-/** The container whose end asks for a new beginning of the whole pod. */
+/** The container whose exit triggers RestartAllContainers. */
 export function beginsAnew(pod: Pod, observed: PodObservation): ObservedContainer | undefined {
   for (const { container } of podContainers(pod)) {
     if ((container.restartPolicyRules?.length ?? 0) === 0) continue;

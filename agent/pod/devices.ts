@@ -15,7 +15,7 @@ export interface GivenDevices {
 
 type Offer = ReadonlyMap<string, readonly DeviceUnit[]>;
 
-/** What of the node's devices a container asks for, by resource. */
+/** A container's device requests, by resource. */
 export function wantedDevices(container: Container, offer: Offer): ReadonlyMap<string, number> {
   const limits = container.resources?.limits ?? {};
   const wanted = Object.entries(limits).map(([name, amount]) => [name, quantityValue(amount)] as const);
@@ -47,7 +47,9 @@ export function chooseUnits(
   };
 }
 
-/** Who has which device now. What runs says so itself, by its label; only what is about to start is remembered here. */
+/**
+ * The current device allocations. Running containers carry them in a label; only those of starting ones are kept here.
+ */
 export interface DeviceBook {
   /** Called for each start of a container. Throws ContainerConfigError when too few are free. */
   give(podUid: string, container: Container): GivenDevices;

@@ -11,7 +11,7 @@ export interface NodeIsolation {
   readonly allowedUnsafeSysctls: readonly string[];
 }
 
-/** Whether this node will not run a pod because it cannot, or may not, isolate it as asked. In Kubernetes' words; pure. */
+/** Rejects a pod that this node cannot, or may not, isolate as specified. In Kubernetes' words; pure. */
 export function decideIsolation(pod: Pod, node: NodeIsolation): Refusal | undefined {
   return forbiddenSysctl(pod, node) ?? missingAppArmor(pod, node);
 }

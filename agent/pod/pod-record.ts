@@ -54,7 +54,7 @@ export interface PodRecord {
   ended: Ending | undefined;
   /** It has ended, and its volumes are gone. */
   volumesReleased: boolean;
-  /** Nothing of it is left on the machine; only the API has to be told. */
+  /** Nothing of it is left on the machine; only the status write remains. */
   released: boolean;
   /** By container name; "" is the sandbox. */
   readonly blocked: Map<string, Blocked>;

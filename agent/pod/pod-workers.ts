@@ -296,7 +296,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       actions.filter((action): action is Extract<(typeof actions)[number], { type: T }> => action.type === type);
     const starts = of('run-container');
     const begins = () => publish(record, transientMs);
-    // A pod that waits for its turn is Pending, as the API server made it: nothing is to be said of it yet.
+    // A queued pod is Pending, as the API server created it: no status write is needed yet.
     if (starts.length === 0) publish(record, 0);
     else if (record.containers.size > 0) begins();
     if (wakeAt < Number.POSITIVE_INFINITY) wakeLater(record, wakeAt);

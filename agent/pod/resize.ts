@@ -56,7 +56,7 @@ export type SizeChange = 'update' | 'restart';
 
 /** Changes the CPU and memory of pods that run. Called by a pod's worker only. */
 export interface Resizer {
-  /** Gives a pod that was admitted what it asks for, or says why that has to wait for others of the node. */
+  /** Allocates an admitted pod's requested resources, or returns why that has to wait for other pods. */
   allocate(record: PodRecord, all: Iterable<PodRecord>): void;
   /** What a running container of the pod as it was given needs. */
   change(record: PodRecord, container: Container, running: ObservedContainer): SizeChange | undefined;

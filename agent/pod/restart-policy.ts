@@ -16,7 +16,7 @@ export function restartsOnFailure(pod: Pod, { role, container }: PodContainer): 
   return role === 'sidecar' || (role !== 'ephemeral' && policyOf(pod, container) !== 'Never');
 }
 
-/** Whether this end asks for a new beginning of the whole pod. */
+/** Whether this exit triggers RestartAllContainers. */
 export function restartsAll(container: Container, exitCode: number | undefined): boolean {
   return matchingRule(container, exitCode)?.action === 'RestartAllContainers';
 }

@@ -91,7 +91,7 @@ export interface StartRequest {
   readonly pod: Pod;
   readonly sandbox: RunSandbox | ObservedContainer;
   readonly starts: readonly RunContainer[];
-  /** Told when work on the pod begins: before that it only waits for its turn. May be told more than once. */
+  /** Called when work on the pod starts; before that it is queued. May be called more than once. */
   readonly onBegin: () => void;
 }
 

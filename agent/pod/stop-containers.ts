@@ -46,7 +46,7 @@ export interface Stopper {
 }
 
 const killedBySignal = 137;
-/** What a container gets whose turn comes when the grace period is over; Kubernetes' figure. */
+/** The grace of a container whose turn comes after the grace period; Kubernetes' value. */
 const lastMomentSeconds = 2;
 
 export function createStopper(options: StopOptions): Stopper {

@@ -1,6 +1,6 @@
 import type { EngineAnswer } from '../runtime/docker/identify.ts';
 
-/** What the probes found on the machine. Values only: deciding.ts judges them, and tests make them up. */
+/** The results of the preflight probes. Values only: the decision is separate, and tests construct them. */
 export interface Facts {
   readonly nodeVersion: string;
   /** 0 is root. */
@@ -44,9 +44,12 @@ export interface FolderFacts {
 
 export interface PortFacts {
   readonly address: string;
-  /** Why it cannot be listened on (EADDRINUSE, EADDRNOTAVAIL, EACCES); undefined when it can, or when our own server does. */
+  /**
+   * Why it cannot be listened on (EADDRINUSE, EADDRNOTAVAIL, EACCES); undefined when it can,
+   * or when our own server does.
+   */
   readonly errno: string | undefined;
-  /** Who listens there, where /proc tells. */
+  /** The process that listens there, if /proc shows it. */
   readonly holder: PortHolder | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import type { PortHolder } from './facts.ts';
 
-/** Who listens on a TCP port, found through the sockets that /proc shows; undefined when it does not show that to this user. */
+/** The process that listens on a TCP port, from the sockets in /proc; undefined without permission to see it. */
 export async function findPortHolder(port: number, proc = '/proc'): Promise<PortHolder | undefined> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => textOf(`${proc}/net/${name}`)));
   const links = new Set(tables.flatMap((table) => parseListeners(table, port)).map((inode) => `socket:[${inode}]`));

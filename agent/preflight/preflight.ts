@@ -15,7 +15,7 @@ import {
 import type { Facts } from './facts.ts';
 import { type PreflightInput, probe } from './probe.ts';
 
-/** Looks at everything that Berth needs of a machine before anything is started. All that is wrong is told at once. */
+/** The preflight checks of a machine. All problems are reported together. */
 export async function preflight(input: PreflightInput): Promise<readonly Check[]> {
   return decidePreflight(await probe(input));
 }

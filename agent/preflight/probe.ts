@@ -62,7 +62,7 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch {
-    // What cannot be read is judged by what else is known.
+    // Unreadable facts are omitted from the decision.
     return undefined;
   }
 }

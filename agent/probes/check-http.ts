@@ -13,7 +13,8 @@ const firstRedirect = 300;
 const firstBad = 400;
 
 /**
- * Asks for a path: 200 to 399 is healthy. Redirects are followed on the same host; one that leads elsewhere is healthy with a warning.
+ * Asks for a path: 200 to 399 is healthy. Redirects are followed on the same host;
+ * one that leads elsewhere is healthy with a warning.
  */
 export async function checkHttp(
   action: HTTPGetAction,
@@ -66,14 +67,14 @@ function redirectOf({ statusCode = 0, headers }: IncomingMessage, from: URL): UR
   return to.protocol === 'http:' || to.protocol === 'https:' ? to : undefined;
 }
 
-// What the server says of itself on a failure may be secret: its status alone is told.
+// The body of a failed response may be confidential: only its status is reported.
 function judge(status: number, body: string): CheckResult {
   if (status < firstGood || status >= firstBad) return failure(`HTTP probe failed with statuscode: ${status}`);
   if (status < firstRedirect) return success;
   return { outcome: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
 }
 
-/** Why nothing could be asked, in the words people know from Kubernetes. */
+/** Why the request could not be sent, in Kubernetes' words. */
 export function wordsOf(error: unknown, url: URL): string {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return dialWords(error, joinHostPort({ host, port: Number(url.port) || defaultPort(url) }));

@@ -1,6 +1,6 @@
 /**
- * What came of looking once. `warning` counts as a success and is told. `error` says nothing about the container (the engine is away, the
- * port has no such name): it is told and counts as nothing.
+ * What came of looking once. `warning` counts as a success and is told. `error` says nothing about the container (the
+ * engine is away, the port has no such name): it is told and counts as nothing.
  */
 export interface CheckResult {
   readonly outcome: 'success' | 'warning' | 'failure' | 'error';

@@ -17,7 +17,7 @@ export interface WatchOptions {
   readonly random: () => number;
 }
 
-/** What the API says of this very container: an agent that starts again goes on from there. */
+/** The API's status of this very container, from which a restarted agent continues. */
 export interface KnownHealth {
   readonly started: boolean;
   readonly ready: boolean;
@@ -129,8 +129,8 @@ export class ContainerWatch {
   }
 
   /**
-   * A new container is looked at as soon as its probe allows, for a good word only; liveness, which has none to give, waits for some part of a
-   * period. Containers that an agent finds when it starts again are spread over the period.
+   * A new container is looked at as soon as its probe allows, for a good word only; liveness, which has none to give,
+   * waits for some part of a period. Containers that an agent finds when it starts again are spread over the period.
    */
   #firstLook(kind: ProbeKind, probe: Probe): { firstInMs: number; eager: boolean } {
     const { clock, random } = this.#options;

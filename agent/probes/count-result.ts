@@ -14,7 +14,10 @@ export function countResult(before: Count, good: boolean, probe: Probe): Count {
   return { last: good, inRow, verdict: inRow >= needed ? good : before.verdict };
 }
 
-/** Whether a probe that is to fail for good has: its verdict alone does not say it, since liveness begins with the good one. */
+/**
+ * Whether a probe that is to fail for good has: its verdict alone does not say it,
+ * since liveness begins with the good one.
+ */
 export function hasFailed({ last, inRow, verdict }: Count, { failureThreshold = 1 }: Probe): boolean {
   return last === false && !verdict && inRow >= failureThreshold;
 }

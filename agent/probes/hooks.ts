@@ -22,8 +22,9 @@ export interface Hooks {
   /** Runs a container's postStart hook: whether all is well. Never throws; only its signal bounds it. */
   postStart(target: CheckTarget, signal: AbortSignal): Promise<boolean>;
   /**
-   * Runs a container's preStop hook, where it has one, and says how many seconds its container is left to end in. A hook that is not over
-   * within the grace period is given up. Called again it waits for the same run, and one that has ended is not run again. Never throws.
+   * Runs a container's preStop hook, where it has one, and says how many seconds its container is left to end in. A
+   * hook that is not over within the grace period is given up. Called again it waits for the same run, and one that has
+   * ended is not run again. Never throws.
    */
   preStop(record: PodRecord, container: ObservedContainer, gracePeriodSeconds: number): Promise<number>;
 }

@@ -11,7 +11,10 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** One request over a connection of its own, certificates unchecked: a pod's address has none. Rejects with the system's error. */
+/**
+ * One request over a connection of its own, certificates unchecked: a pod's address has none.
+ * Rejects with the system's error.
+ */
 export function get(url: URL, headers: readonly HTTPHeader[], signal: AbortSignal, maxBytes: number): Promise<HttpAnswer> {
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
   return new Promise((resolve, reject) => {
@@ -33,7 +36,10 @@ export function get(url: URL, headers: readonly HTTPHeader[], signal: AbortSigna
   });
 }
 
-/** A header may come several times; "User-Agent" and "Accept" replace the usual ones, and are left out when they are empty. */
+/**
+ * A header may come several times; "User-Agent" and "Accept" replace the usual ones,
+ * and are left out when they are empty.
+ */
 export function headersOf(list: readonly HTTPHeader[]): Record<string, string | string[]> {
   const headers = new Map<string, string[]>([
     ['user-agent', [userAgent]],

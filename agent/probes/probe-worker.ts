@@ -25,17 +25,18 @@ export interface ProbeWorker {
   stop(): void;
 }
 
-// Probes of containers that were started together drift apart, so that not all of them are due in one moment; on average it is the period.
+// Probes of containers that were started together drift apart, so that not all of them are due in one moment; on
+// average it is the period.
 const jitter = 0.1;
 const firstEagerMs = 1_000;
 
 /**
- * The first look comes after `firstInMs`, the next a period after the one before began; a check that takes longer than the period is
- * not overlapped, the next comes when it has ended. At most one timer or one check is under way.
+ * The first look comes after `firstInMs`, the next a period after the one before began; a check that takes longer than
+ * the period is not overlapped, the next comes when it has ended. At most one timer or one check is under way.
  *
- * An eager worker fills its first period with looks after 1, 2, 4, ... seconds, so that what starts fast is noticed soon. Their failures
- * count for nothing and are not told: what is not up yet has its full number of periods, as in Kubernetes, where the first probe comes
- * somewhere in the first period.
+ * An eager worker fills its first period with looks after 1, 2, 4, ... seconds, so that what starts fast is noticed
+ * soon. Their failures count for nothing and are not told: what is not up yet has its full number of periods, as in
+ * Kubernetes, where the first probe comes somewhere in the first period.
  */
 export function startProbe(options: ProbeWorkerOptions): ProbeWorker {
   const { probe, clock, random } = options;
@@ -80,7 +81,10 @@ export function startProbe(options: ProbeWorkerOptions): ProbeWorker {
   };
 }
 
-/** From now to the first time. A clock that was set back must not turn seconds into hours: the wait is bounded by the delay itself. */
+/**
+ * From now to the first time. A clock that was set back must not turn seconds into hours:
+ * the wait is bounded by the delay itself.
+ */
 export function initialDelayMs({ initialDelaySeconds = 0 }: Probe, startedAtMs: number, nowMs: number): number {
   const delayMs = initialDelaySeconds * 1000;
   return Math.max(0, Math.min(delayMs, startedAtMs + delayMs - nowMs));

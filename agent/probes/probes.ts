@@ -18,7 +18,10 @@ export interface ProbesOptions extends WatchOptions {
 const notUp: ContainerHealth = { started: false, ready: false };
 const healthy: ContainerHealth = { started: true, ready: true };
 
-/** The hooks and probes of all containers that run, by pod and container. Each has at most three probes, and each of them one check at a time. */
+/**
+ * The hooks and probes of all containers that run, by pod and container. Each has at most three probes, and each of
+ * them one check at a time.
+ */
 export function createProbes(options: ProbesOptions): HealthKeeper {
   const pods = new Map<string, Map<string, ContainerWatch>>();
 

@@ -58,7 +58,7 @@ async function runCommand(
   return { reason: `the command exited with ${code}`, output: result.output };
 }
 
-/** Any answer will do: it has been told. */
+/** Any response counts as success. */
 async function ask(
   options: HandlerOptions,
   action: HTTPGetAction,
@@ -72,7 +72,8 @@ async function ask(
     await get(url, action.httpHeaders ?? [], signal, options.maxBytes);
     return 'done';
   } catch (error) {
-    // As kubelet: a hook that says HTTPS to a server without is asked again without, since older versions did not look at the scheme.
+    // As kubelet: a hook that says HTTPS to a server without is asked again without,
+    // since older versions did not look at the scheme.
     if (url.protocol === 'https:' && speaksNoTls(error)) return ask(options, { ...action, scheme: 'HTTP' }, target, signal);
     const reason = wordsOf(error, url);
     return { reason, output: reason };

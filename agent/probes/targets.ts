@@ -9,7 +9,9 @@ export function specOf(pod: Pod | undefined, name: string): Container | undefine
   return containers.find((each) => each.name === name) ?? initContainers.find((each) => each.name === name);
 }
 
-/** Where the pod's ports are reached from the machine: at its own address, or in the machine's network at the machine's. */
+/**
+ * Where the pod's ports are reached from the machine: at its own address, or in the machine's network at the machine's.
+ */
 export function addressOf(record: PodRecord, pod: Pod, hostIP: string): string {
   if (pod.spec?.hostNetwork === true) return hostIP;
   for (const container of record.containers.values())

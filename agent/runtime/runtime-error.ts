@@ -14,7 +14,10 @@ export type RuntimeErrorCode =
   | 'overtaken'
   | 'failed';
 
-/** The one error that leaves a container runtime. The message keeps the engine's own words, but for a taken port; the cause always has them. */
+/**
+ * The one error that leaves a container runtime. The message keeps the engine's own words, but for a taken port;
+ * the cause always has them.
+ */
 export class RuntimeError extends Error {
   readonly code: RuntimeErrorCode;
 

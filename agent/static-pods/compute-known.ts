@@ -19,8 +19,8 @@ export interface KnownFile {
 export type KnownFiles = ReadonlyMap<string, KnownFile>;
 
 /**
- * What the files say now, beside what they said before. Of two files with a pod of the same name the one counts that counted before, or else
- * the first by name. Pure; `read` is asked about texts that have changed only.
+ * What the files say now, beside what they said before. Of two files with a pod of the same name the one counts that
+ * counted before, or else the first by name. Pure; `read` is called for changed texts only.
  */
 export function computeKnown(
   found: ReadonlyMap<string, FoundFile>,
@@ -49,7 +49,7 @@ export function podsIn(known: KnownFiles): Pod[] {
   return [...known.values()].flatMap(({ pod, yieldsTo }) => (pod === undefined || yieldsTo !== undefined ? [] : [pod]));
 }
 
-/** What people have to be told of a file: what is wrong with it and what that means. */
+/** A problem of a file to report: the error and its consequence. */
 export function complaintOf(file: string, { pod, problems, yieldsTo }: KnownFile): string | undefined {
   if (problems.length > 0) {
     const meanwhile = pod === undefined ? 'no pod runs for it' : `pod "${objectKey(pod)}" goes on as it was`;

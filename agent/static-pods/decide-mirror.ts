@@ -17,8 +17,8 @@ export interface MirrorFacts {
 }
 
 /**
- * What becomes of a mirror. A deleted one goes at once and comes again; one of another static pod goes as soon as that has ended; one
- * that says that its pod is over, and it is not, can only be made anew. Pure.
+ * What becomes of a mirror. A deleted one goes at once and comes again; one of another static pod goes as soon as that
+ * has ended; one that says that its pod is over, and it is not, can only be made anew. Pure.
  */
 export function decideMirror({ wanted, mirror, leaving, known, lives }: MirrorFacts): 'create' | 'delete' | 'keep' {
   if (mirror === undefined) return wanted === undefined ? 'keep' : 'create';
@@ -28,7 +28,7 @@ export function decideMirror({ wanted, mirror, leaving, known, lives }: MirrorFa
   return leaving || !known ? 'keep' : 'delete';
 }
 
-/** The mirror of a static pod, as the API is asked to keep it: it belongs to the node. */
+/** The mirror pod of a static pod, owned by the node, as the agent creates it. */
 export function computeMirror({ metadata = {}, spec }: Pod, nodeUid: string): Pod {
   const { name, namespace, labels, annotations: own, uid = '' } = metadata;
   const owner = { apiVersion: 'v1', kind: 'Node', name: spec?.nodeName ?? '', uid: nodeUid, controller: true };
@@ -45,8 +45,8 @@ export function computeMirror({ metadata = {}, spec }: Pod, nodeUid: string): Po
 }
 
 /**
- * A static pod with what the API says of it: its status, so that an agent that starts again goes on from it, and conditions that others write. That it
- * is over only this machine can say.
+ * A static pod with what the API says of it: its status, so that an agent that starts again goes on from it, and
+ * conditions that others write. That it is over only this machine can say.
  */
 export function withMirror(pod: Pod, mirror: Pod | undefined): Pod {
   if (mirror === undefined || mirroredUid(mirror) !== pod.metadata?.uid) return pod;

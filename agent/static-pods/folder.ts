@@ -7,9 +7,15 @@ export type FoundFile = { readonly text: string } | { readonly text?: undefined;
 
 /** The manifests of this machine: a folder, or a single file. */
 export interface ManifestFolder {
-  /** The files by their paths, in order of name. A folder that is not there holds none. Throws when it cannot be read: then nothing is known. */
+  /**
+   * The files by their paths, in order of name. A folder that is not there holds none.
+   * Throws when it cannot be read: then nothing is known.
+   */
   read(): Promise<ReadonlyMap<string, FoundFile>>;
-  /** Calls `changed` whenever something may have changed, until aborted. What it misses is found by looking now and then. */
+  /**
+   * Calls `changed` whenever something may have changed, until aborted.
+   * What it misses is found by looking now and then.
+   */
   follow(changed: () => void, signal: AbortSignal): Promise<void>;
 }
 
@@ -35,7 +41,7 @@ export function createManifestFolder(path: string): ManifestFolder {
   };
 }
 
-/** Those whose names begin with a dot are no manifests: editors and tools keep such files beside the ones that they work on. */
+/** Hidden files are ignored: editors and tools create them beside the files that they edit. */
 async function filesAt(path: string): Promise<string[]> {
   try {
     if (!(await stat(path)).isDirectory()) return [path];

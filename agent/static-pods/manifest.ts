@@ -9,7 +9,9 @@ import { checkNoReferences } from '../../api/kinds/pod/static-pods.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { annotations, namespaces } from '../../api/meta/well-known.ts';
 
-/** What a manifest says: a static pod, complete, or everything that is wrong, a line each: "FILE:LINE: PATH: REASON". */
+/**
+ * What a manifest says: a static pod, complete, or everything that is wrong, a line each: "FILE:LINE: PATH: REASON".
+ */
 export type ReadManifest =
   | { readonly pod: Pod; readonly warnings: readonly string[] }
   | { readonly pod?: undefined; readonly problems: readonly string[] };
@@ -26,9 +28,10 @@ const podKind = kindNamed('Pod');
 const uidDigits = 32;
 
 /**
- * The static pod of a file: one pod in YAML or JSON. As in Kubernetes its name ends in the node's, its uid is a hash of node, file and content (so
- * other content is another pod), it belongs to this node, stays whatever its taints are, and may refer to nothing that only the API
- * server has. What a copy from the API says of its own time (uid, status, owners) does not count. Pure.
+ * The static pod of a file: one pod in YAML or JSON. As in Kubernetes its name ends in the node's, its uid is a hash of
+ * node, file and content (so other content is another pod), it belongs to this node, stays whatever its taints are, and
+ * may refer to nothing that only the API server has. What a copy from the API says of its own time (uid, status,
+ * owners) does not count. Pure.
  */
 export function readManifest(text: string, facts: ManifestFacts): ReadManifest {
   const documents = parseManifests(text, facts.file);

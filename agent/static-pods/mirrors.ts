@@ -47,7 +47,7 @@ const atOnce = 4;
 export function createMirrors(options: MirrorsOptions): Mirrors {
   const { client, node, pods, wanted, record, clock, logger } = options;
   const queue = createWorkQueue({ name: 'mirrors', backoff: { initialMs: 500, maxMs: 30_000 }, clock, logger });
-  /** When mirrors were made that the informer has not told of. */
+  /** The creation times of mirrors that the informer has not delivered yet. */
   const made = new Map<string, number>();
 
   const mirrorAt = (key: string): Pod | undefined => {

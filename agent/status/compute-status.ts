@@ -16,7 +16,7 @@ import { computePhase } from './phase.ts';
 
 export interface StatusInput {
   readonly pod: Pod;
-  /** The status to go on from: what was computed last, or what the API has. */
+  /** The previous status: the last computed one, or the API's. */
   readonly previous: PodStatus | undefined;
   readonly observed: PodObservation;
   readonly nowMs: number;
@@ -102,7 +102,7 @@ function isBeginningAnew(pod: Pod, found: PodObservation, previous: PodStatus | 
   return found.containers.size === 0 && isConditionTrue(previous?.conditions, 'AllContainersRestarting');
 }
 
-/** The end that the agent itself decided on is told when nothing runs any more. */
+/** An end that the agent decided is reported once nothing runs any more. */
 function endingOf({ pod, ended, observed: found }: StatusInput, { over }: StatusFacts): EndOf | undefined {
   if (isFinished(pod)) return { phase: pod.status?.phase ?? 'Failed' };
   if (ended === undefined || !over || allContainers(found).some(isAlive)) return undefined;

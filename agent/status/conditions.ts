@@ -43,7 +43,7 @@ function initialization({ phase, parts, initialized }: ConditionsInput): Verdict
   };
 }
 
-/** Init containers that end are not asked for readiness, sidecars are. */
+/** Readiness ignores regular init containers and includes sidecars. */
 function containersReadiness({ phase, parts }: ConditionsInput): Verdict {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };

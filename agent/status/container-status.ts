@@ -19,7 +19,7 @@ export interface ContainerFacts {
   readonly waiting: Waiting | undefined;
   /** Whether it is to run again, so that its end is its last state and not its state. */
   readonly willRestart: boolean;
-  /** Whether the pod has been told to end, so that nothing new is waited for. */
+  /** Whether the pod is terminating, so that no start is expected. */
   readonly ending: boolean;
   readonly role: Role;
   /** Whether the pod has init containers, which all others wait for. */

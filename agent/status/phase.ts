@@ -11,7 +11,7 @@ export interface PhasePart {
 export interface PhaseInput {
   readonly pod: Pod;
   readonly parts: readonly PhasePart[];
-  /** The pod has been told to end: nothing of it runs again. */
+  /** The pod is terminating: none of its containers restarts. */
   readonly killing: boolean;
   /** A container of the pod proper has begun since its sandbox is there: a sidecar that restarts does not make it Pending again. */
   readonly initialized: boolean;

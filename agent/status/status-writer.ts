@@ -166,7 +166,7 @@ function objectsOf(list: Json | undefined): JsonObject[] {
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
-/** The same text for the same value, whatever the order of keys; what stands for nothing is left out. */
+/** A canonical text of a value: sorted keys, without empty values. */
 function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_key, part: unknown) => {

@@ -10,8 +10,8 @@ import { asBuffer } from './serve-terminal.ts';
 import type { StreamRequest } from './stream-request.ts';
 
 /**
- * How long nothing may move in a copy. The engine locks the container meanwhile: a reader that stalls would keep it from being looked at
- * and stopped.
+ * How long nothing may move in a copy. The engine locks the container meanwhile: a reader that stalls would keep it
+ * from being looked at and stopped.
  */
 const stallMs = 30_000;
 /** How soon a copy makes way for a pod that is to go. */

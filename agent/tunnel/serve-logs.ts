@@ -5,7 +5,10 @@ import { chooseForLogs } from './choose-container.ts';
 import { asBuffer } from './serve-terminal.ts';
 import type { StreamRequest } from './stream-request.ts';
 
-/** Sends a container's log, no faster than the reader takes it; first which run of it this is. Throws ApiError or RuntimeError. */
+/**
+ * Sends a container's log, no faster than the reader takes it; first which run of it this is.
+ * Throws ApiError or RuntimeError.
+ */
 export async function serveLogs(
   { access, record, signal }: StreamRequest,
   { options = {}, containerID }: PodLogsRequest,

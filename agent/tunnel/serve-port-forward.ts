@@ -6,7 +6,10 @@ import { observe, readySandbox } from '../pod/observation.ts';
 import { asBuffer } from './serve-terminal.ts';
 import type { StreamRequest } from './stream-request.ts';
 
-/** Joins the user's connection with one to a port of the pod, each direction with its own end. Throws ApiError or RuntimeError. */
+/**
+ * Joins the user's connection with one to a port of the pod, each direction with its own end.
+ * Throws ApiError or RuntimeError.
+ */
 export async function servePortForward(
   { record, signal }: Omit<StreamRequest, 'access'>,
   options: PodPortForwardOptions,

@@ -21,7 +21,10 @@ export async function serveExec({ access, record, signal }: StreamRequest, optio
   }
 }
 
-/** Joins a container's standard streams until it ends, or gives all that it wrote since its start. Throws ApiError or RuntimeError. */
+/**
+ * Joins a container's standard streams until it ends, or gives all that it wrote since its start.
+ * Throws ApiError or RuntimeError.
+ */
 export async function serveAttach(
   { access, record, signal }: StreamRequest,
   { options = {}, fromStart = false }: PodAttachStart,

@@ -49,7 +49,7 @@ function seriesOf(
 ): UsageSeries[] {
   return Object.entries(figures).flatMap(([figure, unit], at) => {
     const values = history.values(key, at);
-    // What the machine never told is no line in a plot.
+    // Series that the machine never reported are omitted.
     return values === undefined || values.every(Number.isNaN) ? [] : [{ container, figure, unit, values: values.map(shorten) }];
   });
 }

@@ -1,7 +1,7 @@
 import type { PodRecord } from '../pod/pod-record.ts';
 import type { ContainerAccess } from '../runtime/runtime.ts';
 
-/** What every stream that the server asks for is served with. */
+/** The dependencies of every stream that the server requests. */
 export interface StreamRequest {
   readonly access: ContainerAccess;
   readonly record: PodRecord;

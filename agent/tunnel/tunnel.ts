@@ -36,7 +36,7 @@ const maxStreams = 200;
 /** How long the reason of a failure may take to be sent. */
 const failMs = 5_000;
 
-/** Keeps the control stream open and serves what the server asks for, until aborted. Never throws. */
+/** Keeps the control stream open and serves the server's requests, until aborted. Never throws. */
 export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Promise<void> {
   const backoff = createBackoff({ initialMs: 200, maxMs: 5_000 });
   const streams = new Set<string>();
@@ -68,7 +68,7 @@ async function serve(options: TunnelOptions, open: Open, streams: Set<string>, s
   const unlink = onAbort(stream.closed, abort.abort);
   try {
     await serveOpened(options, open, stream, abort.signal);
-    // Who was stopped has not sent all.
+    // An aborted stream is incomplete.
     if (!abort.signal.aborted) stream.end();
   } catch (error) {
     options.logger.debug({ requestId, streamId, err: error }, 'a stream failed');
@@ -125,7 +125,7 @@ async function serveLogLevel(
   await stream.write({ logLevel: { level: logLevel.get() } });
 }
 
-/** The server knows the pod and this agent does not: it has not heard of it yet, or has just seen it go. */
+/** The server knows the pod, but this agent does not: its informer lags, or the pod was just removed. */
 function unknownPod({ logs, ...open }: Open): Error {
   const start = logs ?? open.exec ?? open.attach ?? open.portForward ?? open.readFiles ?? open.writeFiles;
   const name = start?.name ?? '';

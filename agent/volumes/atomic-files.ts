@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import type { VolumeFile } from './volume-files.ts';
 
 /*
- * As in Kubernetes: the files live in a folder of their own, "..data" is a link to it, and what a container sees are links through "..data".
- * An update writes a new folder beside the old one and swings "..data" over with one rename: readers see all old or all new files.
+ * As in Kubernetes: the files live in a folder of their own, "..data" is a link to it, and what a container sees are
+ * links through "..data". An update writes a new folder beside the old one and swings "..data" over with one rename:
+ * readers see all old or all new files.
  *
  *   volume/..1a2b3c/key      the file
  *   volume/..data            -> ..1a2b3c
@@ -16,8 +17,9 @@ const next = '..data_next';
 const folderMode = 0o755;
 
 /**
- * Makes a volume show exactly these files. Writes no file when they are there already, but finishes what was interrupted after that. `prepare` is
- * called with a new folder before it is visible. Returns whether something changed.
+ * Makes a volume show exactly these files. Writes no file when they are there already, but finishes what was
+ * interrupted after that. `prepare` is called with a new folder before it is visible. Returns whether something
+ * changed.
  */
 export async function writeAtomically(
   volume: string,

@@ -4,13 +4,16 @@ import { claimsOf } from '../../api/kinds/storage.ts';
 
 /** Whose turn it is to use a claim that is for one pod at a time (ReadWriteOncePod). */
 export interface ClaimTurns {
-  /** The other pod of this node that has the claim; undefined when this one has it, from now on until it has ended or is gone. */
+  /**
+   * The other pod of this node that has the claim; undefined when this one has it,
+   * from now on until it has ended or is gone.
+   */
   holderOf(claim: PersistentVolumeClaim, pod: Pod): string | undefined;
 }
 
 /**
- * The scheduler places no second pod beside the first; this is for pods that named their node themselves. First come, first served; after a start of the
- * agent the pod whose containers have started is the one that came first.
+ * The scheduler places no second pod beside the first; this is for pods that named their node themselves. First come,
+ * first served; after a start of the agent the pod whose containers have started is the one that came first.
  */
 export function createClaimTurns(podsHere: () => readonly Pod[]): ClaimTurns {
   const holders = new Map<string, string>();

@@ -9,11 +9,11 @@ export interface Claimed {
   readonly volume: PersistentVolume | undefined;
   /** The pod of this node that has a claim for one pod at a time. */
   readonly holder?: string | undefined;
-  /** Whether this pod has had it before: who deletes a claim keeps new pods from it, not those that have it. */
+  /** Whether this pod has used it before: a terminating claim rejects new pods, not its current ones. */
   readonly isUsed?: boolean | undefined;
 }
 
-/** A folder of this machine that a claim stands for. */
+/** The folder of this machine behind a claim. */
 export type ClaimedFolder =
   | { readonly kind: 'host-path'; readonly path: string; readonly type: string }
   | { readonly kind: 'local'; readonly path: string }
@@ -27,7 +27,8 @@ export interface ClaimProblem {
 }
 
 /**
- * The folder that a pod's claim stands for on this node. The last line: the scheduler may have known less than this. Pure.
+ * The folder behind a pod's claim on this node. Repeats the scheduler's checks, because its cache may have been stale.
+ * Pure.
  */
 export function decideClaimedFolder(
   name: string,

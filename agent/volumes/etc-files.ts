@@ -7,9 +7,15 @@ import type { Mount } from '../runtime/runtime.ts';
 import { isMissing } from './atomic-files.ts';
 import { createTurns } from './turns.ts';
 
-/** The files that a pod's containers share beside its volumes: /etc/hosts and, where the pod has name servers of its own, /etc/resolv.conf. */
+/**
+ * The files that a pod's containers share beside its volumes: /etc/hosts and,
+ * where the pod has name servers of its own, /etc/resolv.conf.
+ */
 export interface EtcFiles {
-  /** Writes what differs, and says where it is to be mounted. Called for each container that starts; one at a time for a pod. */
+  /**
+   * Writes what differs, and says where it is to be mounted. Called for each container that starts;
+   * one at a time for a pod.
+   */
   ensure(
     pod: Pod,
     podIP: string | undefined,
@@ -20,7 +26,7 @@ export interface EtcFilesOptions {
   readonly podDir: (podUid: string) => string;
   /** The machine's files; by default those in /etc. */
   readonly etc?: string;
-  /** Where systemd keeps the name servers that its own resolver asks. */
+  /** The resolv.conf with the upstream name servers of systemd-resolved. */
   readonly systemdResolvConf?: string;
 }
 
@@ -66,7 +72,10 @@ export function createEtcFiles({
   };
 }
 
-/** In place: containers that run have the file itself, not its name. What containers wrote into it is replaced, as in Kubernetes. */
+/**
+ * In place: containers that run have the file itself, not its name. What containers wrote into it is replaced,
+ * as in Kubernetes.
+ */
 async function ensureFile(folder: string, path: string, text: string): Promise<void> {
   if (await holds(path, text)) return;
   await mkdir(folder, { recursive: true, mode: 0o750 });

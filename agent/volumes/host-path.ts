@@ -14,8 +14,8 @@ const checks: Readonly<Record<string, { readonly is: (stats: Stats) => boolean; 
 };
 
 /**
- * Checks, and where the type says so creates, a path of the machine. Without a type nothing is checked; a path that is not there becomes a folder, as with
- * every container runtime of Kubernetes. Throws when it is not what was asked for.
+ * Checks, and where the type says so creates, a path of the machine. Without a type nothing is checked; a path that is
+ * not there becomes a folder, as with every container runtime of Kubernetes. Throws when its type does not match.
  */
 export async function ensureHostPath(path: string, type: string): Promise<void> {
   if (type === '') return createDirectory(path);

@@ -19,12 +19,13 @@ const deepest = 256;
 const permissionBits = 0o7777;
 
 /**
- * Opens a file or folder inside of a volume, for its handle only; folders that are missing are made, with the permissions of the volume. The caller
- * closes the handle.
+ * Opens a file or folder inside of a volume, for its handle only; folders that are missing are made, with the
+ * permissions of the volume. The caller closes the handle.
  *
- * A container may change the volume at the same time. So no path is ever resolved by the kernel: each part is opened through the handle of the
- * folder it is in, without following links, and a link is read and walked like the rest. What leads above the volume, or begins at the
- * root of the machine, is refused. Whatever is renamed or replaced meanwhile, the handle is of something that was inside.
+ * A container may change the volume at the same time. So no path is ever resolved by the kernel: each part is opened
+ * through the handle of the folder it is in, without following links, and a link is read and walked like the rest. What
+ * leads above the volume, or begins at the root of the machine, is refused. Whatever is renamed or replaced meanwhile,
+ * the handle is of something that was inside.
  */
 export async function openInside(volume: string, path: string): Promise<FileHandle> {
   checkPath(path);

@@ -18,7 +18,9 @@ export interface Mounts {
 const run = promisify(execFile);
 const timeout = 10_000;
 
-/** The machine's own. Node.js has no calls for this: the system's programs do it, only where a volume lives in memory. */
+/**
+ * The machine's own. Node.js has no calls for this: the system's programs do it, only where a volume lives in memory.
+ */
 export function createMounts(mountInfo = '/proc/self/mountinfo'): Mounts {
   return {
     list: async () => parseMountInfo(await readFile(mountInfo, 'utf8')).map(({ mountPoint }) => mountPoint),
@@ -40,7 +42,9 @@ export function createMounts(mountInfo = '/proc/self/mountinfo'): Mounts {
   };
 }
 
-/** The folder as the kernel knows it: the data directory may be reached through a link. Undefined when it is not there. */
+/**
+ * The folder as the kernel knows it: the data directory may be reached through a link. Undefined when it is not there.
+ */
 export async function realPathOf(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
@@ -50,7 +54,9 @@ export async function realPathOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Unmounts what is mounted on a folder and below it. Throws when something stays: then nothing may be removed there. */
+/**
+ * Unmounts what is mounted on a folder and below it. Throws when something stays: then nothing may be removed there.
+ */
 export async function unmountBelow(mounts: Pick<Mounts, 'list' | 'unmount'>, folder: string): Promise<void> {
   const mountsBelow = async (): Promise<string[]> => {
     const real = await realPathOf(folder);

@@ -3,10 +3,10 @@ import { chmod, chown, type FileHandle, open, readdir } from 'node:fs/promises';
 import type { Pod } from '../../api/generated/types.ts';
 import { isMissing } from './atomic-files.ts';
 
-/** To whom a volume's files are given: the pod's fsGroup. */
+/** The group that owns a volume's files: the pod's fsGroup. */
 export interface Ownership {
   readonly gid: number;
-  /** fsGroupChangePolicy OnRootMismatch: a volume whose root is right already is left alone. */
+  /** fsGroupChangePolicy OnRootMismatch: skips a volume whose root has the right owner and mode. */
   readonly onRootMismatch: boolean;
 }
 
@@ -21,8 +21,8 @@ const groupMayEnter = 0o110;
 const permissionBits = 0o7777;
 
 /**
- * The permissions of a file or folder that belongs to the group, as Kubernetes gives them: the group may do what the volume allows, and
- * what is made in a folder belongs to the group too.
+ * The permissions of a file or folder that belongs to the group, as Kubernetes gives them: the group may do what the
+ * volume allows, and what is made in a folder belongs to the group too.
  */
 export function modeForGroup(mode: number, kind: 'file' | 'directory', readOnly: boolean): number {
   const file = (mode & permissionBits) | (readOnly ? 0o440 : 0o660);
@@ -42,8 +42,8 @@ interface Walk extends Ownership {
 }
 
 /**
- * Gives a volume to the group. A container may change the tree meanwhile: everything is reached through handles of its own parents, so that no
- * link, however it comes and goes, leads out of the volume. Throws what the file system says.
+ * Gives a volume to the group. A container may change the tree meanwhile: everything is reached through handles of its
+ * own parents, so that no link, however it comes and goes, leads out of the volume. Throws what the file system says.
  */
 export async function ensureOwnership(root: string, ownership: Ownership, readOnly = false): Promise<void> {
   const handle = await open(root, flags | constants.O_DIRECTORY);

@@ -13,7 +13,10 @@ import type { Volumes, VolumesReady } from './volumes.ts';
 export interface PodVolumes {
   /** All of them, for containers that are about to start. Throws ApiError when the server is away. */
   prepare(pod: Pod, objects: PodObjects): Promise<VolumesReady>;
-  /** The parts of volumes that a container mounts, by the index of the mount. Throws ContainerConfigError for what leads out of a volume. */
+  /**
+   * The parts of volumes that a container mounts, by the index of the mount.
+   * Throws ContainerConfigError for what leads out of a volume.
+   */
   prepareSubPaths(
     pod: Pod,
     container: Container,
@@ -21,8 +24,9 @@ export interface PodVolumes {
     env: () => ReadonlyMap<string, string>,
   ): Promise<SubPaths>;
   /**
-   * Brings changed objects, and what the pod says of itself, into the volumes of a pod that runs. `isWanted` is asked last, when nothing can come in between: a
-   * pod that went meanwhile must not get a folder again. Throws ApiError when the server is away.
+   * Brings changed objects, and what the pod says of itself, into the volumes of a pod that runs. `isWanted` is asked
+   * last, when nothing can come in between: a pod that went meanwhile must not get a folder again. Throws ApiError when
+   * the server is away.
    */
   refresh(pod: Pod, isWanted: () => boolean): Promise<void>;
   /** The pod is gone from this node: its tokens are forgotten. */

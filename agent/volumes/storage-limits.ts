@@ -14,7 +14,10 @@ export interface StorageLimit {
   readonly limitBytes: number;
   /** The folders that count, which are measured piece by piece. */
   readonly folders: readonly string[];
-  /** Single files that count: logs with the older files that the engine keeps of them, and what else a container may write to. */
+  /**
+   * Single files that count: logs with the older files that the engine keeps of them,
+   * and what else a container may write to.
+   */
   readonly files: readonly string[];
   /** Why the pod is evicted; `used` is in Kubernetes' units, e.g. "80Mi". */
   message(used: string): string;
@@ -26,7 +29,10 @@ const kibibyte = 2 ** 10;
 /** The files of a log that the engine keeps: the present one and, as its `max-file` says, two older ones. */
 const logSuffixes = ['', '.1', '.2'] as const;
 
-/** All limits of a pod on the disk, in the order in which Kubernetes looks at them. A limit of 0 for a volume is none, as there. */
+/**
+ * All limits of a pod on the disk, in the order in which Kubernetes looks at them.
+ * A limit of 0 for a volume is none, as there.
+ */
 export function storageLimits({ uid, pod, containers }: PodRecord, podDir: string): StorageLimit[] {
   if (pod === undefined) return [];
   const newest = newestContainers(containers.values());
@@ -44,7 +50,9 @@ function volumeLimits(podUid: string, pod: Pod, podDir: string): StorageLimit[] 
   });
 }
 
-/** As in Kubernetes the limits that there are count together for all of the pod, also where another container has none. */
+/**
+ * As in Kubernetes the limits that there are count together for all of the pod, also where another container has none.
+ */
 function podLimit(podUid: string, pod: Pod, podDir: string, containers: ReadonlyMap<string, Parts>): StorageLimit[] {
   const limitBytes = storageLimit(pod);
   if (limitBytes === undefined) return [];
@@ -80,7 +88,10 @@ const emptyDir = (podDir: string, name: string): string => join(podDir, 'volumes
 
 type Parts = Pick<StorageLimit, 'folders' | 'files'>;
 
-/** All that a container can write to on the disk, but for the pod's volumes: every file that is left out is a way around its limit. */
+/**
+ * All that a container can write to on the disk, but for the pod's volumes:
+ * every file that is left out is a way around its limit.
+ */
 function partsOf({ files, containerName, attempt }: ObservedContainer, podDir: string): Parts {
   const { writableLayer = [], log, imageVolumes = [], singleFiles = [] } = files ?? {};
   const logs = log === undefined ? [] : logSuffixes.map((suffix) => log + suffix);

@@ -22,8 +22,9 @@ export interface SubPathRequest {
 export const subPathFolder = 'volume-subpaths';
 
 /**
- * Makes a part of a volume reachable under a path of the agent's own, which no container can change, and returns it. What is mounted there is the
- * very file or folder that was opened, so nothing that a container does in between leads elsewhere. Idempotent.
+ * Makes a part of a volume reachable under a path of the agent's own, which no container can change, and returns it.
+ * What is mounted there is the very file or folder that was opened, so nothing that a container does in between leads
+ * elsewhere. Idempotent.
  */
 export async function ensureSubPath(request: SubPathRequest, mounts: Mounts): Promise<string> {
   const { podDir, volumeName, containerName, index } = request;

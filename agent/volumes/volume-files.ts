@@ -26,7 +26,9 @@ export interface VolumeFile {
   readonly uid?: number | undefined;
 }
 
-/** Why the files of a volume cannot be there; what `not-found` says may come right when an object appears or changes. */
+/**
+ * Why the files of a volume cannot be there; what `not-found` says may come right when an object appears or changes.
+ */
 export interface FilesProblem {
   readonly reason: 'not-found' | 'invalid' | 'unsupported';
   readonly message: string;
@@ -135,8 +137,8 @@ function projectionFiles(source: VolumeProjection, defaultMode: number | undefin
 const ownerOnly = 0o600;
 
 /**
- * A token of the pod's account. As in Kubernetes it is for its owner only where an owner other than root is known: the user as whom all containers run, or the
- * pod's fsGroup, which then may read it too; else it has the volume's mode.
+ * A token of the pod's account. As in Kubernetes it is for its owner only where an owner other than root is known: the
+ * user as whom all containers run, or the pod's fsGroup, which then may read it too; else it has the volume's mode.
  */
 function tokenFile(source: ServiceAccountTokenProjection, defaultMode: number | undefined, input: FilesInput): FilesResult {
   const path = insidePath(source.path ?? '');
@@ -144,14 +146,15 @@ function tokenFile(source: ServiceAccountTokenProjection, defaultMode: number | 
   const shown = input.tokens?.get(tokenKey(source)) ?? { problem: 'there is no token' };
   if ('problem' in shown) return { reason: 'not-found', message: shown.problem };
   const { hostUsers, securityContext } = input.pod.spec ?? {};
-  // In a namespace of users of its own a pod's users have other numbers on the machine; only root can enter the folder anyway.
+  // In a namespace of users of its own a pod's users have other numbers on the machine;
+  // only root can enter the folder anyway.
   const uid = hostUsers === false ? undefined : commonUser(input.pod);
   const isNarrow = hostUsers !== false && (uid !== undefined || securityContext?.fsGroup !== undefined);
   const mode = isNarrow ? ownerOnly : (defaultMode ?? fallbackMode);
   return [{ path, data: Buffer.from(shown.token), mode, ...(uid !== undefined && { uid }) }];
 }
 
-/** The user as whom all containers of the pod run, if they say one, the same. */
+/** The common `runAsUser` of all containers of the pod, if there is one. */
 function commonUser(pod: Pod): number | undefined {
   const users = new Set(podContainers(pod).map(({ container }) => effectiveSecurity(pod, container).runAsUser));
   const [user] = users;
@@ -163,8 +166,8 @@ const longestName = 255;
 const longestPath = 4_096;
 
 /**
- * The path of a file in a volume, in its plain form; undefined for one that is no place inside of it. Names starting with two dots are the
- * volume's own: "..data" is what makes an update atomic.
+ * The path of a file in a volume, in its plain form; undefined for one that is no place inside of it. Names starting
+ * with two dots are the volume's own: "..data" is what makes an update atomic.
  */
 export function insidePath(path: string): string | undefined {
   if (path === '' || path.startsWith('/') || path.includes('\0') || path.split('/').includes('..')) return undefined;

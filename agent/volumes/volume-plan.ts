@@ -25,7 +25,10 @@ export type VolumeStep = { readonly name: string; readonly path: string; readonl
   | { readonly kind: 'made' }
 );
 
-/** Why a volume cannot be there yet. Everything but `unsupported` and `invalid` may come right when an object appears or changes. */
+/**
+ * Why a volume cannot be there yet. Everything but `unsupported` and `invalid` may come right when an object appears or
+ * changes.
+ */
 export interface VolumeProblem {
   readonly volume: string;
   readonly reason: 'not-found' | 'invalid' | 'unsupported' | 'failed';
@@ -51,7 +54,9 @@ export interface VolumeInput extends FilesInput {
   readonly ownership?: Ownership | undefined;
 }
 
-/** Works out what a pod's volumes need on this machine. Pure; a problem with one volume leaves the others in the plan. */
+/**
+ * Works out what a pod's volumes need on this machine. Pure; a problem with one volume leaves the others in the plan.
+ */
 export function computeVolumePlan(input: VolumeInput): VolumePlan {
   const steps: VolumeStep[] = [];
   const problems: VolumeProblem[] = [];

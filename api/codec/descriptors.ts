@@ -5,8 +5,9 @@ const root = new protobuf.Root();
 const added = new Set<string>();
 
 /**
- * The tree that holds the package of a message or service, of the API or of whatever was added to the tree. A package is read when
- * something of it is first asked for, with those that it refers to: a program that asks for tables needs no pod, and starts sooner.
+ * The tree that holds the package of a message or service, of the API or of whatever was added to the tree. A package
+ * is read when something of it is first asked for, with those that it refers to: a program that asks for tables needs
+ * no pod, and starts sooner.
  */
 export function descriptorsOf(name: string): Root {
   for (let end = name.lastIndexOf('.'); end > 0; end = name.lastIndexOf('.', end - 1)) addPackage(name.slice(0, end));

@@ -86,7 +86,10 @@ function itemsOfMap(value: unknown): Items {
   return new Map(Object.entries((value ?? {}) as object).map(([key, item]) => [`f:${key}`, item]));
 }
 
-/** The items by what tells them apart; undefined for a list that is one value, or in which two items cannot be told apart. */
+/**
+ * The items by what tells them apart; undefined for a list that is one value,
+ * or in which two items cannot be told apart.
+ */
 function itemsOfList(field: Field, value: unknown): Items | undefined {
   const kind: unknown = field.options?.[LIST_TYPE];
   const list = (value ?? []) as readonly unknown[];

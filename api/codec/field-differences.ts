@@ -27,8 +27,8 @@ interface Place {
 }
 
 /**
- * What differs between two versions of an object in JSON form, field by field in the order of the fields: an object is looked into, a list
- * whose items have a key is compared item by item, any other list is one value. Pure.
+ * What differs between two versions of an object in JSON form, field by field in the order of the fields: an object is
+ * looked into, a list whose items have a key is compared item by item, any other list is one value. Pure.
  */
 export function computeFieldDifferences(messageName: string, before: JsonObject, after: JsonObject): FieldDifference[] {
   const found: FieldDifference[] = [];

@@ -20,8 +20,9 @@ export function messageToJson(messageName: string, value: object): JsonObject {
 }
 
 /**
- * Reads an object of a kind from Kubernetes' JSON form. Null is absent; empty lists and maps are absent. Throws ApiError (invalid) that
- * lists every unknown field and every value of a wrong type with its path. apiVersion and kind may be left out, but must not be others.
+ * Reads an object of a kind from Kubernetes' JSON form. Null is absent; empty lists and maps are absent. Throws
+ * ApiError (invalid) that lists every unknown field and every value of a wrong type with its path. apiVersion and kind
+ * may be left out, but must not be others.
  */
 export function fromJson<T extends object>(kind: KindNames, json: unknown): T {
   const { value, violations } = readObject<T>(kind, json);
@@ -37,7 +38,9 @@ export function messageFromJson<T extends object>(messageName: string, json: unk
   return value as T;
 }
 
-/** The same as fromJson for callers that want the violations themselves. The value is complete only when there are none. */
+/**
+ * The same as fromJson for callers that want the violations themselves. The value is complete only when there are none.
+ */
 export function readObject<T extends object>(
   kind: KindNames,
   json: unknown,

@@ -32,8 +32,9 @@ const KEY = 1;
 const VALUE = 2;
 
 /**
- * The decoder of a type as a function of its own: with the names of the fields in its text, V8 gives the objects that it makes fixed
- * shapes, which a loop over a table of names cannot. `childOf` gives the decoder of a type below it, when it is first needed.
+ * The decoder of a type as a function of its own: with the names of the fields in its text, V8 gives the objects that
+ * it makes fixed shapes, which a loop over a table of names cannot. `childOf` gives the decoder of a type below it,
+ * when it is first needed.
  */
 export function compileDecoder(type: MessageShape, childOf: (type: MessageShape) => Decode): Decode {
   const { fields } = type;

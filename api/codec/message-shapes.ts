@@ -1,6 +1,9 @@
 import { packages } from '../generated/descriptors.ts';
 
-/** What the codec knows of a message. The descriptors of protobufjs say the same and more, and take ten times as long to be made. */
+/**
+ * What the codec knows of a message. The descriptors of protobufjs say the same and more,
+ * and take ten times as long to be made.
+ */
 export interface MessageShape {
   /** e.g. "berth.core.v1.Pod". */
   readonly name: string;

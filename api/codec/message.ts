@@ -4,8 +4,8 @@ import { WireInput } from './wire-input.ts';
 import { WireOutput } from './wire-output.ts';
 
 /**
- * A message as bytes. The value must have the in-memory form that its generated type describes; that is trusted, not checked, because
- * everything enters through a decoder. Empty lists and maps are not written.
+ * A message as bytes. The value must have the in-memory form that its generated type describes; that is trusted, not
+ * checked, because everything enters through a decoder. Empty lists and maps are not written.
  */
 export function encodeMessage(messageName: string, value: object): Buffer {
   try {
@@ -18,17 +18,19 @@ export function encodeMessage(messageName: string, value: object): Buffer {
 }
 
 /**
- * Bytes as a plain object in the in-memory form: absent stays absent, 64-bit integers are numbers, bytes are Buffers of their own, and of a
- * field that comes twice the last value counts; messages are merged. Throws an Error for bytes that are no such message. What it gives can
- * always be encoded again: what no number or text here can hold is read as the nearest one.
+ * Bytes as a plain object in the in-memory form: absent stays absent, 64-bit integers are numbers, bytes are Buffers of
+ * their own, and of a field that comes twice the last value counts; messages are merged. Throws an Error for bytes that
+ * are no such message. What it gives can always be encoded again: what no number or text here can hold is read as the
+ * nearest one.
  */
 export function decodeMessage<T extends object = Record<string, unknown>>(messageName: string, bytes: Uint8Array): T {
   return decode<T>(messageName, new WireInput(bytes, false));
 }
 
 /**
- * The same for bytes from outside, and whether there are fields that the message, or one in it, does not have. Throws an Error also for texts
- * that are not UTF-8 and for integers that a number does not hold: they would be kept as something else.
+ * The same for bytes from outside, and whether there are fields that the message, or one in it, does not have. Throws
+ * an Error also for texts that are not UTF-8 and for integers that a number does not hold: they would be kept as
+ * something else.
  */
 export function decodeForeign<T extends object>(messageName: string, bytes: Uint8Array): { value: T; hasUnknown: boolean } {
   const input = new WireInput(bytes, true);

@@ -1,7 +1,12 @@
-/** What a file of settings may have: certificates of hundreds of clusters, and little enough for a reader that takes seconds for the worst of a megabyte. */
+/**
+ * What a file of settings may have: certificates of hundreds of clusters, and little enough for a reader that takes
+ * seconds for the worst of a megabyte.
+ */
 export const maxSettingsBytes = 1024 * 1024;
 
-/** The text of a file from its bytes. Throws an Error, to be put behind the file's name, when it is too long or no text. */
+/**
+ * The text of a file from its bytes. Throws an Error, to be put behind the file's name, when it is too long or no text.
+ */
 export async function settingsText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const bytes: Uint8Array[] = [];
   let size = 0;

@@ -10,9 +10,9 @@ const REMOVE_ITEMS = '$deleteFromPrimitiveList/';
 const ORDER = '$setElementOrder/';
 
 /**
- * Kubernetes' strategic merge patch: like a merge patch (RFC 7396), but a list whose field says by which key its items are told apart
- * is merged item by item. Directives: `$patch: replace|delete|merge`, `$retainKeys`, `$deleteFromPrimitiveList/FIELD`;
- * `$setElementOrder/FIELD` is passed over. Neither argument is changed.
+ * Kubernetes' strategic merge patch: like a merge patch (RFC 7396), but a list whose field says by which key its items
+ * are told apart is merged item by item. Directives: `$patch: replace|delete|merge`, `$retainKeys`,
+ * `$deleteFromPrimitiveList/FIELD`; `$setElementOrder/FIELD` is passed over. Neither argument is changed.
  */
 export function strategicMerge(messageName: string, target: JsonObject, patch: JsonObject): JsonObject {
   return mergeObject(messageType(messageName), target, patch) ?? {};

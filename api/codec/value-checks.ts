@@ -12,8 +12,9 @@ type Check = (value: unknown, at: JsonReader) => unknown;
 const checks = new Map<Type, Check | undefined>();
 
 /**
- * What of a decoded object its JSON form could not say: amounts that are no quantities, times out of range, whole numbers that are not exact.
- * Reading JSON refuses them already; this judges by the same rules what came as protobuf, and looks only where there is something to judge.
+ * What of a decoded object its JSON form could not say: amounts that are no quantities, times out of range, whole
+ * numbers that are not exact. Reading JSON refuses them already; this judges by the same rules what came as protobuf,
+ * and looks only where there is something to judge.
  */
 export function findUnsayable(kind: Pick<Kind, 'message' | 'confidential'>, object: object): readonly FieldViolation[] {
   const at = new JsonReader({ showValues: !kind.confidential });

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Where a decoder stands in encoded bytes. The compiled decoders (message-compiler.ts) read with it, forward, each up to its message's end. */
+/**
+ * Where a decoder stands in encoded bytes. The compiled decoders (message-compiler.ts) read with it, forward,
+ * each up to its message's end.
+ */
 export class WireInput {
   at = 0;
   readonly end: number;
@@ -9,7 +12,9 @@ export class WireInput {
   private readonly buffer: Buffer;
   private readonly isStrict: boolean;
 
-  /** A strict one refuses values that would not be the same when they are read; the other takes what is nearest to them. */
+  /**
+   * A strict one refuses values that would not be the same when they are read; the other takes what is nearest to them.
+   */
   constructor(bytes: Uint8Array, isStrict: boolean) {
     this.isStrict = isStrict;
     this.buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

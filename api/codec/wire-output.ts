@@ -5,8 +5,8 @@ const keptBytes = 256 * 1024;
 const shortText = 64;
 
 /**
- * Where the compiled encoders (message-compiler.ts) write, from the end to the beginning: so the length of a message is known when its place
- * comes, and one pass makes no garbage. Synchronous, so one for all is enough.
+ * Where the compiled encoders (message-compiler.ts) write, from the end to the beginning: so the length of a message is
+ * known when its place comes, and one pass makes no garbage. Synchronous, so one for all is enough.
  */
 export class WireOutput {
   private buffer = Buffer.allocUnsafeSlow(startBytes);

@@ -16,7 +16,10 @@ export function parseSettings(text: string): SettingsDocument {
   return onlyDocument(text) ?? unreadable({ line: 1, column: 1 }, 'the file is empty');
 }
 
-/** What a file of settings says; undefined when it is empty. Throws an Error, to be put behind the file's name, that says where what is wrong. */
+/**
+ * What a file of settings says; undefined when it is empty. Throws an Error, to be put behind the file's name, that
+ * says where what is wrong.
+ */
 export function readSettings(text: string): unknown {
   const document = onlyDocument(text);
   if (document?.kind !== 'unreadable') return document?.value;

@@ -11,13 +11,18 @@ const reasons: Partial<Record<SyntaxCode, string>> = {
   MULTILINE_IMPLICIT_KEY: 'this is no "name: value"; a colon is missing, or the indentation is wrong',
 };
 
-/** One code of the library stands for several mistakes, which only its words tell apart. Only the message depends on them. */
+/**
+ * One code of the library stands for several mistakes, which only its words tell apart.
+ * Only the message depends on them.
+ */
 const rewordings: readonly (readonly [RegExp, string])[] = [
   [/^Implicit map keys need/, reasons.MULTILINE_IMPLICIT_KEY ?? ''],
   [/^Sequence item without/, reasons.BAD_INDENT ?? ''],
 ];
 
-/** Why a document is no YAML and where, by offset; undefined when it is. Later errors are mostly echoes of the first. */
+/**
+ * Why a document is no YAML and where, by offset; undefined when it is. Later errors are mostly echoes of the first.
+ */
 export function syntaxProblem(document: Document.Parsed): { readonly offset: number; readonly reason: string } | undefined {
   const [first, second] = document.errors;
   if (!first) return undefined;

@@ -10,7 +10,10 @@ import { nearestWord } from './nearest.ts';
 import { type ParsedDocument, parseDocuments, readDocument } from './yaml-document.ts';
 import { type DocumentLines, pathText, type Step, stepsOf } from './yaml-lines.ts';
 
-/** Where a field stands: the line (from 1) of its deepest part that is there, and its path from the root of the document. */
+/**
+ * Where a field stands: the line (from 1) of its deepest part that is there,
+ * and its path from the root of the document.
+ */
 export interface FieldPlace {
   readonly line: number;
   readonly path: string;
@@ -50,8 +53,8 @@ export interface ManifestIdentity {
 export type ManifestDocument = ManifestObject | ManifestFailure;
 
 /**
- * Reads a file of manifests, YAML or JSON: several documents, in order, empty ones skipped, lists expanded. Never throws: a document
- * that cannot be read is a failure of its own and does not hide the others.
+ * Reads a file of manifests, YAML or JSON: several documents, in order, empty ones skipped, lists expanded. Never
+ * throws: a document that cannot be read is a failure of its own and does not hide the others.
  */
 export function parseManifests(text: string, file: string): ManifestDocument[] {
   const documents = parseDocuments(text).flatMap((document) => new ManifestReader(document, file).read());

@@ -15,7 +15,9 @@ export type ErrorCode =
   | 'DEADLINE_EXCEEDED'
   | 'UNAUTHENTICATED';
 
-/** Machine-readable reasons, in Kubernetes' words (metav1.StatusReason). The set is open: a client must accept others. */
+/**
+ * Machine-readable reasons, in Kubernetes' words (metav1.StatusReason). The set is open: a client must accept others.
+ */
 export type ErrorReason =
   | 'NotFound'
   | 'AlreadyExists'
@@ -32,7 +34,10 @@ export type ErrorReason =
   | 'MethodNotAllowed'
   | (string & {});
 
-/** One wrong field: its path ("spec.containers[0].image"), what is wrong in words, and a reason such as "FieldValueRequired". */
+/**
+ * One wrong field: its path ("spec.containers[0].image"), what is wrong in words,
+ * and a reason such as "FieldValueRequired".
+ */
 export interface FieldViolation {
   readonly field: string;
   readonly description: string;
@@ -55,8 +60,9 @@ export interface ApiErrorOptions {
 }
 
 /**
- * The one error of Berth's API, the same class on client and server. Made by the named constructors of this folder, read by its
- * predicates. The message is for people: lower case, names the thing, and says what to do where the user can do something.
+ * The one error of Berth's API, the same class on client and server. Made by the named constructors of this folder,
+ * read by its predicates. The message is for people: lower case, names the thing, and says what to do where the user
+ * can do something.
  */
 export class ApiError extends Error {
   readonly code: ErrorCode;

@@ -16,7 +16,9 @@ export function alreadyExists(subject: ErrorSubject): ApiError {
   return new ApiError('ALREADY_EXISTS', 'AlreadyExists', `${named(subject)} already exists`, { subject });
 }
 
-/** The write was based on a version that is no longer the newest, or lost against another writer: read again and retry. */
+/**
+ * The write was based on a version that is no longer the newest, or lost against another writer: read again and retry.
+ */
 export function conflict(subject: ErrorSubject, why: string): ApiError {
   return new ApiError('ABORTED', 'Conflict', `${named(subject)}: ${why}`, { subject });
 }

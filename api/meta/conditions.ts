@@ -17,8 +17,8 @@ export function isConditionTrue(conditions: readonly ConditionLike[] | undefined
 }
 
 /**
- * The list with one condition set, merged by type: the others stay as they are and where they are. `lastTransitionTime` becomes `now`
- * when the status changes and is kept otherwise, whatever the caller put there. Changes neither argument.
+ * The list with one condition set, merged by type: the others stay as they are and where they are. `lastTransitionTime`
+ * becomes `now` when the status changes and is kept otherwise, whatever the caller put there. Changes neither argument.
  */
 export function setCondition<T extends ConditionLike>(conditions: readonly T[] | undefined, next: T, now: Timestamp): T[] {
   const list = conditions ?? [];

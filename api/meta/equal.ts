@@ -1,9 +1,13 @@
-/** Whether two plain values say the same. A member that is undefined counts as absent; bytes are compared by content. */
+/**
+ * Whether two plain values say the same. A member that is undefined counts as absent; bytes are compared by content.
+ */
 export function equalValues(a: unknown, b: unknown): boolean {
   return firstDifference(a, b) === undefined;
 }
 
-/** The path of the first place where two plain values differ ("" for the values themselves), or undefined when nowhere. */
+/**
+ * The path of the first place where two plain values differ ("" for the values themselves), or undefined when nowhere.
+ */
 export function firstDifference(a: unknown, b: unknown): string | undefined {
   if (Object.is(a, b)) return undefined;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return '';

@@ -1,6 +1,7 @@
 /**
- * A set of fields as Kubernetes' FieldsV1 writes it: `f:name` is a field or the key of a map, `k:{...}` an item of a list by its keys,
- * `v:...` a value of a set, "." the parent itself. An empty object is a field that is named as a whole.
+ * A set of fields as Kubernetes' FieldsV1 writes it: `f:name` is a field or the key of a map, `k:{...}` an item of a
+ * list by its keys, `v:...` a value of a set, "." the parent itself. An empty object is a field that is named as a
+ * whole.
  */
 export interface FieldSet {
   [step: string]: FieldSet;

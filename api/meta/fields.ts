@@ -17,8 +17,8 @@ export interface FieldMatcher {
 }
 
 /**
- * Reads "status.phase=Running,spec.nodeName!=n1"; "\" escapes ",", "=" and itself in values. Throws ApiError (invalid argument). Which
- * fields exist is the kind's to say: see its selectableFields.
+ * Reads "status.phase=Running,spec.nodeName!=n1"; "\" escapes ",", "=" and itself in values. Throws ApiError (invalid
+ * argument). Which fields exist is the kind's to say: see its selectableFields.
  */
 export function parseFieldSelector(text: string): FieldMatcher {
   checkSelectorLength('fieldSelector', text);

@@ -1,4 +1,7 @@
-/** How deeply JSON from outside may be nested. The API's own messages have at most 32 levels; far below what a recursive reader can take. */
+/**
+ * How deeply JSON from outside may be nested. The API's own messages have at most 32 levels;
+ * far below what a recursive reader can take.
+ */
 export const maxJsonDepth = 128;
 
 /** Whether lists and objects are nested more deeply than allowed. Looks no deeper than that itself. */

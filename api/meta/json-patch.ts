@@ -44,7 +44,10 @@ export function parseJsonPatch(patch: Json): JsonPatchOperation[] {
   });
 }
 
-/** Does all operations in order on a copy. Throws INVALID_ARGUMENT for a path that is not there, a test that fails, and for too much work or depth. */
+/**
+ * Does all operations in order on a copy. Throws INVALID_ARGUMENT for a path that is not there, a test that fails, and
+ * for too much work or depth.
+ */
 export function applyJsonPatch(target: Json, operations: readonly JsonPatchOperation[]): Json {
   const work = new JsonWork();
   let result = cloneJson(target, new JsonWork());

@@ -1,7 +1,10 @@
 import { maxJsonDepth, tooDeepText } from './json-depth.ts';
 import { type Json, type JsonObject, setMember } from './merge-patch.ts';
 
-/** Values that one patch may visit in all: at 10,000 operations 30 for each. Takes 0.1 to 0.3 s where they are members of very large objects. */
+/**
+ * Values that one patch may visit in all: at 10,000 operations 30 for each.
+ * Takes 0.1 to 0.3 s where they are members of very large objects.
+ */
 const maxVisits = 300_000;
 /** What copies may add up to, in bytes of memory: each may double the object. Kubernetes bounds the same at 3 MiB. */
 const maxCopiedBytes = 3 * 1024 * 1024;

@@ -58,8 +58,8 @@ export function labelMatcher(requirements: readonly LabelRequirement[]): LabelMa
 }
 
 /**
- * Reads the text form of a selector: "app=web,tier in (a, b),!old,version!=3". Throws ApiError (invalid argument) that says what is
- * wrong and where, also for one that is too long or has too many terms.
+ * Reads the text form of a selector: "app=web,tier in (a, b),!old,version!=3". Throws ApiError (invalid argument) that
+ * says what is wrong and where, also for one that is too long or has too many terms.
  */
 export function parseLabelSelector(text: string): LabelMatcher {
   checkSelectorLength('labelSelector', text);

@@ -15,7 +15,8 @@ export interface LogLevelControl {
 }
 
 /**
- * Sets it, and has a warning written about that on the side of the change where warnings are: also a log that falls silent says why.
+ * Sets it, and has a warning written about that on the side of the change where warnings are:
+ * also a log that falls silent says why.
  */
 export function changeLogLevel(control: LogLevelControl, level: LogLevelName, warn: () => void): void {
   if (level === 'error') warn();

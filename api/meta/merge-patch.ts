@@ -29,7 +29,9 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return result;
 }
 
-/** The patch that makes `after` of `before`; undefined when there is nothing to change. Lists are replaced as a whole. */
+/**
+ * The patch that makes `after` of `before`; undefined when there is nothing to change. Lists are replaced as a whole.
+ */
 export function computeMergePatch(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const patch: JsonObject = {};
   for (const key of Object.keys(after)) {
@@ -43,7 +45,10 @@ export function computeMergePatch(before: JsonObject, after: JsonObject): JsonOb
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-/** Whether everything that a patch changes is in `live` as it was in `before`, so that the patch takes nothing back that others did. */
+/**
+ * Whether everything that a patch changes is in `live` as it was in `before`,
+ * so that the patch takes nothing back that others did.
+ */
 export function isUntouched(patch: JsonObject, before: JsonObject, live: JsonObject): boolean {
   return Object.keys(patch).every((key) => {
     const [change, old, now] = [patch[key], before[key], live[key]];

@@ -29,7 +29,10 @@ export function subdomainNameError(text: string): Rule {
   return 'must consist of lower case letters, digits, "-" or ".", and start and end with a letter or digit';
 }
 
-/** What can stand between two slashes of a path, and in a key of the store: printable ASCII without "/" and "%", and neither "." nor "..". */
+/**
+ * What can stand between two slashes of a path, and in a key of the store: printable ASCII without "/" and "%",
+ * and neither "." nor "..".
+ */
 export function pathNameError(text: string): Rule {
   if (text.length > SUBDOMAIN_MAX) return `must have at most ${SUBDOMAIN_MAX} characters`;
   if (text === '.' || text === '..') return 'must not be "." or ".."';
@@ -90,7 +93,10 @@ export function portNameError(text: string): Rule {
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 
-/** A name from metadata.generateName: the prefix, cut to fit 63 characters, and five random characters. `random` is in [0, 1). */
+/**
+ * A name from metadata.generateName: the prefix, cut to fit 63 characters, and five random characters.
+ * `random` is in [0, 1).
+ */
 export function generatedName(prefix: string, random: () => number): string {
   let suffix = '';
   for (let i = 0; i < SUFFIX_LENGTH; i++) suffix += SUFFIX_ALPHABET[Math.floor(random() * SUFFIX_ALPHABET.length)];

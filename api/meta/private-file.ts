@@ -5,8 +5,9 @@ export interface FileFacts {
 }
 
 /**
- * What is wrong with a file that holds a key or a token, and what to do; undefined when it is its owner's alone. As ssh judges: others must have no right to it, and it
- * belongs to who uses it or to root. `self` is the user of this process, undefined where the system knows none.
+ * What is wrong with a file that holds a key or a token, and what to do; undefined when it is its owner's alone. As ssh
+ * judges: others must have no right to it, and it belongs to who uses it or to root. `self` is the user of this
+ * process, undefined where the system knows none.
  */
 export function privateFileProblem(path: string, { mode, uid }: FileFacts, self: number | undefined): string | undefined {
   if (self === undefined) return undefined;
@@ -17,7 +18,10 @@ export function privateFileProblem(path: string, { mode, uid }: FileFacts, self:
   return undefined;
 }
 
-/** What is wrong with a folder that holds such files; undefined when only its owner and his group can exchange what is in it. */
+/**
+ * What is wrong with a folder that holds such files; undefined when only its owner and his group can exchange what is
+ * in it.
+ */
 export function privateFolderProblem(path: string, { mode, uid }: FileFacts, self: number | undefined): string | undefined {
   if (self === undefined) return undefined;
   if ((mode & 0o002) !== 0)

@@ -82,7 +82,8 @@ function textOf(quantity: QuantityLike | undefined): string {
 }
 
 /**
- * The exact value in billionths, fractions of those rounded away from zero as Kubernetes does; undefined when the text is no quantity.
+ * The exact value in billionths, fractions of those rounded away from zero as Kubernetes does;
+ * undefined when the text is no quantity.
  */
 export function parseNanos(text: string): bigint | undefined {
   const parts = text.length <= MAX_CHARACTERS ? FORM.exec(text) : null;

@@ -1,7 +1,9 @@
 import { badRequest } from '../errors/constructors.ts';
 import { invalidSize, tooLong } from '../errors/violations.ts';
 
-/** A request for objects by name has a few; a controller that names each of its objects should ask for a label instead. */
+/**
+ * A request for objects by name has a few; a controller that names each of its objects should ask for a label instead.
+ */
 export const maxSelectorLength = 64 * 1024;
 export const maxSelectorTerms = 1_000;
 

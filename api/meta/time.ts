@@ -44,8 +44,8 @@ export function isWritableTime({ seconds = 0, nanos = 0 }: Timestamp): boolean {
 }
 
 /**
- * RFC 3339 in UTC. `digits` are the least fractional digits: 0 for Kubernetes' Time, 6 for its MicroTime. More are written where the
- * time has them, so that nothing is lost.
+ * RFC 3339 in UTC. `digits` are the least fractional digits: 0 for Kubernetes' Time, 6 for its MicroTime. More are
+ * written where the time has them, so that nothing is lost.
  */
 export function toRfc3339(time: Timestamp, digits: 0 | 6 = 0): string {
   const seconds = Math.min(Math.max(time.seconds ?? 0, MIN_SECONDS), MAX_SECONDS);

@@ -20,7 +20,9 @@ export function versionInfo(version: string): VersionInfo {
   return { major, minor, gitVersion: `v${version}`, nodeVersion, platform: `${platform}/${architectures[arch] ?? arch}` };
 }
 
-/** Reads what another program says of itself; undefined for what is no such thing. Fields that it does not know stay. */
+/**
+ * Reads what another program says of itself; undefined for what is no such thing. Fields that it does not know stay.
+ */
 export function readVersionInfo(text: string): VersionInfo | undefined {
   try {
     const value = JSON.parse(text) as Json;

@@ -5,8 +5,8 @@ import { annotations } from './well-known.ts';
 const changesAlways = ['resourceVersion', 'managedFields'] as const;
 
 /**
- * An object in JSON form without what would only disturb a comparison of two versions: version, managedFields and the note of what
- * was applied last. The argument is not changed.
+ * An object in JSON form without what would only disturb a comparison of two versions: version, managedFields and the
+ * note of what was applied last. The argument is not changed.
  */
 export function withoutNoise(object: JsonObject): JsonObject {
   const { metadata } = object;

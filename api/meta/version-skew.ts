@@ -2,8 +2,8 @@
 export const versionSkew = 'VersionSkew';
 
 /**
- * Whether an agent and a server of these versions do not go together: they may be one minor version apart, either way, within a major one. What is no version of
- * ours (a test's, a fork's) is let be.
+ * Whether an agent and a server of these versions do not go together: they may be one minor version apart, either way,
+ * within a major one. What is no version of ours (a test's, a fork's) is let be.
  */
 export function areTooFarApart(one: string, other: string): boolean {
   const [here, there] = [parse(one), parse(other)];

@@ -47,13 +47,19 @@ export const annotations = {
   holderProcess: 'berth.io/holder-process',
   /** The older way to name the class of a volume or claim. */
   betaStorageClass: 'volume.beta.kubernetes.io/storage-class',
-  /** On a claim: its volume is its own for good. On a claim or volume: the controller chose the other side, not a person. */
+  /**
+   * On a claim: its volume is its own for good. On a claim or volume: the controller chose the other side,
+   * not a person.
+   */
   bindCompleted: 'pv.kubernetes.io/bind-completed',
   boundByController: 'pv.kubernetes.io/bound-by-controller',
   /** On a class: claims that name none get it. The second is the older way to say so. */
   defaultClass: 'storageclass.kubernetes.io/is-default-class',
   betaDefaultClass: 'storageclass.beta.kubernetes.io/is-default-class',
-  /** On a claim: where the pod goes that needs it, so that its volume is made there. Written by the scheduler; taken away when that fails. */
+  /**
+   * On a claim: where the pod goes that needs it, so that its volume is made there. Written by the scheduler;
+   * taken away when that fails.
+   */
   selectedNode: 'volume.kubernetes.io/selected-node',
   /** On a claim: who is to make its volume. The second is the older way to say so. */
   storageProvisioner: 'volume.kubernetes.io/storage-provisioner',
@@ -69,9 +75,9 @@ export const annotations = {
 } as const;
 
 /**
- * Finalizers that the API server adds: on a delete, for what becomes of the dependents (the controller of dependents takes them off), and to the
- * spec of every namespace (the controller of namespaces takes it off when nothing is left inside). Those of volumes and claims are put on
- * and taken off by the controller that protects what is in use.
+ * Finalizers that the API server adds: on a delete, for what becomes of the dependents (the controller of dependents
+ * takes them off), and to the spec of every namespace (the controller of namespaces takes it off when nothing is left
+ * inside). Those of volumes and claims are put on and taken off by the controller that protects what is in use.
  */
 export const finalizers = {
   foregroundDeletion: 'foregroundDeletion',

@@ -1,6 +1,9 @@
 /** What a metric is called and what it says: one row of docs/metrics.md. */
 export interface MetricDefinition {
-  /** Kubernetes' name where Kubernetes measures the same thing, `process_` and `nodejs_` as everywhere; all others begin with `berth_`. */
+  /**
+   * Kubernetes' name where Kubernetes measures the same thing, `process_` and `nodejs_` as everywhere;
+   * all others begin with `berth_`.
+   */
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** One sentence: what is counted, and in which unit. */

@@ -1,7 +1,10 @@
 import type { MetricDefinition } from './definition.ts';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.ts';
 
-/** The instruments of one metric, one for each combination of label values. Keep what `with` gives: looking it up costs more than using it. */
+/**
+ * The instruments of one metric, one for each combination of label values. Keep what `with` gives:
+ * looking it up costs more than using it.
+ */
 export interface Family<T extends Instrument> {
   with(...labels: string[]): T;
 }
@@ -18,12 +21,14 @@ export interface MetricSnapshot {
   readonly samples: readonly { readonly labels: readonly string[]; readonly value: number | Histogram }[];
 }
 
-/** A mistake in a label must not fill the memory: beyond so many combinations all share one, whose labels say "other". */
+/**
+ * A mistake in a label must not fill the memory: beyond so many combinations all share one, whose labels say "other".
+ */
 const maxInstruments = 2_000;
 
 /**
- * All that one process measures. Components put their metrics in when they are made; a scraper reads all of them now and then. Lean, as it is
- * on the way of every call: an instrument is a number, and costs nothing until it is read.
+ * All that one process measures. Components put their metrics in when they are made; a scraper reads all of them now
+ * and then. Lean, as it is on the way of every call: an instrument is a number, and costs nothing until it is read.
  */
 export class MetricsRegistry {
   readonly #families = new Map<string, InstrumentFamily<Instrument>>();
@@ -43,7 +48,10 @@ export class MetricsRegistry {
     return this.#family(definition, () => new Histogram(definition.buckets ?? []));
   }
 
-  /** Measures by asking, until the returned function is called. Several may answer for one metric, with labels of their own. */
+  /**
+   * Measures by asking, until the returned function is called. Several may answer for one metric,
+   * with labels of their own.
+   */
   read(definition: MetricDefinition, read: () => number | Iterable<Reading>): () => void {
     const known = this.#readers.get(definition.name) ?? { definition, reads: new Set() };
     this.#readers.set(definition.name, known);
@@ -56,8 +64,8 @@ export class MetricsRegistry {
   }
 
   /**
-   * A page of its own beside /metrics, in Prometheus' text format, made on request: for what only some readers want, or may cost more to
-   * read. Until the returned function is called.
+   * A page of its own beside /metrics, in Prometheus' text format, made on request: for what only some readers want, or
+   * may cost more to read. Until the returned function is called.
    */
   addPage(path: string, make: () => Promise<string>): () => void {
     this.#pages.set(path, make);

@@ -6,7 +6,7 @@ import { defaultPolicy, readPolicy } from './policy.ts';
 
 export interface OpenAuditOptions {
   readonly dataDir: string;
-  /** A policy of the user's; absent: what changes, and who reads Secrets or reaches into pods. */
+  /** The user's policy; absent: the default policy. */
   readonly policyFile?: string | undefined;
   readonly log: Logger;
 }

@@ -35,7 +35,7 @@ export interface AuditPolicy {
 
 const reads = ['get', 'list', 'watch'];
 
-/** What is written down unless a policy says otherwise: what people and programs change, and who reads Secrets or reaches into pods. */
+/** The default policy: writes of users and programs, reads of Secrets, and access to containers. */
 export const defaultPolicy: AuditPolicy = {
   refusals: true,
   rules: [

@@ -1,7 +1,7 @@
 /** Refusals of one user in this time that are written down. At these figures it takes one user four days to fill the log with them. */
 const mostRefusals = 500;
 const windowMs = 600_000;
-/** A user who is forgotten begins anew. */
+/** An evicted user starts again at 0. */
 const mostUsers = 10_000;
 
 interface Window {

@@ -13,7 +13,10 @@ export interface Credentials {
 
 const BEARER = /^Bearer +(\S+)$/i;
 
-/** Finds out who calls. A token wins over a certificate, because it was given for this call. Throws UNAUTHENTICATED. */
+/**
+ * Authenticates a caller. A token takes precedence over a certificate, because it was sent with this call. Throws
+ * UNAUTHENTICATED.
+ */
 export function authenticate(credentials: Credentials, tokens: TokenTable): Identity {
   const { certificate, authorization } = credentials;
   if (authorization !== undefined) {

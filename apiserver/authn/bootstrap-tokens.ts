@@ -46,7 +46,7 @@ export class BootstrapTokens implements TokenTable {
     });
   }
 
-  /** Throws UNAUTHENTICATED for a token that has expired: only who has it hears of that. */
+  /** Throws UNAUTHENTICATED for an expired token, which only its holder can learn. */
   find(token: string): Identity | undefined {
     const parts = parseTokenText(token);
     if (parts === undefined) return undefined;

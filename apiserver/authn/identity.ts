@@ -1,4 +1,4 @@
-/** Who calls, as authentication found out. */
+/** The authenticated caller. */
 export interface Identity {
   readonly user: string;
   readonly groups: readonly string[];
@@ -14,7 +14,7 @@ export const groups = {
   /** All authenticated users. */
   authenticated: 'system:authenticated',
   serviceAccounts: 'system:serviceaccounts',
-  /** Who brings a token for joining. */
+  /** Bearers of a bootstrap token. */
   bootstrappers: 'system:bootstrappers',
 } as const;
 
@@ -65,7 +65,7 @@ export function isControlPlane(user: string): boolean {
   return user === controlPlane.scheduler || user === controlPlane.controllers;
 }
 
-/** Who brings a token for joining. */
+/** The user of a bootstrap token. */
 export function bootstrapUser(tokenId: string): string {
   return `system:bootstrap:${tokenId}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Places that clients share. As long as fewer than `busyAt` are taken, every client gets what it asks for; then no client gets more than an
- * equal share of them, and never less than `least`. So one client that runs away meets the bound, the others go on, and a server
- * with only one client serves that one up to `busyAt` calls at once. Holds only clients that have a place.
+ * Places that clients share. While fewer than `busyAt` are taken, no client is limited; then no client gets more than
+ * an equal share of them, and never less than `least`. So one client that runs away meets the bound, the others go on,
+ * and a server with only one client serves that one up to `busyAt` calls at once. Holds only clients that have a place.
  */
 export class FairShare {
   readonly #busyAt: number;

@@ -11,8 +11,9 @@ interface LevelShares {
 }
 
 /**
- * Priority levels, as Kubernetes' API Priority and Fairness has them: each has room of its own for everything that is bounded, so that one level can never fill what another needs. A
- * caller belongs to the first that matches. Each level may have as many calls and streams as the flags say, because waiting calls take little; bytes are divided.
+ * Priority levels, as in Kubernetes' API Priority and Fairness. Each level has its own share of every bounded resource,
+ * so one level cannot exhaust another's. A caller belongs to the first level that matches. The limits on calls and
+ * streams apply to each level in full, because waiting calls are cheap; byte limits are divided among the levels.
  */
 const table = {
   /** Administrators, the scheduler and the controllers. */

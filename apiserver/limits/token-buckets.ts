@@ -10,14 +10,14 @@ interface Bucket {
   at: number;
 }
 
-/** A client that was not heard of for long has a full bucket, as one that is new: those can be forgotten. */
+/** A client idle for this long has a full bucket, like a new client, so its entry can be dropped. */
 const maxClients = 10_000;
 
 /** A bucket of calls for each client: filled steadily, emptied by calls. */
 export class TokenBuckets {
   readonly #options: BucketOptions;
   readonly #now: () => number;
-  /** The client heard of longest ago first. */
+  /** The least recently active client first. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(options: BucketOptions, now: () => number) {

@@ -13,7 +13,7 @@ export interface CertificateRenewalOptions {
 /** Looked at so often, not waited for until it is due: clocks jump, machines sleep and get other addresses. */
 const everyMs = 3_600_000;
 
-/** When so little of its life is left, people are told, once a day. */
+/** Below this remaining lifetime, a warning is logged once a day. */
 const noticedAtRest = 0.1;
 const noticeMs = 24 * 3_600_000;
 

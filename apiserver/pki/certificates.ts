@@ -18,7 +18,10 @@ export interface Subject {
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** Clocks differ; a certificate is good a little before it was made. More than Kubernetes' 5 minutes: an agent whose clock is 10 minutes off works. */
+/**
+ * Allows for clock skew: a certificate is valid from before its creation. More than Kubernetes' 5 minutes: an agent
+ * whose clock is 10 minutes off works.
+ */
 export const BACKDATE_MS = 60 * 60_000;
 export const YEAR_MS = 365 * 24 * 3600_000;
 export const CA_YEARS = 10;
@@ -133,7 +136,9 @@ function endOf({ certificate }: KeyPair): number {
   return new x509.X509Certificate(certificate).notAfter.getTime();
 }
 
-/** Whom a certificate (PEM) names, as TLS reads it: the certificate library decodes some texts in another way. */
+/**
+ * The subject of a certificate (PEM), decoded as TLS does; the certificate library decodes some strings differently.
+ */
 export function certifiedSubject(certificate: string): CertifiedSubject {
   const { CN, O, ...others } = new X509Certificate(certificate).toLegacyObject().subject as unknown as SubjectValues;
   return { commonNames: [CN ?? []].flat(), organizations: [O ?? []].flat(), others: Object.keys(others) };

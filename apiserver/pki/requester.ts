@@ -2,7 +2,7 @@ import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Identity } from '../authn/identity.ts';
 
-/** Notes in a new request for a certificate who makes it: approvers go by that, so no client says it itself. */
+/** Sets the requester of a new CertificateSigningRequest: approvers rely on it, so clients cannot set it. */
 export function noteRequester(kind: string, object: ApiObject, { user, groups }: Identity): void {
   if (kind !== 'CertificateSigningRequest') return;
   const request = object as CertificateSigningRequest;

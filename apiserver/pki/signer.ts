@@ -89,7 +89,7 @@ async function signOne({ store, authority, log }: SignerOptions, key: string, no
     const known = previous as CertificateSigningRequest;
     if (!isDue(known)) return previous;
     const next = nextVersion(store, 'status', { ...known, status: status(known) } as AnyObject, previous);
-    // Who joins may not read anything else.
+    // A joining machine may not read anything else.
     const told = { ...next.metadata?.annotations, [annotations.serverVersion]: serverVersion() };
     return { ...next, metadata: { ...next.metadata, annotations: told } };
   };

@@ -12,7 +12,7 @@ export interface ListPosition {
 const FORMAT = 1;
 const MAX_LENGTH = 2_048;
 
-/** What was asked for, so that a token is not used for another list. */
+/** The list's parameters, so that a token is not used for another list. */
 function digest(question: string): string {
   return createHash('sha256').update(question).digest('base64url').slice(0, 12);
 }

@@ -3,14 +3,14 @@ import type { FieldChange, Revision } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 
-/** A change that touches more fields than this is told by its first ones. */
+/** The most differences reported for one change. */
 const MAX_CHANGES = 500;
 const SHORT_VALUE = 256;
 const WHOLE_VALUE = 64 * 1024;
 /** What the values of one version may take together when they are asked for whole. */
 const WHOLE_VALUES = 512 * 1024;
 
-/** Differences as they are told: bounded, and without the values of what is secret. Pure. */
+/** Differences for the client: bounded, without values of confidential kinds. Pure. */
 export function describeChanges(
   kind: Pick<Kind, 'confidential'>,
   differences: readonly FieldDifference[],

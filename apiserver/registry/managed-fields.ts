@@ -5,7 +5,7 @@ import { coarsen, type FieldSet, isEmptySet, subtract, unite } from '../../api/m
 import { compareTimestamps, secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
 
-/** Who writes which part of an object, and when. */
+/** The managed fields: which manager wrote which fields, and when. */
 export interface FieldWriter {
   readonly manager: string;
   /** Empty for the object itself. */
@@ -36,7 +36,9 @@ export function creatorEntry(kind: Kind, manager: string, time: Timestamp): Mana
   return { manager, operation: 'Update', apiVersion: kind.apiVersion, time, fieldsType: 'FieldsV1' };
 }
 
-/** Whether a client asks for the list to be cleared: with one empty entry. An empty list says nothing, as older clients drop the field. */
+/**
+ * Whether a client clears the list, with one empty entry. An empty list says nothing, as older clients drop the field.
+ */
 export function clearsManagers(sent: ObjectMeta): boolean {
   const [first] = sent.managedFields ?? [];
   return sent.managedFields?.length === 1 && first !== undefined && Object.values(first).every((value) => value === undefined);

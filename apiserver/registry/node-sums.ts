@@ -57,7 +57,7 @@ export class NodeSums {
     });
   }
 
-  /** What is asked for on a node, without one pod. */
+  /** The requests on a node, without one pod. */
   without(node: string, key: string): Amounts {
     const sum = { ...this.sums.get(node) };
     for (const share of [this.shares.get(key), ...(this.reserved.get(key) ?? [])]) {
@@ -128,7 +128,7 @@ export class NodeSums {
   }
 }
 
-/** What a pod asks for, with itself as one of the resource "pods". */
+/** A pod's requests, counting itself as one of the resource "pods". */
 export function amountsOf(pod: Pod): Amounts {
   return { ...podRequests(pod), pods: 1 };
 }

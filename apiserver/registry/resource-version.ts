@@ -25,7 +25,7 @@ export function parseMatch(
   return { version, exact };
 }
 
-/** Kinds whose writes leave no history cannot be looked at in the past. */
+/** Kinds without history cannot be read at older versions. */
 export function requireHistory(kind: Kind): void {
   if (kind.durability === 'relaxed') throw unimplemented(`${kind.plural} keep no history: only the present ones can be read`);
 }

@@ -18,22 +18,22 @@ export interface CallContext {
   readonly identity: Identity;
   /** What the call counts against: the real caller, also when it impersonates another. */
   readonly flow: Flow;
-  /** Every handler says what its call wants, before it does anything. Throws PERMISSION_DENIED. */
+  /** Authorizes the call; every handler calls it first. Throws PERMISSION_DENIED. */
   authorize(access: Access): void;
-  /** The same for what is no resource: "/apis". */
+  /** The same for a non-resource URL: "/apis". */
   authorizePath(path: string): void;
-  /** The same for what only the node itself may do, or any node where none is named. */
+  /** The same for methods that only the given node may call, or any node if none is given. */
   authorizeNode(nodeName?: string): void;
-  /** Whether it has asked, and was let in. */
+  /** Whether the call was authorized. */
   readonly authorized?: boolean;
-  /** For what only the objects themselves tell. */
+  /** For checks that depend on stored objects. */
   readonly authorizer: Authorizer;
-  /** How the audit log hears of the call, once it is authorized; undefined when nothing of it is to be written down. */
+  /** The call's entry in the audit log, once it is authorized; undefined when the policy omits it. */
   readonly audited?: AuditedAccess | undefined;
-  /** The same call for one of many items, each of which is authorized and written down by itself. */
+  /** The context of one item of a stream; each item is authorized and audited separately. */
   forItem?(): CallContext;
   readonly manager: string;
-  /** Whether an agent, scheduler or controller of the minor version before calls. */
+  /** Whether the caller is an agent, scheduler or controller of the previous minor version. */
   readonly isEarlierComponent?: boolean;
   /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
   readonly requestId: string;
@@ -48,7 +48,7 @@ export interface CallContext {
 export interface ContextOptions {
   readonly tokens: TokenTable;
   readonly authorizer: Authorizer;
-  /** What each method may ask for. */
+  /** The access of each method. */
   readonly access: AccessTable;
   readonly requestId: () => string;
   readonly audit?: Audit | undefined;
@@ -62,7 +62,7 @@ export interface ContextOptions {
 export class OpenCall implements CallContext {
   /** Whether it has its place under the limits. */
   entered = false;
-  /** Whether its handler has said what it wants, and was let in. */
+  /** Whether its handler has authorized it. */
   authorized = false;
   audited: AuditedAccess | undefined;
   /** The real caller, also under impersonation. */
@@ -83,7 +83,7 @@ export class OpenCall implements CallContext {
     this.#options = options;
   }
 
-  /** Finds out who calls; first of all. Throws UNAUTHENTICATED. */
+  /** Authenticates the caller; runs first. Throws UNAUTHENTICATED. */
   identify(): Identity {
     const { tokens, authorizer, clients } = this.#options;
     const caller = identify(this.#call, tokens, clients);
@@ -110,7 +110,7 @@ export class OpenCall implements CallContext {
   }
 
   authorize(access: Access): void {
-    // The first is what the call is about; what it asks beside that follows from it.
+    // Audits the first access only; further ones follow from it.
     const isFirst = this.audited === undefined;
     if (isFirst) this.audited = this.beginAudit(access);
     this.permit(access, this);
@@ -213,7 +213,7 @@ export class OpenCall implements CallContext {
   }
 }
 
-/** An item of a stream: its call, but for what it asks itself. */
+/** The context of a stream's item: the stream's call with its own authorization. */
 class ItemCall implements CallContext {
   authorized = false;
   audited: AuditedAccess | undefined;

@@ -66,7 +66,7 @@ export interface CallPipelineOptions {
 /** How a method that a library implements passes the pipeline: the library answers and ends the call by itself. */
 export interface GuardOptions {
   readonly shape: CallShape;
-  /** Calls without credentials that count are let in, and counted against their address. */
+  /** Admits calls without credentials, counted against their address. */
   readonly anonymous?: boolean;
   /** What the caller must be allowed to `get`. */
   readonly path?: string;
@@ -86,8 +86,8 @@ interface FailedCall {
 export const MAX_WARNINGS_BYTES = 4_096;
 
 /**
- * What every call passes through, whatever its service: who calls, its request id, its end when the client goes, warnings as metadata,
- * and errors as rich statuses.
+ * The interceptors of every call: authentication, request id, cancellation, warnings as metadata, and errors as rich
+ * statuses.
  */
 export class CallPipeline {
   private readonly options: CallPipelineOptions;

@@ -12,24 +12,25 @@ import { peerOf } from './listener/connection-table.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
-/** Who uses a connection, found out once; a connection's certificate never changes. */
+/** The identity of a connection, determined once; a connection's certificate never changes. */
 const identities = new WeakMap<ServerHttp2Session, Identity>();
 const certificates = new WeakMap<ServerHttp2Session, Presented>();
 /**
- * The token that a connection showed last, and whose it is: hashing it for each call costs more than the rest of the pipeline. Compared only with what
- * the same connection sends, so that timing reveals nothing of other tokens.
+ * A connection's last token and its identity: hashing the token for each call costs more than the rest of the pipeline.
+ * It is compared only with tokens from the same connection, so timing reveals nothing about others.
  */
 const shown = new WeakMap<ServerHttp2Session, { authorization: string; tokens: TokenTable; identity: Identity }>();
 
 /**
- * The HTTP/2 stream below a call. grpc-js does not offer it, so it may be missing in a later version; every use has another way then:
- * certificates are read for each call, a cut-off watcher goes when its connection does, and an answer counts as taken when it was given.
+ * The HTTP/2 stream below a call. grpc-js does not expose it officially, so it may be missing in a later version. Every
+ * use has a fallback: certificates are read for each call, a cut-off watcher ends with its connection, and an answer
+ * counts as read when it was sent.
  */
 export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
   return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
 }
 
-/** Those whose calls are judged one by one, because what they show may end before the connection does. */
+/** Connections that are authenticated per call, because their credentials may expire first. */
 const judgedByCall = new WeakSet<ServerHttp2Session>();
 
 /** Whether a connection has authenticated; it may be outdated. */
@@ -39,7 +40,7 @@ export function isIdentified(session: ServerHttp2Session): boolean {
   return socket?.authorized === true && socket.getPeerCertificate?.().subject !== undefined;
 }
 
-/** What a connection's requests count for before they are read: the flow of the caller that authenticated on it, or its address. */
+/** The client that a connection's incomplete requests count against: the authenticated flow, or the address. */
 export function clientOf(session: ServerHttp2Session): string {
   const identity = identities.get(session) ?? shown.get(session)?.identity;
   return identity ? `user ${flowOf(identity).key}` : `address ${peerOf(session.socket?.remoteAddress)}`;
@@ -48,7 +49,7 @@ export function clientOf(session: ServerHttp2Session): string {
 /** After this, a cut-off stream that cannot even take its status is reset. */
 const RESET_AFTER_MS = 1_000;
 
-/** For a stream that is about to end because its client does not read: one that cannot even take its status goes all the same. */
+/** Resets a stream whose client does not even read the status. */
 export function resetUnread(call: AnyCall): void {
   const stream = http2StreamOf(call);
   const reset = setTimeout(() => stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), RESET_AFTER_MS);
@@ -121,7 +122,7 @@ function refusalOf(session: ServerHttp2Session | undefined): string | undefined 
   return `${named} does not count here (${code}): present one that this cluster's authority signed`;
 }
 
-/** Who makes this call; `clients` hears of each connection with a certificate. Throws UNAUTHENTICATED. */
+/** The caller's identity; `clients` is notified of each connection with a certificate. Throws UNAUTHENTICATED. */
 export function identify(call: AnyCall, tokens: TokenTable, clients?: ClientCertificates): Identity {
   const authorization = call.metadata.get('authorization')[0]?.toString();
   const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;

@@ -43,11 +43,11 @@ const RETRY_AFTER_MS = 1_000;
 /** So many messages may be on their way to one client. */
 const MESSAGES_ON_THEIR_WAY = 2;
 
-/** An item that was read and let in, but not begun. */
+/** An item that was read and admitted, but not started. */
 export interface ItemWork {
   /** What it writes: items with the same are carried out in the order in which they were sent. Undefined: nothing that another can name. */
   readonly own?: string | undefined;
-  /** To what it belongs, for those who wait for all that is of one kind. */
+  /** The group of the item, for callers that wait for all items of a group. */
   readonly partOf?: string | undefined;
   /** It begins when what was sent before it and writes one of these, or is part of one, has ended. */
   readonly waitsFor?: readonly string[];
@@ -74,7 +74,10 @@ export class ItemStreams {
     this.shares = perLevel(() => new FairShare({ busyAt: options.limits.streams, least: LEAST_STREAMS }));
   }
 
-  /** A method whose calls are streams of items. Its status says what is wrong with the stream, behind the results of what was read before. */
+  /**
+   * A method whose calls are streams of items. Its status is the error of the stream, sent after the results of the
+   * items read before.
+   */
   method(path: string, read: ReadItem): handleBidiStreamingCall<Buffer, Buffer> {
     const { pipeline, meters, ...options } = this.options;
     const count = meters.itemsOf(path);

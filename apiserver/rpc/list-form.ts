@@ -25,7 +25,7 @@ export const storedForm: ListForm = {
     ),
 };
 
-/** The form that a request asks for, for one page. */
+/** The list form of a request, for one page. */
 export function listForm(store: KindStore, format: Format, now: Date): ListForm {
   if (format === 'protobuf') return storedForm;
   return format === 'json' ? jsonForm(store) : { mostBytes: MAX_PAGE_BYTES, encode: (page) => encodeTable(store, page, now) };

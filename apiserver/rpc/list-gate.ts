@@ -11,15 +11,17 @@ export interface ListLimits {
   readonly maxWaiting: number;
   /** How long one waits before it is refused. */
   readonly waitMs: number;
-  /** How long one waits whose flow holds nothing, while its level holds less than twice its part. */
+  /** The wait limit of a flow that holds nothing, while its level holds less than twice its share. */
   readonly firstWaitMs: number;
   /** An answer that was not taken after so long is cut off. */
   readonly takeMs: number;
 }
 
 /**
- * 32 MiB are sixteen full pages, six of them for administrators and the control plane, four for nodes, six for tenants: enough to keep a processor busy, and, with the copies that
- * the library and TLS make, less than half of what a server with 5,000 pods needs anyway. A client waits 30 s for an answer: it should hear before that it is to come back later.
+ * 32 MiB are sixteen full pages, six of them for administrators and the control plane, four for nodes, six for tenants:
+ * enough to keep a processor busy, and, with the copies that the library and TLS make, less than half of what a server
+ * with 5,000 pods needs anyway. The wait limit is below the client's deadline of 30 s, so that the client gets a retry
+ * delay instead of a timeout.
  */
 export const defaultListLimits: ListLimits = {
   maxBytes: 32 * 1024 * 1024,
@@ -34,7 +36,7 @@ export interface ListRequestSize {
   readonly flow: Flow;
   /** What the answer may take. */
   readonly bytes: number;
-  /** Asked for only by those who wait. */
+  /** Evaluated only if the list has to wait. */
   readonly signal: () => AbortSignal;
 }
 
@@ -86,8 +88,10 @@ export class ListGate {
 }
 
 /**
- * The room of one level: a list has its turn when there is room for its answer, and keeps the room until its client has taken the answer. Next is the list whose flow holds least, in the
- * order of arrival among equals. A flow that holds nothing waits for `firstWaitMs` only, until the level holds twice its part. The control plane always may wait.
+ * The list memory of one level. A list starts when the memory for its answer is available, and releases it when the
+ * client has read the answer. The next list is that of the flow that holds least, in order of arrival. A flow that
+ * holds nothing waits for `firstWaitMs` at most, until the level holds twice its share. The control plane may always
+ * wait.
  */
 class LevelGate {
   private readonly level: Level;
@@ -183,7 +187,7 @@ class LevelGate {
     };
   }
 
-  /** Passes by those whose flow has enough; a large list is not passed by otherwise, or it would wait for ever. */
+  /** Skips lists of flows that hold enough. Other large lists are not skipped, or they would starve. */
   private admitNext(): void {
     for (let next = this.next(); next && this.hasRoom(next.flow, next.bytes); next = this.next()) next.admit();
   }

@@ -14,7 +14,7 @@ const HALF_CLOSE_MS = 1_000;
 export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arrivals) => (method, call) => {
   // grpc-js does not offer it; a version without it is caught by the test of slow requests.
   const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
-  // Streams of messages are read by their handlers, which know who calls.
+  // Handlers read request streams, after authentication.
   if (stream && method.requestStream) arrivals.follow(stream);
   else if (stream) arrivals.begin(stream, call as ServerInterceptingCall);
   const send = call.sendStatus;
@@ -27,8 +27,8 @@ export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arriv
 };
 
 /**
- * Closes a stream whose status is sent and whose client does not end its side: the client could hold it open for as long as it likes. What was written before the
- * status may wait for a slow reader, and the status behind it.
+ * Closes a stream after its status, if the client does not half-close: a client could otherwise hold it open
+ * indefinitely. Messages before the status may still wait for a slow reader.
  */
 function closeAnswered(stream: ServerHttp2Stream): void {
   const close = (): void => {

@@ -13,7 +13,7 @@ const OBJECT = 1;
 const METADATA = 1;
 
 export type Format = 'protobuf' | 'json' | 'table';
-/** How one object is answered: `metadata` is protobuf with nothing but the metadata, for writers who know the rest. */
+/** How one object is answered: `metadata` is protobuf with nothing but the metadata, for writers that know the rest. */
 export type ObjectFormat = Format | 'metadata';
 
 /** How the answer is wanted; `fallback` when the request does not say. Throws INVALID_ARGUMENT. */
@@ -111,13 +111,13 @@ function tableEvents(decoder: EntryDecoder, now: () => Date): EventFormat {
   };
 }
 
-/** The events of a watch in the format that was asked for. */
+/** The events of a watch in the requested format. */
 export function eventFormat(format: Format, decoder: EntryDecoder, now: () => Date): EventFormat {
   if (format === 'json') return jsonEvents(decoder);
   return format === 'table' ? tableEvents(decoder, now) : protobufEvents(decoder.kind.message);
 }
 
-/** One object, just written or read, in the format that was asked for: an ObjectResponse. */
+/** An ObjectResponse in the requested format. */
 export function encodeObjectResponse(kind: Kind, bytes: Buffer, format: ObjectFormat, now: Date): Buffer {
   if (format === 'protobuf') return field(OBJECT, bytes);
   if (format === 'metadata') return field(OBJECT, field(METADATA, metadataBytes(bytes)));

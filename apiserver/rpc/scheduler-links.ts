@@ -25,13 +25,13 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const MAX_ASKED = 32;
 const RETRY_AFTER_MS = 2_000;
 
-/** Which schedulers are connected, and what was asked of them. */
+/** The connected schedulers and their pending requests. */
 export class SchedulerLinks {
   private readonly links = new Map<string, Set<SchedulerLink>>();
   private readonly asked = new Map<number, Asked>();
   /** The questions that a scheduler is at work on, or has still before it. */
   private readonly open = new WeakMap<SchedulerLink, Set<number>>();
-  /** Those who wait for any scheduler to connect. */
+  /** Callers that wait for a scheduler to connect. */
   private readonly waiting = new Set<() => void>();
   private lastId = 0;
 
@@ -102,7 +102,7 @@ export class SchedulerLinks {
     throw unavailable(`no scheduler called "${schedulerName}" is connected: is it running? Connected: ${others}`);
   }
 
-  /** What a scheduler says; nothing happens when its caller has left, or another scheduler was asked. */
+  /** Handles a scheduler's answer; ignored when the caller is gone or the request went to another scheduler. */
   answer(link: SchedulerLink, answer: PlacementAnswer): void {
     this.open.get(link)?.delete(answer.id ?? 0);
     const asked = this.asked.get(answer.id ?? 0);

@@ -32,7 +32,7 @@ export function createTokenMethod(tokens: AccountTokens, pipeline: CallPipeline)
   };
 }
 
-/** The public keys, for those who check tokens of service accounts themselves. */
+/** The public keys, for programs that verify service account tokens themselves. */
 export function tokenKeysService(keys: TokenKeys, pipeline: CallPipeline, now: () => Date) {
   return {
     definition: serviceDefinition(TOKEN_KEYS_SERVICE),

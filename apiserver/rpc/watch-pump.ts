@@ -9,7 +9,7 @@ import { frameWriter } from './frame-writer.ts';
 import type { WatchMeter } from './watch-meter.ts';
 
 export interface WatchLimits {
-  /** Bookmarks come at least this often to those who want them, the first one as soon as they have what there is. */
+  /** The longest interval between bookmarks, if requested; the first follows the initial events. */
   readonly bookmarkMs: number;
   /** A stream ends normally at this age, give or take a quarter; the client resumes. */
   readonly maxAgeMs: number;

@@ -34,7 +34,7 @@ export const recordFormat = 1;
 const headerSize = 32;
 const flagDelete = 1;
 const flagRelaxed = 2;
-/** A user or manager name longer than this is cut: who wrote is a note, and must not make a write fail. */
+/** A user or manager name longer than this is truncated: the author is metadata, and must not fail a write. */
 const maxNameBytes = 1024;
 
 /** Encodes into a buffer of its own. */

@@ -5,7 +5,7 @@ import { StorageError } from './storage-error.ts';
 export interface CompactionOptions {
   /** History younger than this is kept. */
   readonly keepMs?: number | undefined;
-  /** How often it is looked at; history is kept for up to this much longer. Unless told otherwise a minute, less for short histories. */
+  /** The interval; history is kept for up to this much longer. By default a minute, less for short histories. */
   readonly everyMs?: number | undefined;
   readonly clock?: StorageClock;
   /** Hears of a compaction that failed (a full disk, say); the next round tries again. */

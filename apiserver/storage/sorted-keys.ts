@@ -1,4 +1,4 @@
-/** A set of keys that can be read in order. Adding is cheap; the order is made when it is next asked for. */
+/** A set of keys that can be read in order. Adding is cheap; keys are sorted lazily. */
 export class SortedKeys {
   readonly #keys = new Set<string>();
   #sorted: string[] | undefined = [];

@@ -74,13 +74,13 @@ export interface StorageUsage {
  * Safe for concurrent calls from one process. Every error is a StorageError (storage-error.ts).
  */
 export interface Storage {
-  /** Who wrote what when, and which state the store had at a time. */
+  /** The history: writes with author and time, and the state at a time. */
   readonly history: StorageHistory;
   /** Absent where nothing is kept that outlives the process. */
   readonly backup?: BackupSource;
   /** What it takes up; absent where nothing is kept that outlives the process. */
   readonly usage?: () => StorageUsage;
-  /** Stores a new key and returns its revision once the write is durable as asked. Throws `exists`. */
+  /** Stores a new key and returns its revision once the write has the requested durability. Throws `exists`. */
   create(key: string, write: Write): Promise<number>;
   /** Reads one key, as of the last acknowledged write or later. */
   get(key: string): Promise<StoredObject | undefined>;

@@ -7,7 +7,7 @@ export class EntryTable {
   private readonly entries = new Map<string, Entry>();
   private readonly keys = new SortedKeys();
   private held = 0;
-  /** The last range that began at its prefix: many who come at once ask for the same. */
+  /** The last range from the start of its prefix: concurrent lists often request the same one. */
   private last: { readonly prefix: string; readonly entries: WeakRef<readonly Entry[]> } | undefined;
 
   get size(): number {
@@ -26,7 +26,10 @@ export class EntryTable {
     return this.entries.values();
   }
 
-  /** Those with a key prefix, behind `after`, in key order: a copy that later changes do not touch, shared by those who ask before the next. */
+  /**
+   * Those with a key prefix, behind `after`, in key order: an immutable copy, shared by all callers until the next
+   * change.
+   */
   range(prefix: string, after?: string): readonly Entry[] {
     const known = after === undefined && this.last?.prefix === prefix ? this.last.entries.deref() : undefined;
     if (known) return known;

@@ -14,7 +14,9 @@ export interface Entry {
   fields?: Readonly<Record<string, string>>;
 }
 
-/** A stored object as it is served. Bytes that are no message stay as they are: who reads them is told, and all else goes on. */
+/**
+ * A stored object as it is served. Undecodable bytes are kept: reads of this object fail, and others are not affected.
+ */
 export function makeEntry(key: string, bytes: Uint8Array, revision: number): Entry {
   try {
     return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
@@ -42,7 +44,7 @@ export function placeOf(key: string): { namespace: string; name: string } {
 const MEMO_SIZE = 128;
 const MEMO_BYTES = 1024 * 1024;
 
-/** Decodes entries for readers that only look; who changes the object decodes one for itself. */
+/** Decodes entries for read-only callers; a caller that modifies the object decodes its own copy. */
 export class EntryDecoder {
   readonly kind: Kind;
   private readonly memo = new Map<Entry, ApiObject>();

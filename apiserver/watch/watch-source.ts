@@ -25,7 +25,7 @@ const FRAME_BYTES = 64 * 1024;
 /** So many objects or events are looked at between two turns of the event loop: selecting may need decoding, which costs some 30 us each. */
 const SCANNED_PER_TURN = 500;
 
-/** The state that a watcher is told of when an object leaves its selection: the old one, with the new version. */
+/** The object of the DELETED event when an object leaves a watcher's selection: the old state with the new version. */
 const leaving = new WeakMap<CacheEvent, Entry>();
 
 /**
@@ -59,7 +59,7 @@ export class WatchSource {
     cache.frames.join(this.id);
   }
 
-  /** Gives back what was kept for this watcher; it must not be asked afterwards. */
+  /** Releases the watcher's resources; it must not be used afterwards. */
   close(): void {
     if (this.closed) return;
     this.closed = true;

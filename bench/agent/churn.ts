@@ -7,7 +7,10 @@ import { withBerth } from './with-berth.ts';
 
 const defaultMinutes = 30;
 const podsAtOnce = 100;
-/** What garbage that is not collected yet may differ by between two of a heap's moments, seen over hours of a level heap. */
+/**
+ * What garbage that is not collected yet may differ by between two of a heap's moments,
+ * seen over hours of a level heap.
+ */
 const noiseMegabytes = 8;
 
 interface Moment {
@@ -15,7 +18,10 @@ interface Moment {
   readonly handles: number;
 }
 
-/** Whether the agent grows while pods come and go for half an hour: its second fifth, when everything has been used, against its last. */
+/**
+ * Whether the agent grows while pods come and go for half an hour: its second fifth,
+ * when everything has been used, against its last.
+ */
 export async function benchChurn(say: (text: string) => void, option?: string): Promise<Figure[]> {
   const minutes = option === undefined ? defaultMinutes : Number(option);
   if (!(minutes > 0)) throw new UsageError(`churn takes minutes, as in churn=5, not "${option}"`);

@@ -18,8 +18,9 @@ const parts: Readonly<Record<string, Part>> = {
 };
 
 /**
- * `npm run bench -- agent [PART...]`: how fast pods come and go, against the engine driven directly in the same run, and what the agent costs.
- * Without parts all but `churn`, which takes half an hour, or as many minutes as `churn=MINUTES` says.
+ * `npm run bench -- agent [PART...]`: how fast pods come and go, against the engine driven directly in the same run,
+ * and what the agent costs. Without parts all but `churn`, which takes half an hour, or as many minutes as
+ * `churn=MINUTES` says.
  */
 export function benchAgent(say: (text: string) => void, names: readonly string[]): Promise<Figure[]> {
   return runParts({ name: 'agent', parts, onlyNamed: ['churn'] }, say, names);

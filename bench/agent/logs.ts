@@ -20,8 +20,8 @@ const pod = { namespace: 'default', name: 'talks' };
 const script = `awk 'BEGIN { pad = sprintf("%130s", ""); gsub(/ /, "x", pad); for (i = 1; i <= ${lines}; i++) printf "%09d%s\\n", i, pad }'; exec sleep 3600`;
 
 /**
- * How long it takes to read a log of 14 MB, against `docker logs` of the same container, and how long `berth get pods` takes meanwhile,
- * against the same while nothing else happens. All take turns; figures are medians.
+ * How long it takes to read a log of 14 MB, against `docker logs` of the same container, and how long `berth get pods`
+ * takes meanwhile, against the same while nothing else happens. All take turns; figures are medians.
  */
 export function benchLogs(say: (text: string) => void): Promise<Figure[]> {
   return withBerth([], async (berth) => {

@@ -11,8 +11,9 @@ const limits = [4, 8, 12];
 const obedient = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done'];
 
 /**
- * How long it takes until N pods run and until they are gone, against the engine driven directly in the same run. Rounds alternate, so that
- * a drifting machine hits both; figures are medians. The processor's time is server and agent together, per pod that came and went.
+ * How long it takes until N pods run and until they are gone, against the engine driven directly in the same run.
+ * Rounds alternate, so that a drifting machine hits both; figures are medians. The processor's time is server and agent
+ * together, per pod that came and went.
  */
 export function benchPods(say: (text: string) => void): Promise<Figure[]> {
   return withBerth([], async (berth, engine) => {

@@ -44,7 +44,9 @@ export interface BerthRound {
   readonly onRunning?: () => Promise<void>;
 }
 
-/** Creates pods through the API, and measures until a watch has seen all running, and then until it has seen all gone. */
+/**
+ * Creates pods through the API, and measures until a watch has seen all running, and then until it has seen all gone.
+ */
 export async function berthRound(
   { client, nodeName }: Pick<BenchBerth, 'client' | 'nodeName'>,
   engine: Engine,

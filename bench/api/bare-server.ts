@@ -8,11 +8,12 @@ import { ListenerCredentials } from '../../apiserver/rpc/listener/credentials.ts
 import { barePath, cutFrames } from './bare-protocol.ts';
 
 /**
- * The floor of the API's benchmarks, as a process of its own: grpc-js and lmdb as a program uses them that is written with nothing else. Handlers take and
- * give messages: a create is decoded, named, encoded into the store and answered; a get is read from the store, decoded and answered. The codec is
- * Berth's own, which is faster than that of proto-loader. It checks nothing, knows no users and keeps no history. TLS is as Berth has it; a create is on disk
- * when it is acknowledged, and those that come meanwhile share the next commit (lmdb's own batches, synced). What is stored and answered is
- * a pod as Berth stores and sends it, with all defaults.
+ * The floor of the API's benchmarks, as a process of its own: grpc-js and lmdb as a program uses them that is written
+ * with nothing else. Handlers take and give messages: a create is decoded, named, encoded into the store and answered;
+ * a get is read from the store, decoded and answered. The codec is Berth's own, which is faster than that of
+ * proto-loader. It checks nothing, knows no users and keeps no history. TLS is as Berth has it; a create is on disk
+ * when it is acknowledged, and those that come meanwhile share the next commit (lmdb's own batches, synced). What is
+ * stored and answered is a pod as Berth stores and sends it, with all defaults.
  *
  * Arguments: a folder with the file "object", the folder of the certificates, the port.
  */

@@ -16,9 +16,9 @@ const BARE_CREATES = 4_000;
 const LEAST = 1.1;
 
 /**
- * Creates of a typical pod as items of `Objects.Bulk`: each stream sends 100 of them in one message and ends, 4 streams at once. Every pod is
- * decoded, validated, synced before it is acknowledged, and answered as a whole with a result of its own. Beside it, in turn, unary creates of a bare
- * grpc-js and lmdb server.
+ * Creates of a typical pod as items of `Objects.Bulk`: each stream sends 100 of them in one message and ends, 4 streams
+ * at once. Every pod is decoded, validated, synced before it is acknowledged, and answered as a whole with a result of
+ * its own. Beside it, in turn, unary creates of a bare grpc-js and lmdb server.
  */
 export function benchBulk(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (server) => {

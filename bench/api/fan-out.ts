@@ -23,14 +23,18 @@ const BURST = 6_000;
 const LEAST_EVENTS = 0.7;
 /** Writers at once, each with a connection and one stream after the other: enough to keep the server busy. */
 const WRITERS = 8;
-/** Pods that one stream creates: their message is smaller than what a stream may send before the server has taken some of it. */
+/**
+ * Pods that one stream creates: their message is smaller than what a stream may send before the server has taken some
+ * of it.
+ */
 const ITEMS = 40;
 /** What is late arrives within this, or is missing. */
 const PATIENCE_MS = 20_000;
 
 /**
- * How changes reach many watchers, each on a connection of its own with TLS: events in a second while streams create typical pods as fast as they go, and
- * how long after its acknowledgement a write reaches the watchers at 1,000 writes a second, on one clock, as writer and watchers are one process.
+ * How changes reach many watchers, each on a connection of its own with TLS: events in a second while streams create
+ * typical pods as fast as they go, and how long after its acknowledgement a write reaches the watchers at 1,000 writes
+ * a second, on one clock, as writer and watchers are one process.
  */
 export async function benchFanOut(say: Say): Promise<Figure[]> {
   return [
@@ -41,7 +45,10 @@ export async function benchFanOut(say: Say): Promise<Figure[]> {
   ];
 }
 
-/** Events of both servers in turn: Berth's, which creates the pods, and the bare one's, which plays the messages that Berth's watchers got. */
+/**
+ * Events of both servers in turn: Berth's, which creates the pods, and the bare one's,
+ * which plays the messages that Berth's watchers got.
+ */
 function eventsPerSecond(say: Say): Promise<Figure[]> {
   return withApiServer(async (berth, target) => {
     const { server } = berth;
@@ -144,7 +151,10 @@ function lateness(say: Say, { watchers, stalled, mostWrites }: Lateness): Promis
   });
 }
 
-/** Every measured pod at every watcher: how long after its acknowledgement it came (less than nothing: before it), in order. */
+/**
+ * Every measured pod at every watcher: how long after its acknowledgement it came (less than nothing: before it),
+ * in order.
+ */
 function latenesses({ arrivals }: TimingWatchers, { acknowledgedAt }: PodWriter): Float64Array {
   const late = new Float64Array(arrivals.length * MEASURED);
   let next = 0;

@@ -33,8 +33,8 @@ export interface Load {
 }
 
 /**
- * Calls with one request each, from Debian's h2load with prepared requests (package nghttp2-client): a client in Node.js would
- * measure itself. It does not look into answers: the caller checks what they did.
+ * Calls with one request each, from Debian's h2load with prepared requests (package nghttp2-client): a client in
+ * Node.js would measure itself. It does not look into answers: the caller checks what they did.
  */
 export async function runLoad(target: LoadTarget, load: Load): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-bench-api-'));

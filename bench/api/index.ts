@@ -7,7 +7,10 @@ import { benchMemory } from './memory.ts';
 import { benchRestart } from './restart.ts';
 import { benchThroughput } from './throughput.ts';
 
-/** The parts in the order in which they run; each starts a server of its own and returns its figures with the bounds they must keep. */
+/**
+ * The parts in the order in which they run; each starts a server of its own and returns its figures with the bounds
+ * they must keep.
+ */
 const parts: Readonly<Record<string, Part>> = {
   throughput: benchThroughput,
   bulk: benchBulk,
@@ -17,7 +20,10 @@ const parts: Readonly<Record<string, Part>> = {
   restart: benchRestart,
 };
 
-/** `npm run bench -- api [PART...]`: what the API server carries, with server and load as processes of their own; all parts unless some are named. */
+/**
+ * `npm run bench -- api [PART...]`: what the API server carries, with server and load as processes of their own; all
+ * parts unless some are named.
+ */
 export function benchApi(say: (text: string) => void, names: readonly string[]): Promise<Figure[]> {
   return runParts({ name: 'api', parts }, say, names);
 }

@@ -16,7 +16,9 @@ export interface LeanCall {
   end(): void;
 }
 
-/** Runs a task with an API server of its own, without the loops that would react to every pod with writes of their own. */
+/**
+ * Runs a task with an API server of its own, without the loops that would react to every pod with writes of their own.
+ */
 export async function withApiServer<T>(task: (server: BenchServer, target: LeanTarget) => Promise<T>): Promise<T> {
   const server = await startServer('--no-scheduler', '--no-controllers');
   try {
@@ -43,8 +45,9 @@ const FRAME_HEADER = 9;
 const MAX_FRAME = 16_384;
 
 /**
- * HTTP/2 and gRPC as far as a benchmark needs them, over TLS: requests are prepared bytes, answers are cut into messages and nothing of them is
- * decoded, header blocks are not even looked at. Node's own client costs more for each message than the server does, and would measure itself.
+ * HTTP/2 and gRPC as far as a benchmark needs them, over TLS: requests are prepared bytes, answers are cut into
+ * messages and nothing of them is decoded, header blocks are not even looked at. Node's own client costs more for each
+ * message than the server does, and would measure itself.
  */
 export class LeanConnection {
   private readonly socket: TLSSocket;

@@ -13,11 +13,16 @@ const LISTS = 40;
 /** Nine of ten lists keep the bound. */
 const SHARE = 0.9;
 const WRITES_PER_SECOND = 200;
-/** To a bare server that answers the same pages without looking at them: its time is TLS's, HTTP/2's and the reader's. */
+/**
+ * To a bare server that answers the same pages without looking at them: its time is TLS's, HTTP/2's and the reader's.
+ */
 const MOST_FIRST = 2;
 const MOST_ALL = 1.6;
 
-/** Lists of 5,000 typical pods, in pages as the server cuts them: on a quiet server beside a bare one, and while pods are written, so that pages show a past state. */
+/**
+ * Lists of 5,000 typical pods, in pages as the server cuts them: on a quiet server beside a bare one, and while pods
+ * are written, so that pages show a past state.
+ */
 export function benchLists(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (berth, target) => {
     const { server } = berth;

@@ -10,7 +10,10 @@ const steps = [
   { pods: 50_000, bound: 600 },
 ] as const;
 
-/** The server's anonymous memory with many pods, at the moment when they have been created as fast as it goes and listed once, before any garbage collection that is forced. */
+/**
+ * The server's anonymous memory with many pods, at the moment when they have been created as fast as it goes and listed
+ * once, before any garbage collection that is forced.
+ */
 export function benchMemory(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async ({ server }, target) => {
     const figures: Figure[] = [];

@@ -53,7 +53,10 @@ export class PodWriter {
     this.connection.close();
   }
 
-  /** `rate` in a second, evenly, as long as the server keeps up: with MOST_AT_ONCE on their way it waits. Resolves when all are acknowledged. */
+  /**
+   * `rate` in a second, evenly, as long as the server keeps up: with MOST_AT_ONCE on their way it waits.
+   * Resolves when all are acknowledged.
+   */
   async steadily(rate: number, count: number): Promise<void> {
     const begin = performance.now();
     const answers: Promise<void>[] = [];

@@ -20,8 +20,9 @@ const MOST_AWAY = 2;
 const PATIENCE_MS = 60_000;
 
 /**
- * 500 watchers on connections of their own lose their server and come back, as clients of Berth do: how long from the order to stop until the
- * last one has got what was written since, none of it twice, and what the new server holds at most, compared with the old one.
+ * 500 watchers on connections of their own lose their server and come back, as clients of Berth do: how long from the
+ * order to stop until the last one has got what was written since, none of it twice, and what the new server holds at
+ * most, compared with the old one.
  */
 export function benchRestart(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (bench, target) => {

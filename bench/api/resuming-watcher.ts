@@ -4,7 +4,10 @@ import { eachEvent, NAME, RESOURCE_VERSION, textOf } from './event-reader.ts';
 import { LeanConnection, type LeanTarget } from './lean-connection.ts';
 import { WATCH, watchRequest } from './watchers.ts';
 
-/** Watches pods on a connection of its own and comes back from its last version when the connection ends, with the waits of Berth's own client. */
+/**
+ * Watches pods on a connection of its own and comes back from its last version when the connection ends,
+ * with the waits of Berth's own client.
+ */
 export class ResumingWatcher {
   /** Pods that it was told of. */
   seen = 0;

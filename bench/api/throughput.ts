@@ -17,8 +17,8 @@ const leastCreates = 0.6;
 const leastGets = 0.95;
 
 /**
- * Unary creates and gets of a typical pod, 64 at once over TLS, with the server's processor time for each, beside those of a bare grpc-js and lmdb server
- * under the same load in the same minutes.
+ * Unary creates and gets of a typical pod, 64 at once over TLS, with the server's processor time for each, beside those
+ * of a bare grpc-js and lmdb server under the same load in the same minutes.
  */
 export function benchThroughput(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (server) => {

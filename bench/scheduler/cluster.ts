@@ -54,8 +54,8 @@ export async function createPods({ server }: Cluster, count: number, podOf: (ind
 }
 
 /**
- * Creates the pods and binds each as soon as it is there, to one node after the other, as the fastest scheduler would: one that decides nothing.
- * Shows what the server does of a workload.
+ * Creates the pods and binds each as soon as it is there, to one node after the other, as the fastest scheduler would:
+ * one that decides nothing. Shows what the server does of a workload.
  */
 export async function createAndBind(
   { server }: Cluster,

@@ -20,8 +20,9 @@ const measured = 5_000;
 const memory = 500 * 1024 ** 2;
 
 /**
- * How long the scheduler takes to decide about one pod, without the API: sync, decide, assume. Nodes of 4 CPU, 32 GiB and 110 pods with a
- * reading each; pods of 100m and 500Mi. The floor is one loop over four columns in the same run: the least that any look at all nodes costs.
+ * How long the scheduler takes to decide about one pod, without the API: sync, decide, assume. Nodes of 4 CPU, 32 GiB
+ * and 110 pods with a reading each; pods of 100m and 500Mi. The floor is one loop over four columns in the same run:
+ * the least that any look at all nodes costs.
  */
 export async function benchDecision(say: (text: string) => void): Promise<Figure[]> {
   const figures: Figure[] = [];

@@ -13,8 +13,9 @@ const parts: Readonly<Record<string, Part>> = {
 };
 
 /**
- * `npm run bench -- scheduler [PART...]`: Kubernetes' scheduler_perf workloads with everything real but the nodes: API server and scheduler as
- * processes, TLS, durable storage, pods created through the API. All parts unless some are named.
+ * `npm run bench -- scheduler [PART...]`: Kubernetes' scheduler_perf workloads with everything real but the nodes: API
+ * server and scheduler as processes, TLS, durable storage, pods created through the API. All parts unless some are
+ * named.
  */
 export function benchScheduler(say: (text: string) => void, names: readonly string[]): Promise<Figure[]> {
   return runParts({ name: 'scheduler', parts }, say, names);

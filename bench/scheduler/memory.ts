@@ -7,7 +7,10 @@ import { podOf, shapes } from './shapes.ts';
 const nodes = 5_000;
 const count = 50_000;
 
-/** What the scheduler holds with many nodes and pods, all of which it placed itself, at the moment when the last is bound, before any garbage collection that is forced. */
+/**
+ * What the scheduler holds with many nodes and pods, all of which it placed itself, at the moment when the last is
+ * bound, before any garbage collection that is forced.
+ */
 export function benchMemory(say: (text: string) => void): Promise<Figure[]> {
   return withCluster(async (cluster) => {
     const { pods, scheduler, server } = cluster;

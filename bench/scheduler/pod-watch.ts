@@ -45,7 +45,10 @@ export class PodWatch {
     this.connection.close();
   }
 
-  /** Resolves when `isDone`, which is asked after every message; `say` is told every two seconds. Throws when nothing comes for a minute. */
+  /**
+   * Resolves when `isDone`, which is asked after every message; `say` is told every two seconds.
+   * Throws when nothing comes for a minute.
+   */
   async until(isDone: () => boolean, say: () => void): Promise<void> {
     let [toldAt, knownAt, known] = [performance.now(), performance.now(), this.nodeOf.size];
     while (!isDone()) {

@@ -7,7 +7,10 @@ import type { Pods, Workload } from './workloads.ts';
 
 type Say = (text: string) => void;
 
-/** Pods of each round of the floor: created and bound without a scheduler, after what is measured, so that they disturb nothing. */
+/**
+ * Pods of each round of the floor: created and bound without a scheduler, after what is measured,
+ * so that they disturb nothing.
+ */
 const floorPods = 2_000;
 const floorRounds = 3;
 const measuredName = (index: number): string => `measured-${index}`;

@@ -19,7 +19,10 @@ export interface Workload {
   readonly measured: Pods;
   /** Pods in a second, as a share of those that the server creates and binds in the same run without a scheduler. */
   readonly leastShare: number;
-  /** How many of the measured pods, by their nodes, are where they must not be; the nodes of existing pods of the same shape come first. */
+  /**
+   * How many of the measured pods, by their nodes, are where they must not be;
+   * the nodes of existing pods of the same shape come first.
+   */
   readonly misplaced?: (nodes: readonly string[]) => number;
 }
 

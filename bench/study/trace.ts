@@ -28,9 +28,9 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /**
- * What is known of clusters in one trace: requests are guesses, and mostly too high; a part of the applications asks for what the example asked for,
- * whatever it uses; people's load follows the day, each application with its own hour; some work comes in bursts; most pods live for hours and a few
- * stay.
+ * What is known of clusters in one trace: requests are guesses, and mostly too high; a part of the applications asks
+ * for what the example asked for, whatever it uses; people's load follows the day, each application with its own hour;
+ * some work comes in bursts; most pods live for hours and a few stay.
  */
 const parts: Readonly<Record<Habit, number>> = { idle: 6, steady: 7, daily: 4, bursting: 3 };
 const habits = (Object.keys(parts) as Habit[]).flatMap((habit) => Array<Habit>(parts[habit]).fill(habit));

@@ -7,7 +7,10 @@ export function containerNames(pod: Pod): string[] {
   return [...initNames(pod), ...mainNames(pod), ...ephemeralNames(pod)];
 }
 
-/** The container that a command means, and what kubectl says when it had to choose. Throws INVALID_ARGUMENT with the names that exist. */
+/**
+ * The container that a command means, and what kubectl says when it had to choose.
+ * Throws INVALID_ARGUMENT with the names that exist.
+ */
 export function chooseContainer(pod: Pod, wanted: string | undefined): { container: string; note: string | undefined } {
   const names = containerNames(pod);
   const name = pod.metadata?.name ?? '';

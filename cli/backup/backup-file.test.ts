@@ -97,7 +97,9 @@ const fromSource = [
   '--input-type=module',
   '--eval',
 ];
-/** Where a test goes on in a process of its own; as in main, a reader of standard output that goes away is no failure. */
+/**
+ * Where a test goes on in a process of its own; as in main, a reader of standard output that goes away is no failure.
+ */
 const program = `
   import { saveBackup } from ${JSON.stringify(new URL('./save-backup.ts', import.meta.url).href)};
   process.stdout.on('error', () => process.exit(0));

@@ -6,9 +6,10 @@ import { isatty } from 'node:tty';
 import { badRequest } from '../../api/errors/index.ts';
 
 /**
- * Writes a backup into what a name stands for. A regular file, or none: only its owner may read it, and it has its name once it is whole and on disk, so
- * that an earlier one is never lost to one that failed; a symbolic link goes on pointing to it. Anything else (a pipe, a device) stays what it is and gets the bytes.
- * Throws BAD_REQUEST before the first byte is asked for where none could be written.
+ * Writes a backup into what a name stands for. A regular file, or none: only its owner may read it, and it has its name
+ * once it is whole and on disk, so that an earlier one is never lost to one that failed; a symbolic link goes on
+ * pointing to it. Anything else (a pipe, a device) stays what it is and gets the bytes. Throws BAD_REQUEST before the
+ * first byte is asked for where none could be written.
  */
 export async function writeBackupFile(chunks: AsyncIterable<Buffer>, file: string): Promise<void> {
   const found = await lookAt(file);
@@ -96,7 +97,10 @@ async function replaceFile(chunks: AsyncIterable<Buffer>, file: string, path: st
   }
 }
 
-/** A part of a backup is worth nothing, and has Secrets in it. The signal then ends the process as it would have; call what comes back when the file is no longer to be removed. */
+/**
+ * A part of a backup is worth nothing, and has Secrets in it. The signal then ends the process as it would have; call
+ * what comes back when the file is no longer to be removed.
+ */
 function removeOnSignals(file: string): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const stop = (): void => {

@@ -23,7 +23,8 @@ export async function saveBackup(pieces: AsyncIterable<BackupResponse>, file: st
 async function writeOut(chunks: AsyncIterable<Buffer>): Promise<void> {
   const { stdout } = process;
   if (stdout.isTTY) throw notForTerminal();
-  // Elsewhere a reader that goes away has seen enough. Here it has a part of a backup: that is an error, told like any other.
+  // Elsewhere a reader that goes away has seen enough. Here it has a part of a backup: that is an error,
+  // told like any other.
   stdout.removeAllListeners('error').on('error', () => undefined);
   const write = (bytes: Buffer): Promise<void> =>
     new Promise((done, fail) => stdout.write(bytes, (error) => (error ? fail(error) : done())));

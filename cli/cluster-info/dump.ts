@@ -23,7 +23,10 @@ const namespaceKinds = ['Event', 'PersistentVolumeClaim', 'PodDisruptionBudget',
 /** Where a part of the dump goes. */
 type Write = (data: Uint8Array) => Promise<void>;
 
-/** Writes objects and logs as they are. What cannot be read is told on standard error and hides nothing else; the command then ends with 1. */
+/**
+ * Writes objects and logs as they are. What cannot be read is told on standard error and hides nothing else; the
+ * command then ends with 1.
+ */
 export async function dumpCluster(session: Session, namespaces: readonly string[], flags: DumpFlags): Promise<void> {
   const dump = new Dump(session, flags);
   for (const kind of clusterKinds) await dump.objects(kind);

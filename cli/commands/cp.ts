@@ -47,7 +47,10 @@ async function findEnd({ client, namespace }: Session, spec: PodSpec, flags: Cop
   return { pods: client.pods, key, container: pickContainer(await client.pods.get(key), flags.container) };
 }
 
-/** The line of progress, and warnings that do not run into it; they have names of files from a container, which may hold anything. */
+/**
+ * The line of progress, and warnings that do not run into it; they have names of files from a container,
+ * which may hold anything.
+ */
 function createReport() {
   const progress = createProgress();
   const warn = (message: string): void => {

@@ -32,7 +32,10 @@ export function registerEdit(program: Command): void {
   withManifestFlags(withFieldManagerFlag(command), 'those that these manifests name');
 }
 
-/** Opens the editor until the object is saved or the person gives up. What was written is never lost: a failure leaves the file. */
+/**
+ * Opens the editor until the object is saved or the person gives up. What was written is never lost:
+ * a failure leaves the file.
+ */
 async function editOne(session: Session, target: Target, flags: EditFlags): Promise<void> {
   const [{ composeText, splitText }, { normalized }, { withoutManagedFields }] = await Promise.all([
     import('../edit/edited-text.ts'),

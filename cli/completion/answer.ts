@@ -14,7 +14,10 @@ export interface Lookup {
   containers(pod: string): Promise<string[]>;
 }
 
-/** What the shell shows and puts in: whole words; `glued` ones get no space behind them. `files`: the shell knows better. */
+/**
+ * What the shell shows and puts in: whole words; `glued` ones get no space behind them. `files`:
+ * the shell knows better.
+ */
 export interface Answer {
   readonly candidates: readonly Candidate[];
   readonly glued: boolean;
@@ -117,7 +120,9 @@ async function fieldWords(current: string): Promise<Words> {
   }
 }
 
-/** Asks the server and the contexts file, for a short time: a shell that hangs is worse than one that offers nothing. */
+/**
+ * Asks the server and the contexts file, for a short time: a shell that hangs is worse than one that offers nothing.
+ */
 export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: number): Lookup {
   return {
     async contexts() {

@@ -35,7 +35,9 @@ export interface Question {
   readonly flags: ReadonlyMap<string, string>;
 }
 
-/** What words stand before the cursor: the command that they call, its arguments, and the flag that waits for its value. */
+/**
+ * What words stand before the cursor: the command that they call, its arguments, and the flag that waits for its value.
+ */
 interface Line {
   command: Command;
   readonly path: string[];

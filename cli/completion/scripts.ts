@@ -3,8 +3,9 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof shells)[number];
 
-// All three ask `berth __complete -- WORDS...` with the words behind "berth" up to the cursor. It prints a candidate a line, "WORD" or
-// "WORD<tab>DESCRIPTION", and last a line that begins with ":": ":files" (the shell completes files), ":glued" (no space behind) or ":".
+// All three ask `berth __complete -- WORDS...` with the words behind "berth" up to the cursor. It prints a candidate a
+// line, "WORD" or "WORD<tab>DESCRIPTION", and last a line that begins with ":": ":files" (the shell completes files),
+// ":glued" (no space behind) or ":".
 
 const bash = `# Completion of berth for bash. Try it:   source <(berth completion bash)
 # To keep it:                            berth completion bash > /etc/bash_completion.d/berth

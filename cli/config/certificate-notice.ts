@@ -3,7 +3,10 @@ import { X509Certificate } from 'node:crypto';
 /** How much of its lifetime is left when its user is warned. */
 const noticedAtRest = 0.1;
 
-/** What is to be said of a context's own certificate: that it ends soon, or has ended; undefined when there is nothing to say. Pure. */
+/**
+ * What is to be said of a context's own certificate: that it ends soon, or has ended;
+ * undefined when there is nothing to say. Pure.
+ */
 export function certificateNotice(context: string, cert: string | undefined, now: number): string | undefined {
   if (cert === undefined) return undefined;
   const life = lifeOf(cert);

@@ -45,7 +45,10 @@ export function findEntry(file: ConfigFile, list: ListName, name: string): Entry
   return entriesOf(file, list).find((entry) => entry.name === name);
 }
 
-/** The file with these fields in an entry, which is made when there is none; undefined takes a field away. Throws INVALID_ARGUMENT where one is missing. */
+/**
+ * The file with these fields in an entry, which is made when there is none; undefined takes a field away. Throws
+ * INVALID_ARGUMENT where one is missing.
+ */
 export function withFields(file: ConfigFile, list: ListName, name: string, changed: Fields): ConfigFile {
   const { inner, noun, required, make } = lists[list];
   const before = findEntry(file, list, name);

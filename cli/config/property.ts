@@ -3,7 +3,9 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { ConfigFile } from '../../client/index.ts';
 import { entriesOf, findEntry, type ListName, lists, withFields, withoutEntry } from './entries.ts';
 
-/** What the path of a property names: "current-context", "users", "users.ann", "users.ann.token". Names may hold dots. */
+/**
+ * What the path of a property names: "current-context", "users", "users.ann", "users.ann.token". Names may hold dots.
+ */
 type Property =
   | { readonly type: 'current-context' }
   | { readonly type: 'list'; readonly list: ListName }

@@ -1,9 +1,15 @@
 import type { ConfigFile } from '../../client/index.ts';
 
-/** What an entry of `users` may show: names of files and people. Everything else may be a secret, also what Berth does not know. */
+/**
+ * What an entry of `users` may show: names of files and people. Everything else may be a secret,
+ * also what Berth does not know.
+ */
 const harmless: ReadonlySet<string> = new Set(['client-certificate', 'client-key', 'tokenFile', 'username', 'as', 'as-groups']);
 
-/** The contexts file as it may be shown to others: certificates and keys are left out, as kubectl does, and so is every secret. */
+/**
+ * The contexts file as it may be shown to others: certificates and keys are left out, as kubectl does,
+ * and so is every secret.
+ */
 export function redactConfig(file: ConfigFile): object {
   return {
     ...file,

@@ -16,7 +16,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Unpacks an archive of the directory "src" into `out`. Names that end in "/" are directories, entries with `link` are symbolic links. */
+/**
+ * Unpacks an archive of the directory "src" into `out`. Names that end in "/" are directories,
+ * entries with `link` are symbolic links.
+ */
 async function copy(
   ...entries: readonly { readonly name: string; readonly link?: string; readonly text?: string }[]
 ): Promise<void> {

@@ -15,7 +15,10 @@ export interface DownloadOptions {
   warn(message: string): void;
 }
 
-/** Links are kept in memory and made last, so that nothing is written through them. An archive with more links is refused. */
+/**
+ * Links are kept in memory and made last, so that nothing is written through them.
+ * An archive with more links is refused.
+ */
 const mostLinks = 100_000;
 
 interface Link {
@@ -24,9 +27,9 @@ interface Link {
 }
 
 /**
- * Unpacks the archive of a file or directory of a container. A file becomes `destination`, or is put into it when that is a directory; the content of a
- * directory is put into `destination`, which is created when it is missing. Entries that lead out of it are skipped with a warning. Throws
- * INVALID_ARGUMENT.
+ * Unpacks the archive of a file or directory of a container. A file becomes `destination`, or is put into it when that
+ * is a directory; the content of a directory is put into `destination`, which is created when it is missing. Entries
+ * that lead out of it are skipped with a warning. Throws INVALID_ARGUMENT.
  */
 export async function unpack(
   source: FileStat,

@@ -5,7 +5,10 @@ export type FileSpec =
   | { readonly place: 'local'; readonly path: string }
   | { readonly place: 'pod'; readonly namespace: string | undefined; readonly pod: string; readonly path: string };
 
-/** Reads "FILE", "POD:PATH" and "NAMESPACE/POD:PATH". A local path that contains a colon must begin with "./" or "/". Throws INVALID_ARGUMENT. */
+/**
+ * Reads "FILE", "POD:PATH" and "NAMESPACE/POD:PATH". A local path that contains a colon must begin with "./" or "/".
+ * Throws INVALID_ARGUMENT.
+ */
 export function parseFileSpec(text: string): FileSpec {
   const colon = text.indexOf(':');
   if (colon < 0 || /^[./]/.test(text)) {

@@ -6,7 +6,10 @@ const patienceMs = 1_000;
 const refreshMs = 200;
 const mebi = 1024 * 1024;
 
-/** Passes the pieces on, and shows how much was copied once that takes long. The line is cleared at the end, and when the copy fails. */
+/**
+ * Passes the pieces on, and shows how much was copied once that takes long. The line is cleared at the end,
+ * and when the copy fails.
+ */
 export async function* showCopied<T extends Uint8Array>(
   pieces: AsyncIterable<T>,
   progress: Progress,

@@ -9,7 +9,10 @@ import { badRequest } from '../../api/errors/index.ts';
 export interface UploadOptions {
   /** Whether files keep their permissions and, in a container that runs as root, their owner. */
   readonly preserve: boolean;
-  /** The user and group that the container runs as. Files copied to a container that does not run as root belong to them. */
+  /**
+   * The user and group that the container runs as. Files copied to a container that does not run as root belong to
+   * them.
+   */
   readonly runsAs: { readonly uid: number; readonly gid: number };
   warn(message: string): void;
 }
@@ -27,7 +30,10 @@ export async function lookAt(path: string): Promise<Stats> {
   }
 }
 
-/** Streams a tar archive of a local file or directory under the name `as`, "" for the content of a directory without the directory itself. */
+/**
+ * Streams a tar archive of a local file or directory under the name `as`,
+ * "" for the content of a directory without the directory itself.
+ */
 export function packUp(path: string, as: string, options: UploadOptions): AsyncIterable<Uint8Array> {
   const archive = pack();
   addTree(archive, { path, name: as, top: true }, options).then(
@@ -70,13 +76,19 @@ function add(archive: Pack, header: Header): Promise<void> {
   });
 }
 
-/** Adds exactly as many bytes as the header announces: a file that grows meanwhile is cut, a file that shrinks is an error. */
+/**
+ * Adds exactly as many bytes as the header announces: a file that grows meanwhile is cut,
+ * a file that shrinks is an error.
+ */
 async function addFile(archive: Pack, path: string, header: Header & { readonly size: number }): Promise<void> {
   if (header.size === 0) return await add(archive, header);
   await pipeline(createReadStream(path, { end: header.size - 1 }), archive.entry(header) as unknown as NodeJS.WritableStream);
 }
 
-/** The target of an upload: an existing directory, and the name in it ("" for the content of a directory without the directory itself). */
+/**
+ * The target of an upload: an existing directory, and the name in it ("" for the content of a directory without the
+ * directory itself).
+ */
 export interface UploadTarget {
   readonly directory: string;
   readonly name: string;

@@ -15,8 +15,8 @@ export interface CopyInput {
 }
 
 /**
- * A copy of a pod to look into, as `kubectl debug --copy-to` makes it: without labels, so that nothing sends it work, without probes, with
- * one container added or changed.
+ * A copy of a pod to look into, as `kubectl debug --copy-to` makes it: without labels, so that nothing sends it work,
+ * without probes, with one container added or changed.
  */
 export function copiedPod({ pod, flags, words, container }: CopyInput): JsonObject {
   const { name: _, namespace } = objectOf(pod.metadata);

@@ -29,8 +29,8 @@ export interface NodePodInput {
 }
 
 /**
- * A pod on a node, as `kubectl debug node/NAME` makes it: in the namespaces of the machine, with its files below /host. It passes the scheduler and every
- * taint, and stays until it is deleted.
+ * A pod on a node, as `kubectl debug node/NAME` makes it: in the namespaces of the machine, with its files below /host.
+ * It passes the scheduler and every taint, and stays until it is deleted.
  */
 export function nodePod({ name, node, words, flags }: NodePodInput): JsonObject {
   const { hostNamespaces, hostRoot } = access[flags.profile];

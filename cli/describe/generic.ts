@@ -40,7 +40,10 @@ function isTree(value: unknown): value is Tree {
 
 const acronyms = new Set(['API', 'CIDR', 'CPU', 'DNS', 'ID', 'IP', 'IPC', 'OS', 'PID', 'TTY', 'UID', 'URL', 'UUID']);
 
-/** "leaseDurationSeconds" is "Lease Duration Seconds", "machineID" is "Machine ID"; what is no field's name stays as it is. */
+/**
+ * "leaseDurationSeconds" is "Lease Duration Seconds", "machineID" is "Machine ID";
+ * what is no field's name stays as it is.
+ */
 export function labelOf(name: string): string {
   if (!/^[A-Za-z][A-Za-z0-9]*$/.test(name)) return name;
   const words = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+/g) ?? [name];

@@ -2,15 +2,19 @@ import { formatAge } from '../printers/age.ts';
 import { visible } from '../printers/visible.ts';
 
 /**
- * Text with labels in a column, as `describe` prints it. Values of fields that follow each other stand in one column, however deep
- * each is indented; anything else between them begins a new one. Everything is appended; `text` gives the whole.
+ * Text with labels in a column, as `describe` prints it. Values of fields that follow each other stand in one column,
+ * however deep each is indented; anything else between them begins a new one. Everything is appended; `text` gives the
+ * whole.
  */
 export interface Lines {
   /** `label:   value`; several lines of a value stand below each other. An empty value reads <none>. */
   field(label: string, value: string | readonly string[] | undefined): void;
   /** A heading; what `fill` appends stands indented below it. */
   section(heading: string, fill: (inner: Lines) => void): void;
-  /** A table below a heading; columns in which every cell is empty are left out. Without rows it is a field that reads <none>. */
+  /**
+   * A table below a heading; columns in which every cell is empty are left out.
+   * Without rows it is a field that reads <none>.
+   */
   table(heading: string, columns: readonly string[], rows: readonly (readonly string[])[]): void;
   /** A line as it is. */
   line(text: string): void;

@@ -9,8 +9,8 @@ export interface FailedRun {
 }
 
 /**
- * The runs of a pod that failed: the container ended badly and stays so, waits to be run again, or runs again after it ended badly.
- * A container that never ran has written nothing. Pure.
+ * The runs of a pod that failed: the container ended badly and stays so, waits to be run again, or runs again after it
+ * ended badly. A container that never ran has written nothing. Pure.
  */
 export function computeFailedRuns(pod: Tree): FailedRun[] {
   return ['initContainerStatuses', 'containerStatuses'].flatMap((name) =>
@@ -61,7 +61,10 @@ export function createLogTails(pods: Pick<PodClient, 'logs'>, timeoutMs = patien
   };
 }
 
-/** The last lines as a terminal may show them: no control characters, which could move its cursor or hide text, and none too long. */
+/**
+ * The last lines as a terminal may show them: no control characters, which could move its cursor or hide text,
+ * and none too long.
+ */
 export function lastLines(log: string): string[] {
   const lines = log.replace(/\r?\n$/, '').split(/\r?\n/);
   if (lines.length === 1 && lines[0] === '') return [];

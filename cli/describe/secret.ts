@@ -3,7 +3,10 @@ import type { Describer } from './describer.ts';
 import { text, tree } from './json.ts';
 import { writeDeletion, writeLabels, writeName } from './sections.ts';
 
-/** The keys with the sizes of their values, never a value: descriptions end up in tickets and on screens that others see. */
+/**
+ * The keys with the sizes of their values, never a value: descriptions end up in tickets and on screens that others
+ * see.
+ */
 export const describeSecret: Describer =
   async (object, { now }) =>
   (lines) => {

@@ -13,7 +13,10 @@ export interface Side {
   readonly object: JsonObject | undefined;
 }
 
-/** Two states of an object as `diff -u` compares their YAML; empty when they are equal. Values of secrets are masked. Pure. */
+/**
+ * Two states of an object as `diff -u` compares their YAML; empty when they are equal.
+ * Values of secrets are masked. Pure.
+ */
 export function objectDiff(kind: Kind, before: Side, after: Side): string {
   const [old, now] = kind.confidential ? masked(before.object, after.object) : [before.object, after.object];
   const file = fileName(kind, (before.object ?? after.object)!);

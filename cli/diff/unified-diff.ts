@@ -11,7 +11,10 @@ export interface UnifiedDiffOptions {
 }
 
 const contextLines = 3;
-/** The search for the least difference takes time and memory by the square of it; beyond this the texts have nothing to do with each other. */
+/**
+ * The search for the least difference takes time and memory by the square of it;
+ * beyond this the texts have nothing to do with each other.
+ */
 const maxEdits = 2_000;
 
 /** Two texts as `diff -u` compares them, with its heading; empty when they are equal. Pure. */

@@ -55,8 +55,8 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * Which of the pods of a node a drain ends. Mirrors of static pods stay: only their files can end them. Nothing is done while one is refused, so
- * that the user decides once.
+ * Which of the pods of a node a drain ends. Mirrors of static pods stay: only their files can end them. Nothing is done
+ * while one is refused, so that the user decides once.
  */
 export function choosePods(pods: readonly Pod[], consent: DrainConsent, nowMs: number): DrainChoice {
   let chosen = pods.filter((pod) => !isMirror(pod) && !isSkipped(pod, consent, nowMs));

@@ -27,7 +27,10 @@ interface Ending {
   readonly interrupted: AbortSignal;
 }
 
-/** First no node gets new pods, then they are emptied one after the other. A node that cannot be emptied ends it: the others are still in use. */
+/**
+ * First no node gets new pods, then they are emptied one after the other. A node that cannot be emptied ends it:
+ * the others are still in use.
+ */
 export async function drainNodes(session: Session, nodes: readonly Node[], flags: DrainFlags): Promise<void> {
   const timeoutMs = parseDuration(flags.timeout);
   const interrupted = interruptSignal();

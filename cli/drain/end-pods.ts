@@ -29,8 +29,8 @@ export interface EndReport {
 const retryMs = 5_000;
 
 /**
- * Ends the pods side by side, each as soon as its budget allows, and waits until they are gone. Resolves with those that are not when the signal aborts,
- * or that cannot be ended; never rejects.
+ * Ends the pods side by side, each as soon as its budget allows, and waits until they are gone. Resolves with those
+ * that are not when the signal aborts, or that cannot be ended; never rejects.
  */
 export async function endPods(victims: readonly Pod[], options: EndPodsOptions, signal: AbortSignal): Promise<Pod[]> {
   const gone = followEnds(options.pods);

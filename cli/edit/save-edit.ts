@@ -10,8 +10,9 @@ type WriteOptions = Parameters<ObjectsClient['patch']>[3];
 const maxAttempts = 10;
 
 /**
- * Saves what a person changed of `before`, as a patch of just that. When another writer changed the object meanwhile, the patch is put
- * on top of it, unless both changed the same: then it throws ABORTED. Undefined when nothing was changed.
+ * Saves what a person changed of `before`, as a patch of just that. When another writer changed the object meanwhile,
+ * the patch is put on top of it, unless both changed the same: then it throws ABORTED. Undefined when nothing was
+ * changed.
  */
 export async function saveEdit(
   objects: ObjectsClient,

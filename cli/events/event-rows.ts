@@ -7,7 +7,10 @@ export const eventColumns: readonly TableColumn[] = ['LAST SEEN', 'TYPE', 'REASO
   type: 'string',
 }));
 
-/** Rows of the server's table of events as `berth events` shows them, those of the wanted types only; no types: all. Pure. */
+/**
+ * Rows of the server's table of events as `berth events` shows them, those of the wanted types only; no types:
+ * all. Pure.
+ */
 export function eventRows(
   columns: readonly TableColumn[],
   rows: readonly TableRow[],

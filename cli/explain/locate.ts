@@ -13,7 +13,10 @@ export interface Place {
   readonly steps: readonly Field[];
 }
 
-/** Reads "pod.spec.containers"; list brackets as in "containers[0]" or "containers[]" mean nothing. Throws for what does not exist. */
+/**
+ * Reads "pod.spec.containers"; list brackets as in "containers[0]" or "containers[]" mean nothing.
+ * Throws for what does not exist.
+ */
 export function locate(path: string): Place {
   const [noun = '', ...names] = path.split('.').map((step) => step.replace(/\[\w*\]$/, ''));
   const kind = resolveKind(noun);

@@ -17,8 +17,9 @@ export interface FieldRules {
 const strange = 'no-such-value';
 
 /**
- * Finds out what a kind demands of a field by asking its own validation: once about an object in which only the parent of the field
- * stands, and once about one in which the field has a value that is none. Nothing is written down twice that way.
+ * Finds out what a kind demands of a field by asking its own validation: once about an object in which only the parent
+ * of the field stands, and once about one in which the field has a value that is none. Nothing is written down twice
+ * that way.
  */
 export function computeRules(kind: Kind, steps: readonly Field[]): FieldRules {
   const last = steps.at(-1);

@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 import type { PortForwardStream } from '../../client/index.ts';
 import { writeAll } from '../logs/log-output.ts';
 
-/** Joins a connection here with one to the pod until both directions have ended. Throws ApiError when the pod's side fails. */
+/**
+ * Joins a connection here with one to the pod until both directions have ended.
+ * Throws ApiError when the pod's side fails.
+ */
 export async function joinConnection(socket: Socket, stream: PortForwardStream): Promise<void> {
   const leave = (): void => stream.close();
   // The local client has gone, which is no error.

@@ -10,7 +10,10 @@ export interface PortPair {
 
 const highestPort = 65_535;
 
-/** Reads "8080:80", "80", ":80" and "8080:http", where http is the name of a port in the pod's spec. Throws INVALID_ARGUMENT. */
+/**
+ * Reads "8080:80", "80", ":80" and "8080:http", where http is the name of a port in the pod's spec.
+ * Throws INVALID_ARGUMENT.
+ */
 export function parsePortPair(text: string, pod: Pod): PortPair {
   const [first = '', second, ...more] = text.split(':');
   if (more.length > 0 || text === '' || second === '')

@@ -69,7 +69,9 @@ export async function findTargets(
   return { targets, failed: 0, selected };
 }
 
-/** Documents name objects as soon as their kind and name can be read: what else is wrong with them does not matter here. */
+/**
+ * Documents name objects as soon as their kind and name can be read: what else is wrong with them does not matter here.
+ */
 function manifestTargets(session: Session, documents: readonly ManifestDocument[]): Targets {
   const targets: Target[] = [];
   let failed = 0;

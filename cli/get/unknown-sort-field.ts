@@ -3,8 +3,8 @@ import { locate } from '../explain/locate.ts';
 import type { Path } from '../jsonpath/parse.ts';
 
 /**
- * The error for a field of `--sort-by` that no object has; undefined when one of the kinds knows it: the order by a time that no pod has
- * reached yet is no mistake.
+ * The error for a field of `--sort-by` that no object has; undefined when one of the kinds knows it: the order by a
+ * time that no pod has reached yet is no mistake.
  */
 export function unknownField(path: Path, text: string, kinds: readonly string[]): Error | undefined {
   const names = fieldNames(path);

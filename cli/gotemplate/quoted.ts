@@ -5,7 +5,10 @@ const escapes: Readonly<Record<string, string>> = {
 
 const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))/gs;
 
-/** The text that a string or character of Go's syntax stands for: in quotes of any of the three kinds. Undefined: it cannot be read. */
+/**
+ * The text that a string or character of Go's syntax stands for: in quotes of any of the three kinds. Undefined:
+ * it cannot be read.
+ */
 export function unquote(text: string): string | undefined {
   const inner = text.slice(1, -1);
   if (text.startsWith('`')) return inner;

@@ -1,6 +1,9 @@
 import { badRequest } from '../../api/errors/index.ts';
 
-/** One step of a path. A key may stand for several fields: "metadata.name" is read as a field of that name, or else as two. */
+/**
+ * One step of a path. A key may stand for several fields: "metadata.name" is read as a field of that name,
+ * or else as two.
+ */
 export type PathStep =
   | { readonly type: 'key'; readonly name: string; readonly quoted: boolean }
   | { readonly type: 'everything' }

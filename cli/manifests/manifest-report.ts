@@ -6,7 +6,10 @@ import { describeFailure } from '../program/failure.ts';
 /** How many problems of one document are shown. */
 const maxShown = 20;
 
-/** What went wrong with a document, for standard error: "FILE:LINE: PATH: REASON", and a line for each problem when there are several. */
+/**
+ * What went wrong with a document, for standard error: "FILE:LINE: PATH: REASON",
+ * and a line for each problem when there are several.
+ */
 export function describeManifestFailure(document: ManifestDocument, error?: unknown): string {
   if ('problems' in document) return problemLines(document.file, document.subject ?? 'the document', document.problems);
   const { file, line, kind, object, locate } = document;
@@ -25,7 +28,10 @@ function problemLines(file: string, subject: string, problems: readonly Manifest
   return [`${file}: ${subject} has ${lines.length} problems:`, ...shown].join('\n');
 }
 
-/** A warning of the server with the place of the field that it begins with: "FILE:LINE: spec.hostPID is not acted on: ...". */
+/**
+ * A warning of the server with the place of the field that it begins with: "FILE:LINE:
+ * spec.hostPID is not acted on: ...".
+ */
 export function describeManifestWarning(document: ManifestDocument, warning: string): string {
   if ('problems' in document) return warning;
   const [field = ''] = warning.split(' ', 1);

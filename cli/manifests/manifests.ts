@@ -14,10 +14,10 @@ export interface ManifestFlags {
 }
 
 /**
- * Reads the manifests behind `-f`: files, folders (their .yaml, .yml and .json files, in order of name) and "-" for standard input,
- * several with commas between them.
- * A source that is not there, or that holds nothing, is an error of the command line: it throws before anything is done. What is wrong
- * in a file is a failed document of its own and leaves the others alone.
+ * Reads the manifests behind `-f`: files, folders (their .yaml, .yml and .json files, in order of name) and "-" for
+ * standard input, several with commas between them. A source that is not there, or that holds nothing, is an error of
+ * the command line: it throws before anything is done. What is wrong in a file is a failed document of its own and
+ * leaves the others alone.
  */
 export async function readManifests({ filename, recursive = false }: ManifestFlags): Promise<ManifestDocument[]> {
   const sources = filename.flatMap((source) => (existsSync(source) ? [source] : source.split(',')));

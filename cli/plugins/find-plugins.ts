@@ -13,8 +13,8 @@ export interface CalledPlugin {
 }
 
 /**
- * The program that `berth foo bar-baz ...` means when berth has no command of that name: berth-foo-bar_baz, otherwise berth-foo. Words up to
- * the first flag count, the longest match wins.
+ * The program that `berth foo bar-baz ...` means when berth has no command of that name: berth-foo-bar_baz, otherwise
+ * berth-foo. Words up to the first flag count, the longest match wins.
  */
 export function findPlugin(words: readonly string[], env: NodeJS.ProcessEnv = process.env): CalledPlugin | undefined {
   const flag = words.findIndex((word) => word.startsWith('-'));

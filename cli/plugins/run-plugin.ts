@@ -9,8 +9,8 @@ const forwarded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR2'];
 const fromTerminal: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
 
 /**
- * Runs the plugin that the words call, with our terminal and environment, and ends as it ends: with its exit code, or by its signal. Gives
- * false when there is none. `word` is the one that is no command.
+ * Runs the plugin that the words call, with our terminal and environment, and ends as it ends: with its exit code, or
+ * by its signal. Gives false when there is none. `word` is the one that is no command.
  */
 export async function runPlugin(words: readonly string[], word: string): Promise<boolean> {
   const found = findPlugin(words.slice(words.indexOf(word)));

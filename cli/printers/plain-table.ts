@@ -1,4 +1,7 @@
-/** Rows of text below headings, three spaces apart as kubectl prints them; an empty cell stays empty. No headings: rows only. */
+/**
+ * Rows of text below headings, three spaces apart as kubectl prints them; an empty cell stays empty. No headings:
+ * rows only.
+ */
 export function plainTable(headings: readonly string[] | undefined, rows: readonly (readonly string[])[]): string {
   const all = headings === undefined ? rows : [headings, ...rows];
   const columns = Math.max(0, ...all.map((row) => row.length));

@@ -27,7 +27,10 @@ export function plotColumns({ width, labelWidth, unicode }: Pick<PlotOptions, 'w
   return unicode ? characters * 2 : characters;
 }
 
-/** Values as an area above an axis, one for each column; NaN is left empty. A value that is not 0 has a dot at least. Pure. */
+/**
+ * Values as an area above an axis, one for each column; NaN is left empty.
+ * A value that is not 0 has a dot at least. Pure.
+ */
 export function plotArea(values: readonly number[], options: PlotOptions): string[] {
   const { height, top, labels, labelWidth, unicode } = options;
   const columns = plotColumns(options);
@@ -67,7 +70,10 @@ function asciiLine(heights: readonly number[], fromBottom: number): string {
   return heights.map((height) => (height > fromBottom ? '#' : ' ')).join('');
 }
 
-/** Moments of samples spread over so many columns of equal time: the mean of each column, NaN where there is no sample. Pure. */
+/**
+ * Moments of samples spread over so many columns of equal time: the mean of each column,
+ * NaN where there is no sample. Pure.
+ */
 export function spread(times: readonly number[], values: readonly number[], columns: number): number[] {
   const [first = 0, last = 0] = [times[0], times.at(-1)];
   const sums = new Array<number>(columns).fill(0);
@@ -83,7 +89,10 @@ export function spread(times: readonly number[], values: readonly number[], colu
   return fillBetween(times, values, means);
 }
 
-/** With more columns than samples a column in between has the value of the sample before it, unless that is followed by a gap. */
+/**
+ * With more columns than samples a column in between has the value of the sample before it,
+ * unless that is followed by a gap.
+ */
 function fillBetween(times: readonly number[], values: readonly number[], means: number[]): number[] {
   const columns = means.length;
   if (times.length >= columns || times.length < 2) return means;

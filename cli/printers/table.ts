@@ -16,8 +16,8 @@ export interface TableOptions {
 }
 
 /**
- * Prints rows as kubectl does: columns three spaces apart, dates as ages. For a stream of rows (`-w`) call it again with the same
- * value: the widths only grow and the headings are printed once.
+ * Prints rows as kubectl does: columns three spaces apart, dates as ages. For a stream of rows (`-w`) call it again
+ * with the same value: the widths only grow and the headings are printed once.
  */
 export function createTablePrinter(
   columns: readonly TableColumn[],

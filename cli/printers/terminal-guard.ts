@@ -7,8 +7,9 @@ const guarded = new WeakSet<Terminal>();
 let ownWrites = 0;
 
 /**
- * From now on control and direction characters in text that is written to this terminal become visible: most of it comes from objects that others wrote,
- * whatever its form (YAML, JSON, jsonpath, messages). Bytes pass as they are: logs, and what programs in containers write. A stream that is no terminal stays exact.
+ * From now on control and direction characters in text that is written to this terminal become visible: most of it
+ * comes from objects that others wrote, whatever its form (YAML, JSON, jsonpath, messages). Bytes pass as they are:
+ * logs, and what programs in containers write. A stream that is no terminal stays exact.
  */
 export function guardTerminal(terminal: Terminal): void {
   if (!terminal.isTTY || guarded.has(terminal)) return;
@@ -19,7 +20,10 @@ export function guardTerminal(terminal: Terminal): void {
   terminal.write = guardedWrite as Terminal['write'];
 }
 
-/** For what this program draws itself: control characters of `write` pass. What comes from elsewhere in it goes through `visible`. */
+/**
+ * For what this program draws itself: control characters of `write` pass.
+ * What comes from elsewhere in it goes through `visible`.
+ */
 export function withControls<T>(write: () => T): T {
   ownWrites++;
   try {

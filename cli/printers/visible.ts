@@ -1,6 +1,7 @@
 /**
- * Text from elsewhere (messages, arguments, annotations) as one line that a terminal may show: control characters, which could move the cursor,
- * colour what follows or hide text, become visible ("^[" for escape), and so do marks that turn the direction of text round ("<U+202E>").
+ * Text from elsewhere (messages, arguments, annotations) as one line that a terminal may show: control characters,
+ * which could move the cursor, colour what follows or hide text, become visible ("^[" for escape), and so do marks that
+ * turn the direction of text round ("<U+202E>").
  */
 export function visible(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

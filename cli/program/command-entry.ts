@@ -14,7 +14,10 @@ export const groups = [
   'This program',
 ] as const;
 
-/** One command as it is known before its code is loaded: most of what a short command costs is loading code that it does not run. */
+/**
+ * One command as it is known before its code is loaded: most of what a short command costs is loading code that it does
+ * not run.
+ */
 export interface CommandEntry {
   readonly name: string;
   /** The command's own description, which a test compares: help and completion show it without loading the command. */

@@ -1,6 +1,9 @@
 import { asApiError } from '../../api/errors/index.ts';
 
-/** Ends the program with this exit code, after the message (if any) was printed. For commands that pass a program's own code on. */
+/**
+ * Ends the program with this exit code, after the message (if any) was printed.
+ * For commands that pass a program's own code on.
+ */
 export class ExitWith extends Error {
   readonly exitCode: number;
 

@@ -15,9 +15,10 @@ interface Line {
 }
 
 /**
- * Rewrites flags as kubectl's parser (pflag) reads them into what commander reads: `-n=a` and `-na` become `-n a`, `-it=false` becomes `-i`,
- * `--wait=false` becomes `--no-wait`. Words behind `--`, values of flags, and flags that the called command does not have stay as they are.
- * Throws INVALID_ARGUMENT for a boolean flag with another value. `argv` are the words behind "berth".
+ * Rewrites flags as kubectl's parser (pflag) reads them into what commander reads: `-n=a` and `-na` become `-n a`,
+ * `-it=false` becomes `-i`, `--wait=false` becomes `--no-wait`. Words behind `--`, values of flags, and flags that the
+ * called command does not have stay as they are. Throws INVALID_ARGUMENT for a boolean flag with another value. `argv`
+ * are the words behind "berth".
  */
 export function expandFlags(program: Command, argv: readonly string[]): string[] {
   const line: Line = { command: program, hasArgument: false, out: [] };

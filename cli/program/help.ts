@@ -2,7 +2,9 @@ import { Command, Help, type Option } from 'commander';
 import type { CommandEntry } from './command-entry.ts';
 import { examples } from './examples.ts';
 
-/** The help of the program and of its commands: commands in groups, examples, and the flags that every command takes. */
+/**
+ * The help of the program and of its commands: commands in groups, examples, and the flags that every command takes.
+ */
 export function addHelp(program: Command, commands: readonly CommandEntry[]): void {
   const named = (name: string): Command | undefined => program.commands.find((command) => command.name() === name);
   for (const { name, group } of commands) named(name)?.helpGroup(`${group}:`);

@@ -11,7 +11,10 @@ export interface ExportOptions {
   readonly withoutOptional: boolean;
 }
 
-/** Writes every .proto file below `folder`, over what an earlier export wrote; gives their paths below it, sorted. Throws what says why. */
+/**
+ * Writes every .proto file below `folder`, over what an earlier export wrote; gives their paths below it,
+ * sorted. Throws what says why.
+ */
 export async function exportProtos(folder: string, options: ExportOptions): Promise<string[]> {
   try {
     return await copyProtos(folder, options);

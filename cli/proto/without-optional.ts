@@ -4,8 +4,9 @@ const optionalField = /^([ \t]*)optional ([^;]+?\b(\w+) = [^;]+;)/gm;
 const extension = /^extend [\w.]+ \{[^}]*\}/gm;
 
 /**
- * A .proto file for compilers that do not know `optional` in proto3 (protoc before 3.15, so also Debian 12's python3-grpc-tools): each such field
- * becomes a oneof of that one field, which is what newer compilers make of it too. Wire form and presence stay. Pure.
+ * A .proto file for compilers that do not know `optional` in proto3 (protoc before 3.15, so also Debian 12's
+ * python3-grpc-tools): each such field becomes a oneof of that one field, which is what newer compilers make of it too.
+ * Wire form and presence stay. Pure.
  */
 export function withoutOptional(source: string): string {
   const plainExtensions = source.replaceAll(extension, (block) => block.replaceAll(/^(\s*)optional /gm, '$1'));

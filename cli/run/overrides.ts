@@ -4,7 +4,10 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { OverrideType } from './override-types.ts';
 
-/** The object with what `--overrides` says, which is a patch of it. `messageName` is that of its kind. Throws INVALID_ARGUMENT. */
+/**
+ * The object with what `--overrides` says, which is a patch of it. `messageName` is that of its kind.
+ * Throws INVALID_ARGUMENT.
+ */
 export function override(messageName: string, object: JsonObject, text: string, type: OverrideType): JsonObject {
   const patch = parseJson(text);
   if (type === 'json') return objectOf(applyJsonPatch(object, parseJsonPatch(patch)));

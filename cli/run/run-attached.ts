@@ -21,8 +21,9 @@ type AttachedFlags = Pick<RunCommandFlags, 'stdin' | 'tty' | 'quiet' | 'rm' | 'l
 const podKind = kindNamed('Pod');
 
 /**
- * Creates a pod, joins its container until that ends, and with --rm deletes the pod whatever happens, a signal included. As with kubectl, a container that
- * fails and is not restarted gives the command its exit code. Throws ApiError, ExitWith.
+ * Creates a pod, joins its container until that ends, and with --rm deletes the pod whatever happens, a signal
+ * included. As with kubectl, a container that fails and is not restarted gives the command its exit code. Throws
+ * ApiError, ExitWith.
  */
 export async function runAttached(client: Client, create: () => Promise<Pod>, flags: AttachedFlags): Promise<void> {
   runningTimeout(flags);

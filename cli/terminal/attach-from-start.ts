@@ -10,8 +10,8 @@ export interface StartedContainer {
 }
 
 /**
- * Joins this terminal with a container until it ends, and shows all that it wrote since its start: each byte once, also of one that had ended
- * before. Throws ApiError.
+ * Joins this terminal with a container until it ends, and shows all that it wrote since its start: each byte once, also
+ * of one that had ended before. Throws ApiError.
  */
 export async function attachFromStart(
   { pods }: Pick<Client, 'pods'>,
@@ -24,7 +24,10 @@ export async function attachFromStart(
   await joinTerminal({ ...stream, output: () => outputOf(stream, () => pods.logs(key, { container })) }, terminal);
 }
 
-/** An agent of the minor version before gives what follows only, and refuses to join what has ended: then the log is all there is. */
+/**
+ * An agent of the minor version before gives what follows only, and refuses to join what has ended:
+ * then the log is all there is.
+ */
 export async function* outputOf(
   stream: Pick<AttachedStream, 'output' | 'isFromStart'>,
   log: () => AsyncIterable<Buffer>,

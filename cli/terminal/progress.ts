@@ -1,7 +1,10 @@
 import { withControls } from '../printers/terminal-guard.ts';
 import { visible } from '../printers/visible.ts';
 
-/** One line at the bottom of a terminal that says what is waited for; nothing at all where standard error is no terminal. */
+/**
+ * One line at the bottom of a terminal that says what is waited for;
+ * nothing at all where standard error is no terminal.
+ */
 export interface Progress {
   /** Shows this text instead of the last. */
   show(text: string): void;

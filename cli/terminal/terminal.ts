@@ -16,7 +16,10 @@ interface TerminalFlags {
   readonly tty?: boolean | undefined;
 }
 
-/** What of the flags is possible here, as kubectl decides it: a terminal needs one on this side, and input that is passed on. */
+/**
+ * What of the flags is possible here, as kubectl decides it: a terminal needs one on this side,
+ * and input that is passed on.
+ */
 export function chooseTerminal({ stdin = false, tty = false }: TerminalFlags): TerminalOptions {
   const possible = process.stdin.isTTY === true;
   if (stdin && tty && !possible)
@@ -35,7 +38,8 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
   // A signal must not leave the terminal raw. Without a raw terminal Ctrl-C ends this program as any other.
   const signals = tty ? ([...endSignals, 'SIGINT', 'SIGQUIT'] as const) : endSignals;
   for (const name of signals) process.once(name, hangUp);
-  // What the process does not read any more must not keep us from reading its output: errors of the input end the input only.
+  // What the process does not read any more must not keep us from reading its output:
+  // errors of the input end the input only.
   if (stdin) void pumpInput(stream).catch(() => undefined);
   try {
     if (tty) {

@@ -27,8 +27,8 @@ interface Measured {
 }
 
 /**
- * What pods, or their containers, use; memory is the working set, which the node could not take back. Pods are found in the reports
- * of their nodes by uid, so that a pod of the same name that is gone counts for nothing. Pure.
+ * What pods, or their containers, use; memory is the working set, which the node could not take back. Pods are found in
+ * the reports of their nodes by uid, so that a pod of the same name that is gone counts for nothing. Pure.
  */
 export function computeTopPods(pods: readonly Pod[], metrics: readonly NodeMetrics[], options: TopPodsOptions): TopTable {
   const byUid = new Map<string | undefined, PodMetrics>();

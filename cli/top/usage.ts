@@ -21,7 +21,10 @@ export interface TopTable {
   readonly warnings: readonly string[];
 }
 
-/** Agents report every 15 s, and Node.status.usage at least every 60 s; older figures mean that the agent no longer reports. */
+/**
+ * Agents report every 15 s, and Node.status.usage at least every 60 s;
+ * older figures mean that the agent no longer reports.
+ */
 export const staleMs = 90_000;
 
 export function readUsage(amounts: { readonly cpu?: Quantity; readonly memory?: Quantity } | undefined): Usage {

@@ -16,7 +16,10 @@ export interface UserCredentials {
   readonly key: string;
 }
 
-/** Asks the cluster for a certificate of a user, approves it and waits for it. Throws ApiErrors of the calls and FAILED_PRECONDITION for a refusal. */
+/**
+ * Asks the cluster for a certificate of a user, approves it and waits for it. Throws ApiErrors of the calls and
+ * FAILED_PRECONDITION for a refusal.
+ */
 export async function issueUserCertificate(
   client: Client,
   { name, groups, expirationSeconds }: UserWish,

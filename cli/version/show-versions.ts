@@ -15,7 +15,10 @@ interface Versions {
   readonly serverVersion?: VersionInfo;
 }
 
-/** Prints the versions of both sides. That of this program is shown also where the server's cannot be had, whose error is thrown then. */
+/**
+ * Prints the versions of both sides. That of this program is shown also where the server's cannot be had,
+ * whose error is thrown then.
+ */
 export async function showVersions(command: Command, version: string, { client, output }: VersionFlags): Promise<void> {
   const clientVersion = versionInfo(version);
   if (client) return await print({ clientVersion }, output);

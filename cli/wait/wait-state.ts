@@ -19,7 +19,10 @@ export function parseWaitState(text: string): WaitState {
   throw badRequest(`--for does not know "${text}"; it takes ${forms}`);
 }
 
-/** "{.status.phase}=Running": the first "=" behind the braces ends the path; without braces the first one outside brackets does. */
+/**
+ * "{.status.phase}=Running": the first "=" behind the braces ends the path;
+ * without braces the first one outside brackets does.
+ */
 function parseJsonPathState(text: string): WaitState {
   const unquoted = /^(['"])(.*)\1(=.*)?$/s.exec(text);
   const bare = unquoted ? `${unquoted[2]}${unquoted[3] ?? ''}` : text;

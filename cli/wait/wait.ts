@@ -11,8 +11,8 @@ const retryMs = 500;
 export type Waited = { readonly met: true; readonly object: JsonObject | undefined } | { readonly met: false };
 
 /**
- * Waits until one object is as wanted (undefined: it does not exist), reading it first and then following its changes, through a
- * server that restarts meanwhile. `isWanted` may throw to give up. Ends unmet when the signal aborts.
+ * Waits until one object is as wanted (undefined: it does not exist), reading it first and then following its changes,
+ * through a server that restarts meanwhile. `isWanted` may throw to give up. Ends unmet when the signal aborts.
  */
 export async function waitForObject(
   objects: ObjectsClient,
@@ -40,8 +40,9 @@ export async function waitForObject(
 }
 
 /**
- * Waits until every one is as wanted, one after the other: all must be in the end, and so one watch at a time is enough for any number of them.
- * Answers the first that was not when the signal aborted. `isWanted` and `show` get the target that is waited for.
+ * Waits until every one is as wanted, one after the other: all must be in the end, and so one watch at a time is enough
+ * for any number of them. Answers the first that was not when the signal aborted. `isWanted` and `show` get the target
+ * that is waited for.
  */
 export async function waitForEach<T extends Target>(
   objects: ObjectsClient,
@@ -57,8 +58,9 @@ export async function waitForEach<T extends Target>(
 }
 
 /**
- * A signal that aborts after so many milliseconds; timers know no more than 24 days and would take more for none. Not AbortSignal.timeout: Node.js 20 forgets
- * one that only an AbortSignal.any knows of when it collects its garbage, and the time never ends.
+ * A signal that aborts after so many milliseconds; timers know no more than 24 days and would take more for none. Not
+ * AbortSignal.timeout: Node.js 20 forgets one that only an AbortSignal.any knows of when it collects its garbage, and
+ * the time never ends.
  */
 export function timeoutSignal(ms: number): AbortSignal {
   const controller = new AbortController();
@@ -68,7 +70,10 @@ export function timeoutSignal(ms: number): AbortSignal {
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The object as it is, also when no time is left, and after each change; undefined while it does not exist. Ends as the watch does. */
+/**
+ * The object as it is, also when no time is left, and after each change; undefined while it does not exist.
+ * Ends as the watch does.
+ */
 async function* states(
   objects: ObjectsClient,
   { kind, key }: Target,

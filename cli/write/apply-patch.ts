@@ -3,9 +3,9 @@ import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-p
 import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 
 /**
- * The merge patch (RFC 7396) that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has differently are set,
- * fields that were applied before (`applied`) and are gone from `wanted` are removed, everything else in `live` is left alone.
- * Lists are replaced as a whole. Undefined when there is nothing to change.
+ * The merge patch (RFC 7396) that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has
+ * differently are set, fields that were applied before (`applied`) and are gone from `wanted` are removed, everything
+ * else in `live` is left alone. Lists are replaced as a whole. Undefined when there is nothing to change.
  */
 export function computeApplyPatch(applied: JsonObject | undefined, wanted: JsonObject, live: JsonObject): JsonObject | undefined {
   const patch: JsonObject = {};
@@ -38,7 +38,10 @@ function contains(live: Json | undefined, wanted: Json): boolean {
 /** What the note may take: the annotations of an object together are at most 256 KiB. */
 const noteMaxBytes = 255 * 1024;
 
-/** The manifest with itself noted in an annotation, so that the next apply knows which fields were ours. Throws where it has no room. */
+/**
+ * The manifest with itself noted in an annotation, so that the next apply knows which fields were ours.
+ * Throws where it has no room.
+ */
 export function withLastApplied(wanted: JsonObject): JsonObject {
   const metadata = isJsonObject(wanted.metadata) ? wanted.metadata : {};
   const annotations = { ...(isJsonObject(metadata.annotations) ? metadata.annotations : {}) };
@@ -51,7 +54,9 @@ export function withLastApplied(wanted: JsonObject): JsonObject {
   return { ...wanted, metadata: { ...metadata, annotations: { ...annotations, [wellKnown.lastApplied]: `${note}\n` } } };
 }
 
-/** What was applied last, as the live object remembers it; undefined when it was not made by apply, or cannot be read. */
+/**
+ * What was applied last, as the live object remembers it; undefined when it was not made by apply, or cannot be read.
+ */
 export function readLastApplied(live: JsonObject): JsonObject | undefined {
   const metadata = isJsonObject(live.metadata) ? live.metadata : {};
   const text = isJsonObject(metadata.annotations) ? metadata.annotations[wellKnown.lastApplied] : undefined;

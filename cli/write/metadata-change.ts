@@ -37,7 +37,9 @@ export interface ChangePlan {
   readonly absent: readonly string[];
 }
 
-/** What has to change in the present values. Throws for a key that has another value, unless that may be overwritten. */
+/**
+ * What has to change in the present values. Throws for a key that has another value, unless that may be overwritten.
+ */
 export function computeChange(present: Readonly<Record<string, string>>, change: MetadataChange, overwrite: boolean): ChangePlan {
   const patch: JsonObject = {};
   let sets = false;

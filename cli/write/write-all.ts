@@ -1,6 +1,8 @@
 import type { BulkResult, BulkWrite, ObjectsClient } from '../../client/index.ts';
 
-/** Sends writes together and yields their results in the order of the writes, each as soon as those before it are there. */
+/**
+ * Sends writes together and yields their results in the order of the writes, each as soon as those before it are there.
+ */
 export async function* writeAll<W extends BulkWrite>(
   objects: ObjectsClient,
   writes: readonly W[],

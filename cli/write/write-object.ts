@@ -6,7 +6,10 @@ import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Session } from '../session.ts';
 import { type WriteFlags, WritePrinter, writeOptions } from './write-options.ts';
 
-/** Creates an object that the command line made, and prints it. Checked as strictly as a manifest, also when nothing is sent. */
+/**
+ * Creates an object that the command line made, and prints it. Checked as strictly as a manifest,
+ * also when nothing is sent.
+ */
 export async function createGenerated(session: Session, object: JsonObject, flags: WriteFlags, manager: string): Promise<void> {
   const printer = await WritePrinter.for(flags);
   await printer.print(generatedKind(object), await createObject(session, object, flags, manager), 'created');

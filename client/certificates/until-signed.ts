@@ -28,7 +28,10 @@ const firstPauseMs = 25;
 const longestPauseMs = 1_000;
 const patienceMs = 30_000;
 
-/** Waits at most 30 s for the certificate that was asked for. Throws CertificateRefused, CertificateOverdue, and ApiErrors of the calls. */
+/**
+ * Waits at most 30 s for the certificate that was asked for. Throws CertificateRefused, CertificateOverdue,
+ * and ApiErrors of the calls.
+ */
 export async function untilSigned({ client, name, clock, signal }: SigningWait): Promise<SignedCertificate> {
   const deadline = clock.now() + patienceMs;
   for (let wait = firstPauseMs; clock.now() < deadline; wait = Math.min(wait * 1.5, longestPauseMs)) {

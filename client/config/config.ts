@@ -108,7 +108,9 @@ export async function listContexts(path: string = configPath()): Promise<Context
   }));
 }
 
-/** Adds or replaces a context with its cluster and user; makes the file where there is none. What else it holds stays. */
+/**
+ * Adds or replaces a context with its cluster and user; makes the file where there is none. What else it holds stays.
+ */
 export async function upsertContext(context: NewContext, path: string = configPath()): Promise<void> {
   const { name, options, namespace, use } = context;
   const file = (await read(path)) ?? emptyConfig();
@@ -131,7 +133,10 @@ export async function upsertContext(context: NewContext, path: string = configPa
   );
 }
 
-/** Writes the file anew as `change` makes it of the present one; of none, of an empty one. What `change` throws leaves the file as it is. */
+/**
+ * Writes the file anew as `change` makes it of the present one; of none, of an empty one.
+ * What `change` throws leaves the file as it is.
+ */
 export async function changeConfig(change: (file: ConfigFile) => ConfigFile, path: string = configPath()): Promise<void> {
   const next = change((await read(path)) ?? emptyConfig());
   await writeSecretFile(path, await printConfig(next));
@@ -173,8 +178,8 @@ function noContext(what: string, path: string, file: ConfigFile | undefined): Co
 }
 
 /**
- * Removes a context, and its cluster and user unless another context uses them; the file goes with the last one. Does nothing when there
- * is none of this name.
+ * Removes a context, and its cluster and user unless another context uses them; the file goes with the last one. Does
+ * nothing when there is none of this name.
  */
 export async function removeContext(name: string, path: string = configPath()): Promise<void> {
   const file = await read(path);

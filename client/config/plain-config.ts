@@ -1,4 +1,7 @@
-/** A text that means itself without quotes; `words` are those that do not. Nothing that begins with a letter is a number or a date. */
+/**
+ * A text that means itself without quotes; `words` are those that do not.
+ * Nothing that begins with a letter is a number or a date.
+ */
 const text = '[A-Za-z](?:[\\w+/=.:[\\]-]*[\\w+/=\\]-])?';
 const words = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
@@ -11,8 +14,9 @@ const line = /^( *)(?:- )?([A-Za-z-]+):(?: (.+))?$/;
 type Fields = Record<string, unknown>;
 
 /**
- * Reads a contexts file in the form in which Berth writes it: the same value that a reader of YAML gives, sooner than one is loaded. Undefined
- * for everything else, right or wrong: comments, quotes, another indentation, lists without entries, a field that stands twice.
+ * Reads a contexts file in the form in which Berth writes it: the same value that a reader of YAML gives, sooner than
+ * one is loaded. Undefined for everything else, right or wrong: comments, quotes, another indentation, lists without
+ * entries, a field that stands twice.
  */
 export function readPlainConfig(content: string): Fields | undefined {
   if (!form.test(content)) return undefined;

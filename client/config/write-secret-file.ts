@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes a file that only its owner may read (0600), wholly or not at all; makes the folder (0700) where there is none. */
+/**
+ * Writes a file that only its owner may read (0600), wholly or not at all; makes the folder (0700) where there is none.
+ */
 export async function writeSecretFile(path: string, content: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomUUID()}`;

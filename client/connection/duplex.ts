@@ -9,8 +9,8 @@ export interface Duplex<Req, Res> {
   /** Nothing more is written. */
   end(): void;
   /**
-   * What comes, until the other side ends. May be read once. Leaving the loop early ends neither direction: what comes afterwards is
-   * thrown away, and writing goes on.
+   * What comes, until the other side ends. May be read once. Leaving the loop early ends neither direction: what comes
+   * afterwards is thrown away, and writing goes on.
    */
   messages(): AsyncIterable<Res>;
   /** Ends the call, also in the middle. */
@@ -27,7 +27,10 @@ export interface DuplexCodec<Req, Res> {
   onEnd(): void;
 }
 
-/** The library takes 16 messages that are not sent yet, whatever their size: so many bytes are enough to keep a connection busy. */
+/**
+ * The library takes 16 messages that are not sent yet, whatever their size:
+ * so many bytes are enough to keep a connection busy.
+ */
 const mostUnsent = 128 * 1024;
 
 export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>, codec: DuplexCodec<Req, Res>): Duplex<Req, Res> {
@@ -55,7 +58,8 @@ export function createDuplex<Req, Res>(call: ClientDuplexStream<Buffer, Buffer>,
     wakeAll();
   });
   call.on('drain', wakeAll);
-  // Makes the library read ahead (a bounded number of messages), so that the call's end is noticed also while nothing is read.
+  // Makes the library read ahead (a bounded number of messages),
+  // so that the call's end is noticed also while nothing is read.
   call.on('readable', () => {
     if (unwanted) discard(call);
   });

@@ -11,7 +11,9 @@ const maxAttempts = 8;
 /** A call with its time; Infinity: without bound. */
 export type LimitedCall = CallOptions & { readonly timeoutMs: number };
 
-/** Makes a call, and makes it again when it was refused before anything was done, all within its time. Throws ApiError. */
+/**
+ * Makes a call, and makes it again when it was refused before anything was done, all within its time. Throws ApiError.
+ */
 export async function retryRefused<Res>(call: LimitedCall, once: (call: LimitedCall) => Promise<Res>): Promise<Res> {
   const { timeoutMs } = call;
   const endsAt = Date.now() + timeoutMs;
@@ -32,8 +34,9 @@ export async function retryRefused<Res>(call: LimitedCall, once: (call: LimitedC
 }
 
 /**
- * How long to wait before the same call is made again; undefined: it is not. Only for calls that were refused before anything was done, by a
- * server that says when to come back; the wait is partly random, so that those who were refused together do not come back together.
+ * How long to wait before the same call is made again; undefined: it is not. Only for calls that were refused before
+ * anything was done, by a server that says when to come back; the wait is partly random, so that those who were refused
+ * together do not come back together.
  */
 function retryDelay(error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || error.reason !== 'TooManyRequests' || error.retryAfterMs === undefined) return undefined;

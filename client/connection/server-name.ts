@@ -1,6 +1,9 @@
 import { isIP } from 'node:net';
 
-/** TLS may not name a server by its IP address (RFC 6066), so another name is sent; the certificate is checked against the address. */
+/**
+ * TLS may not name a server by its IP address (RFC 6066), so another name is sent;
+ * the certificate is checked against the address.
+ */
 const nameForAddresses = 'localhost';
 
 /** "127.0.0.1:7443", "[::1]:7443" or "host:7443" -> the host. */

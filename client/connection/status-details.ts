@@ -106,7 +106,9 @@ export function fromStatus(status: Status): ApiError {
 
 const any = (type: string, value: object) => ({ type_url: typePrefix + type, value: encodeMessage(type, value) });
 
-/** The other way round, for the frames in which an agent says what went wrong. What is no ApiError is an internal error. */
+/**
+ * The other way round, for the frames in which an agent says what went wrong. What is no ApiError is an internal error.
+ */
 export function toStatus(error: unknown): Status {
   const known =
     asApiError(error) ?? new ApiError('INTERNAL', 'InternalError', error instanceof Error ? error.message : String(error));

@@ -40,9 +40,10 @@ const httpsPort = 443;
 const PREFIX_BYTES = 5;
 
 /**
- * A connection for short programs: unary calls go over Node's HTTP/2, which is there sooner than the gRPC library. That one is loaded with
- * the first stream, on a connection of its own. The connection is begun at once, while the program still loads. Options that are for long lives
- * (a certificate that is renewed, keepalive) it does not have. Throws INVALID_ARGUMENT for certificates that cannot be read.
+ * A connection for short programs: unary calls go over Node's HTTP/2, which is there sooner than the gRPC library. That
+ * one is loaded with the first stream, on a connection of its own. The connection is begun at once, while the program
+ * still loads. Options that are for long lives (a certificate that is renewed, keepalive) it does not have. Throws
+ * INVALID_ARGUMENT for certificates that cannot be read.
  */
 export function createUnaryConnection(options: ConnectOptions): Connection {
   return new UnaryConnection(options);
@@ -122,7 +123,8 @@ class UnaryConnection implements Connection {
       port: Number(/:(\d+)$/.exec(address)?.[1] ?? httpsPort),
       secureContext: this.#secureContext,
       ALPNProtocols: ['h2'],
-      // An address is not sent (RFC 6066). No name in its place either: Node would compile the form of an IPv6 address to look at it, for milliseconds.
+      // An address is not sent (RFC 6066). No name in its place either: Node would compile the form of an IPv6 address
+      // to look at it, for milliseconds.
       ...(!isIP(host) && { servername: host }),
       checkServerIdentity: (_sent, certificate) => checkServerIdentity(host, certificate),
     });
@@ -184,9 +186,10 @@ class UnaryConnection implements Connection {
 }
 
 /**
- * Runs `create`, which makes a context with authorities of its own, without reading the public ones. Node 20 compares the context's store with that
- * of the public authorities, trusts none of them, and builds it for that alone: 35 ms of processor time. Started as bin/berth does it, Node takes them
- * from a file that this variable names; a process of a client trusts no public authority anywhere. Nothing else can run before it is set back.
+ * Runs `create`, which makes a context with authorities of its own, without reading the public ones. Node 20 compares
+ * the context's store with that of the public authorities, trusts none of them, and builds it for that alone: 35 ms of
+ * processor time. Started as bin/berth does it, Node takes them from a file that this variable names; a process of a
+ * client trusts no public authority anywhere. Nothing else can run before it is set back.
  */
 function withoutPublicAuthorities<T>(create: () => T): T {
   const { SSL_CERT_FILE } = process.env;

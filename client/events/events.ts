@@ -9,13 +9,14 @@ import { type Counted, createEventWriter, type EventType, type Recorded, shorten
 export type { EventType } from './event-writer.ts';
 
 /**
- * Tells people what happened to an object, as Events. Never throws and never waits: what cannot be written is logged and dropped,
- * since Events are for people and no program relies on them. The same message again is counted on the Event it made before.
+ * Tells people what happened to an object, as Events. Never throws and never waits: what cannot be written is logged
+ * and dropped, since Events are for people and no program relies on them. The same message again is counted on the
+ * Event it made before.
  */
 export interface EventRecorder {
   /**
-   * `about` is made by `referenceTo`; `reason` is one CamelCase word, `message` a sentence; `at` is when it happened, in milliseconds since
-   * 1970, where that is not now.
+   * `about` is made by `referenceTo`; `reason` is one CamelCase word, `message` a sentence; `at` is when it happened,
+   * in milliseconds since 1970, where that is not now.
    */
   event(about: ObjectReference, type: EventType, reason: string, message: string, at?: number): void;
   /** Resolves when everything recorded so far was written or dropped: for the end of a program, and for tests. */

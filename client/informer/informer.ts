@@ -12,13 +12,15 @@ import { createReflector, type Reflector } from './reflector.ts';
 /**
  * A local copy of a kind's objects, kept equal to the API server's, that tells its handlers of every change.
  *
- * - The store is changed first, then each handler is told, in the order in which handlers were added. So a handler finds in the lister
- *   what it is told about, or something newer.
- * - Each handler is told of an object's changes in order, starting with onAdd. One that is added later is told of everything there is.
+ * - The store is changed first, then each handler is told, in the order in which handlers were added. So a handler
+ *   finds in the lister what it is told about, or something newer.
+ * - Each handler is told of an object's changes in order, starting with onAdd.
+ *   One that is added later is told of everything there is.
  * - A handler that throws is logged by its name; the others and the store do not notice.
- * - After a gap (a lost connection, an expired version) handlers are told the difference: what has gone, what is new, and what has
- *   another resourceVersion. What has not changed is not mentioned.
- * - An object that was deleted and created again during a gap looks like an update: where identity matters, compare uid.
+ * - After a gap (a lost connection, an expired version) handlers are told the difference: what has gone, what is new,
+ *   and what has another resourceVersion. What has not changed is not mentioned.
+ * - An object that was deleted and created again during a gap looks like an update: where identity matters,
+ *   compare uid.
  * - Objects are shared: copy before changing one. With `freeze` a change throws.
  */
 export interface Informer<T> {
@@ -33,7 +35,9 @@ export interface Informer<T> {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** What wants to know of changes. Called one after the other; what takes longer than a moment belongs into a work queue. */
+/**
+ * What wants to know of changes. Called one after the other; what takes longer than a moment belongs into a work queue.
+ */
 export interface InformerHandler<T> {
   readonly name?: string;
   onAdd?(object: T): void;
@@ -48,8 +52,9 @@ export interface InformerOptions<T extends ApiObject> {
   readonly scope?: Scope;
   readonly indexers?: Readonly<Record<string, IndexFunction<T>>>;
   /**
-   * What of an object is kept and told, for those who need little of many. Identity stays: name, namespace, uid, resourceVersion. Must not change
-   * its argument. Called once for each object that comes; of a list page by page, so that never more than a page of whole ones is held.
+   * What of an object is kept and told, for those who need little of many. Identity stays: name, namespace, uid,
+   * resourceVersion. Must not change its argument. Called once for each object that comes; of a list page by page, so
+   * that never more than a page of whole ones is held.
    */
   readonly transform?: (object: T) => T;
   /** For logs, e.g. "pods". */

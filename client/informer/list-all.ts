@@ -8,7 +8,10 @@ export interface Listing<T> {
   readonly resourceVersion: string;
 }
 
-/** Reads all pages of a list. Throws OUT_OF_RANGE when it takes longer than the server keeps the list's version: start again. */
+/**
+ * Reads all pages of a list. Throws OUT_OF_RANGE when it takes longer than the server keeps the list's version:
+ * start again.
+ */
 export async function listAll<T extends ApiObject>(
   client: ResourceClient<T>,
   scope: Scope = {},

@@ -10,8 +10,8 @@ export interface SilenceOptions {
 }
 
 /**
- * Reads what `open` opens. When nothing comes for `silenceMs` it tells `onSilence`, aborts the stream and ends normally: a connection
- * that has died without a word looks like this.
+ * Reads what `open` opens. When nothing comes for `silenceMs` it tells `onSilence`, aborts the stream and ends
+ * normally: a connection that has died without a word looks like this.
  */
 export async function* readUntilSilent<T>(
   open: (signal: AbortSignal) => AsyncIterable<T>,

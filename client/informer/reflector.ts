@@ -10,16 +10,18 @@ import { readUntilSilent } from './read-until-silent.ts';
 /**
  * Keeps a sink equal to what the API server has.
  *
- * 1. It lists, hands the list to `replace`, and watches from the list's version; it goes on until the signal aborts, whatever fails.
+ * 1. It lists, hands the list to `replace`, and watches from the list's version;
+ *    it goes on until the signal aborts, whatever fails.
  * 2. Between two calls of `replace`, the sink gets every change exactly once and in order.
- * 3. A stream that ends normally is not a failure: the watch goes on at once from the last version seen. (A server that ends streams as
- *    soon as they are open is: from the second one on it waits.)
- * 4. Every error is logged and followed by a wait that grows with each failure in a row and is partly random, and is never shorter than the
- *    server asked for. The watch then goes on from the last version seen.
+ * 3. A stream that ends normally is not a failure: the watch goes on at once from the last version seen. (A server that
+ *    ends streams as soon as they are open is: from the second one on it waits.)
+ * 4. Every error is logged and followed by a wait that grows with each failure in a row and is partly random, and is
+ *    never shorter than the server asked for. The watch then goes on from the last version seen.
  * 5. A version that is no longer kept (OUT_OF_RANGE) is forgotten; a fresh list follows, never the same version again.
- * 6. A connection that has died without a word is noticed: when nothing comes for `silenceMs`, bookmarks included, the watch is
- *    opened again from the last version seen.
- * 7. A sink that throws is a defect of the sink: the reflector logs it, and lists again, since the state of the sink is unknown.
+ * 6. A connection that has died without a word is noticed: when nothing comes for `silenceMs`, bookmarks included, the
+ *    watch is opened again from the last version seen.
+ * 7. A sink that throws is a defect of the sink: the reflector logs it, and lists again,
+ *    since the state of the sink is unknown.
  */
 export interface Reflector {
   run(signal: AbortSignal): Promise<void>;

@@ -31,7 +31,10 @@ interface Break {
   readonly deleted?: number;
 }
 
-/** A node with one log in the order of its file: `since` works to the millisecond, as the agent's does; pieces are `size` bytes. */
+/**
+ * A node with one log in the order of its file: `since` works to the millisecond, as the agent's does;
+ * pieces are `size` bytes.
+ */
 function fakeLog(lines: readonly Line[], breaks: readonly Break[], size = 7) {
   const requests: { key: LogKey; options: PodLogOptions }[] = [];
   const pods: Pick<PodStreams, 'logResponses'> = {

@@ -16,8 +16,8 @@ export interface FollowLogsOptions {
   /** It goes on. */
   readonly onResumed?: () => void;
   /**
-   * Lines may be missing: they were written faster than they were read, or while there was no connection, and the node has deleted them.
-   * Called before the first line behind the gap is given.
+   * Lines may be missing: they were written faster than they were read, or while there was no connection, and the node
+   * has deleted them. Called before the first line behind the gap is given.
    */
   readonly onGap?: (gap: LogGap) => void;
   /** How long to try before the loss is thrown (default five minutes). */
@@ -30,13 +30,15 @@ const defaultGiveUpMs = 300_000;
 const newline = 10;
 
 /**
- * A container's log as it grows, until the container ends. Goes on after a lost connection, a restart of the API server, of the node's agent
- * or of its container engine: no line is repeated, and none is lost but for those that the node has deleted meanwhile, which `onGap` tells. Stays with the run of the container that it began with, as long as the node
- * keeps it. When the container has ended the rest is read once more without following: engines up to Docker 20.10 end a log that is
- * followed with the container, though its reader was behind.
+ * A container's log as it grows, until the container ends. Goes on after a lost connection, a restart of the API
+ * server, of the node's agent or of its container engine: no line is repeated, and none is lost but for those that the
+ * node has deleted meanwhile, which `onGap` tells. Stays with the run of the container that it began with, as long as
+ * the node keeps it. When the container has ended the rest is read once more without following: engines up to Docker
+ * 20.10 end a log that is followed with the container, though its reader was behind.
  *
- * What is given ends with the end of a line, but for lines of more than 64 KiB and a last line without an end. Errors before the log was
- * opened, and all but UNAVAILABLE, are thrown; NOT_FOUND afterwards says that the run ended and was removed while the log could not be read.
+ * What is given ends with the end of a line, but for lines of more than 64 KiB and a last line without an end. Errors
+ * before the log was opened, and all but UNAVAILABLE, are thrown; NOT_FOUND afterwards says that the run ended and was
+ * removed while the log could not be read.
  */
 export async function* followLogs(
   pods: Pick<PodStreams, 'logResponses'>,
@@ -130,7 +132,8 @@ class Reading {
     const { tailLines, sinceSeconds, sinceTime, ...rest } = first;
     const from = this.#position.resumeFrom;
     if (from !== undefined) return { ...rest, sinceTime: fromRfc3339(from) };
-    // No line to go on from: of a log's end, what was written since it was opened is missing; otherwise it is the same request again.
+    // No line to go on from: of a log's end, what was written since it was opened is missing;
+    // otherwise it is the same request again.
     const began = sinceSeconds === undefined ? sinceTime : secondsBefore(this.#openedAt, sinceSeconds);
     return { ...rest, sinceTime: tailLines === undefined ? began : this.#openedAt };
   }

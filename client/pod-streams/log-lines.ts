@@ -8,7 +8,10 @@ export interface LogPiece {
   readonly first: boolean;
 }
 
-/** Lines are handed on whole up to this length; longer ones in pieces, so that a program that writes no ends of lines fills no memory. */
+/**
+ * Lines are handed on whole up to this length; longer ones in pieces,
+ * so that a program that writes no ends of lines fills no memory.
+ */
 const longestPiece = 64 * 1024;
 const newline = 10;
 const space = 32;

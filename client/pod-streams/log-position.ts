@@ -1,9 +1,11 @@
 /**
- * How far a log has been read, so that reading can go on after a lost connection without losing and without repeating a line.
+ * How far a log has been read, so that reading can go on after a lost connection without losing and without repeating a
+ * line.
  *
- * The log is read again from a time on, and what comes is compared with what was seen. A container's two streams are stamped before they
- * are written, so that neighbours may be out of order by a moment: dropping what is older than the newest line would lose one. The newest
- * lines are remembered, and counted by their time when they come again, in the same order; what is as old as a forgotten line was seen.
+ * The log is read again from a time on, and what comes is compared with what was seen. A container's two streams are
+ * stamped before they are written, so that neighbours may be out of order by a moment: dropping what is older than the
+ * newest line would lose one. The newest lines are remembered, and counted by their time when they come again, in the
+ * same order; what is as old as a forgotten line was seen.
  */
 export interface LogPosition {
   /** The time from which on the log has to be read again; undefined: from where it was read the first time. */
@@ -11,15 +13,21 @@ export interface LogPosition {
   /** The connection was lost: what comes next is read again. */
   rewind(): void;
   /**
-   * A piece of a line has come, `first` being whether the line begins with it. Returns how many of its bytes were seen before: all of
-   * them for a line that was, some when the connection was lost within a long line.
+   * A piece of a line has come, `first` being whether the line begins with it. Returns how many of its bytes were seen
+   * before: all of them for a line that was, some when the connection was lost within a long line.
    */
   see(time: string, bytes: number, first: boolean): number;
-  /** Lines may be missing before the one that came last: the newest that was seen has not come again, so it is no longer kept. */
+  /**
+   * Lines may be missing before the one that came last: the newest that was seen has not come again,
+   * so it is no longer kept.
+   */
   readonly gap: LogGap | undefined;
 }
 
-/** Lines between these two times, RFC 3339 with nanoseconds, may be missing: the node has deleted what was written there. */
+/**
+ * Lines between these two times, RFC 3339 with nanoseconds, may be missing:
+ * the node has deleted what was written there.
+ */
 export interface LogGap {
   /** Of the last line before. */
   readonly after: string;
@@ -49,10 +57,16 @@ class CountedPosition implements LogPosition {
   readonly #capacity: number;
   /** The newest lines in the order they came. */
   #lines: SeenLine[] = [];
-  /** The oldest time that came at all, and the newest of a line that is no longer remembered. Times are compared as text. */
+  /**
+   * The oldest time that came at all, and the newest of a line that is no longer remembered.
+   * Times are compared as text.
+   */
   #oldest = '';
   #forgotten = '';
-  /** Since the connection was lost: the remembered lines that have not come again, by time. Empty when all have: from then on all is new. */
+  /**
+   * Since the connection was lost: the remembered lines that have not come again, by time. Empty when all have:
+   * from then on all is new.
+   */
   #awaited = new Map<string, SeenLine[]>();
   /** Of those the newest: a log is always read in the same order, so that what is new comes behind it. */
   #newest: SeenLine | undefined;
@@ -117,7 +131,10 @@ class CountedPosition implements LogPosition {
     return line;
   }
 
-  /** A new line has come: the newest that was seen must have come again before, or the node has no more what was written between them. */
+  /**
+   * A new line has come: the newest that was seen must have come again before,
+   * or the node has no more what was written between them.
+   */
   #checkNewest(time: string): void {
     if (this.#newest !== undefined && this.#awaited.get(this.#newest.time)?.includes(this.#newest)) {
       this.gap = { after: this.#newest.time, before: time };

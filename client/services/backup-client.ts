@@ -14,9 +14,9 @@ const digestBytes = 32;
 /** Copies of all that the API server keeps. For administrators. */
 export interface BackupClient {
   /**
-   * The bytes of a backup, to be written one behind the other; the first piece says about how many there will be, the last how many
-   * objects. Reads no faster than the caller. It is whole only when the loop ends without an error: throws INTERNAL when the checksum at
-   * its end is not that of what came.
+   * The bytes of a backup, to be written one behind the other; the first piece says about how many there will be, the
+   * last how many objects. Reads no faster than the caller. It is whole only when the loop ends without an error:
+   * throws INTERNAL when the checksum at its end is not that of what came.
    */
   backup(call?: CallOptions): AsyncIterable<BackupResponse>;
 }

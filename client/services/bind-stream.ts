@@ -5,7 +5,9 @@ import type { Connection, Method } from '../connection/connection.ts';
 import { ItemStream, itemTimeoutMs } from '../connection/item-stream.ts';
 import type { CallOptions, ObjectKey } from './resource-client.ts';
 
-/** The subresource `binding` needs the pod's name; with `uid` it binds this very pod and no later one of the same name. */
+/**
+ * The subresource `binding` needs the pod's name; with `uid` it binds this very pod and no later one of the same name.
+ */
 export interface BindTarget extends ObjectKey {
   readonly uid?: string | undefined;
 }
@@ -17,9 +19,10 @@ export interface Bound {
 }
 
 /**
- * Bindings that share one stream: as PodClient.bind, with the same errors, but those of a moment travel in one message, and the answer is
- * only the pod's new version. The stream is opened with the first binding and again after it broke: those under way then are
- * rejected with UNAVAILABLE, and whether they were carried out is unknown. A server that does not know it gets single calls.
+ * Bindings that share one stream: as PodClient.bind, with the same errors, but those of a moment travel in one message,
+ * and the answer is only the pod's new version. The stream is opened with the first binding and again after it broke:
+ * those under way then are rejected with UNAVAILABLE, and whether they were carried out is unknown. A server that does
+ * not know it gets single calls.
  */
 export interface BindStream {
   bind(target: BindTarget, nodeName: string, call?: CallOptions): Promise<Bound>;

@@ -19,10 +19,10 @@ export type ResourceWrites<T extends ApiObject> = Pick<
 >;
 
 /**
- * Writes as the clients of the kinds have them, with the same answers and errors, that share one stream: those of a moment travel in one
- * message. For programs that write much: a write costs both sides a fraction of a call. Writes of one object are carried out in the order
- * in which they were asked for. The stream is opened with the first write and again after it broke; a server that does not know it
- * gets single calls.
+ * Writes as the clients of the kinds have them, with the same answers and errors, that share one stream: those of a
+ * moment travel in one message. For programs that write much: a write costs both sides a fraction of a call. Writes of
+ * one object are carried out in the order in which they were asked for. The stream is opened with the first write and
+ * again after it broke; a server that does not know it gets single calls.
  */
 export interface BulkWriter {
   resource<K extends KindName>(kind: K): ResourceWrites<KindMap[K]>;

@@ -10,13 +10,19 @@ export interface RenewWish {
 
 /** The certificates of the cluster. */
 export interface CertificatesClient {
-  /** What clients are to trust (PEM): the authority that signs, and, while it takes over, the one before it. For every authenticated user. */
+  /**
+   * What clients are to trust (PEM): the authority that signs, and, while it takes over, the one before it.
+   * For every authenticated user.
+   */
   authorities(call?: CallOptions): Promise<string>;
   /** What the server holds, and with what clients have come to it. For administrators. */
   list(call?: CallOptions): Promise<ListCertificatesResponse>;
   /** Makes the server's certificates anew while it runs; answers the names. For administrators. */
   renew(wish: RenewWish, call?: CallOptions): Promise<readonly string[]>;
-  /** From now on only the authority that signs counts. FAILED_PRECONDITION while a certificate of the old one is in use, unless `force`. For administrators. */
+  /**
+   * From now on only the authority that signs counts. FAILED_PRECONDITION while a certificate of the old one is in use,
+   * unless `force`. For administrators.
+   */
   dropAuthority(force: boolean, call?: CallOptions): Promise<void>;
 }
 

@@ -57,8 +57,8 @@ export interface TableChange {
 }
 
 /**
- * The generic service, for tools: any kind by its name ("Pod"), objects in their JSON form, or as a table of what a person would look at.
- * Every method throws ApiError and nothing else.
+ * The generic service, for tools: any kind by its name ("Pod"), objects in their JSON form, or as a table of what a
+ * person would look at. Every method throws ApiError and nothing else.
  */
 export interface ObjectsClient {
   kinds(call?: CallOptions): Promise<KindInfo[]>;
@@ -68,9 +68,15 @@ export interface ObjectsClient {
   getTable(kind: string, key: TableKey, call?: CallOptions): Promise<Table>;
   list(kind: string, scope?: Scope, call?: CallOptions): Promise<ObjectPage>;
   listTable(kind: string, scope?: TableScope, call?: CallOptions): Promise<TablePage>;
-  /** A page of the versions that an object has had, the newest first, also when it is deleted; `continue` asks for the next. */
+  /**
+   * A page of the versions that an object has had, the newest first, also when it is deleted;
+   * `continue` asks for the next.
+   */
   history(kind: string, key: ObjectKey, options?: HistoryOptions, call?: CallOptions): Promise<ObjectHistory>;
-  /** The version that the store had at a time; lists and gets with it and "Exact" show that state. OUT_OF_RANGE: too long ago. */
+  /**
+   * The version that the store had at a time; lists and gets with it and "Exact" show that state. OUT_OF_RANGE:
+   * too long ago.
+   */
   findVersion(at: FindVersionRequest, call?: CallOptions): Promise<FindVersionResponse>;
   /** As ResourceClient.watch. */
   watch(kind: string, scope: Scope, call: CallOptions): AsyncIterable<ObjectChange[]>;
@@ -81,10 +87,10 @@ export interface ObjectsClient {
   patch(kind: string, target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<JsonObject>;
   delete(kind: string, key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<JsonObject>;
   /**
-   * Carries out many writes over one stream; yields a result for each, as they come. Takes the writes as it goes, at most 1,000 ahead of
-   * the results. Writes of one object are carried out in their order, and those in a namespace behind that of the namespace itself;
-   * everything else side by side. Never throws for a write, also not when the connection breaks: its result says so. `timeoutMs` is for
-   * each write.
+   * Carries out many writes over one stream; yields a result for each, as they come. Takes the writes as it goes, at
+   * most 1,000 ahead of the results. Writes of one object are carried out in their order, and those in a namespace
+   * behind that of the namespace itself; everything else side by side. Never throws for a write, also not when the
+   * connection breaks: its result says so. `timeoutMs` is for each write.
    */
   bulk<W extends BulkWrite>(writes: Iterable<W> | AsyncIterable<W>, call?: CallOptions): AsyncIterable<BulkResult<W>>;
   /** Deletes what the selectors choose; gives how many were deleted or marked for deletion. */

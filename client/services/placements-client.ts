@@ -12,14 +12,17 @@ import type { Connection, Method } from '../connection/connection.ts';
 import { toStatus } from '../connection/status-details.ts';
 import type { CallOptions } from './resource-client.ts';
 
-/** Why pods are where they are, and where others would go. All throw UNAVAILABLE while the scheduler in question does not run. */
+/**
+ * Why pods are where they are, and where others would go. All throw UNAVAILABLE while the scheduler in question does
+ * not run.
+ */
 export interface PlacementsClient {
   why(request: WhyRequest, call?: CallOptions): Promise<Explanation>;
   simulate(request: SimulateRequest, call?: CallOptions): Promise<SimulateResponse>;
   list(request?: ListPlacementsRequest, call?: CallOptions): Promise<PlacementList>;
   /**
-   * For schedulers: answers what others ask about its pods, one after the other, until the stream ends; what `answer` throws is the asker's to hear.
-   * Throws when the stream breaks or the signal aborts.
+   * For schedulers: answers what others ask about its pods, one after the other, until the stream ends; what `answer`
+   * throws is the asker's to hear. Throws when the stream breaks or the signal aborts.
    */
   serve(schedulerName: string, answer: AnswerQuestion, call: { readonly signal: AbortSignal }): Promise<void>;
 }

@@ -35,7 +35,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** The call fails with DEADLINE_EXCEEDED after so many milliseconds (default 30,000; streams have none). */
   readonly timeoutMs?: number | undefined;
-  /** Names the call in the logs of all that work on it: letters, digits and ._:/+=-, at most 64. Without one the server makes one up. */
+  /**
+   * Names the call in the logs of all that work on it: letters, digits and ._:/+=-, at most 64.
+   * Without one the server makes one up.
+   */
   readonly requestId?: string | undefined;
 }
 
@@ -57,15 +60,17 @@ export interface PatchTarget extends ObjectKey {
 }
 
 /**
- * Talks to the API server about one kind. Every method throws ApiError and nothing else. Objects are plain values in the shape of
- * their messages: times are {seconds, nanos}, quantities {string}, absent is absent.
+ * Talks to the API server about one kind. Every method throws ApiError and nothing else. Objects are plain values in
+ * the shape of their messages: times are {seconds, nanos}, quantities {string}, absent is absent.
  */
 export interface ResourceClient<T extends ApiObject> {
   create(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
   get(key: VersionedKey, call?: CallOptions): Promise<T>;
   /** One page, as large as `limit` and the server allow; `metadata.continue` asks for the next. */
   list(scope?: Scope, call?: CallOptions): Promise<Page<T>>;
-  /** Batches of changes until aborted (then it throws CANCELLED) or until the server ends the stream (then it returns). */
+  /**
+   * Batches of changes until aborted (then it throws CANCELLED) or until the server ends the stream (then it returns).
+   */
   watch(scope: Scope, call: CallOptions): AsyncIterable<WatchEvent<T>[]>;
   update(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
   updateStatus(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;

@@ -28,7 +28,10 @@ export interface ReviewsClient {
   can(question: SubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
   /** The same in one namespace, for those who may ask about that only. */
   canIn(namespace: string, question: SubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
-  /** Whose a bearer token is, and whether it is for one of the audiences (none: for the API server). A token that does not count is an answer, no error. */
+  /**
+   * Whose a bearer token is, and whether it is for one of the audiences (none: for the API server). A token that does
+   * not count is an answer, no error.
+   */
   token(question: TokenReviewSpec, call?: CallOptions): Promise<TokenReviewStatus>;
 }
 

@@ -4,7 +4,10 @@ import type { CallOptions } from './resource-client.ts';
 
 /** What nodes and pods used in the last hour, from the memory of their agents. */
 export interface UsageHistoriesClient {
-  /** UNAVAILABLE while the node is not connected; NOT_FOUND for a pod that is not there or that its agent does not know yet. */
+  /**
+   * UNAVAILABLE while the node is not connected; NOT_FOUND for a pod that is not there or that its agent does not know
+   * yet.
+   */
   ofPod(
     namespace: string,
     name: string,

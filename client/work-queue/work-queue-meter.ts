@@ -7,7 +7,10 @@ export interface MeteredQueue {
   readonly length: () => number;
 }
 
-/** Measures one work queue. Knows since when each key waits or is worked on; keys that are added again while they wait count once. */
+/**
+ * Measures one work queue. Knows since when each key waits or is worked on;
+ * keys that are added again while they wait count once.
+ */
 export class WorkQueueMeter {
   readonly #now: () => number;
   readonly #adds: Counter;

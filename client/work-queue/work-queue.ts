@@ -17,8 +17,8 @@ export type Handle = (key: string, signal: AbortSignal) => Promise<void>;
  *                                          v                  |
  *                                   processing+dirty --done--> queued
  *
- * A key is never handed to two workers at once, and a key that is added while it is worked on is handed out again afterwards. So
- * a key that is added after a change is handled at least once after the change.
+ * A key is never handed to two workers at once, and a key that is added while it is worked on is handed out again
+ * afterwards. So a key that is added after a change is handled at least once after the change.
  */
 export interface WorkQueue {
   /** Wants the key handled. Throws RESOURCE_EXHAUSTED when `maxKeys` are waiting; does nothing after shutDown. */
@@ -31,7 +31,10 @@ export interface WorkQueue {
   forget(key: string): void;
   /** How often the key was added rate-limited since it was last forgotten. */
   failures(key: string): number;
-  /** The key that has waited longest; waits for one, undefined once the queue is shut down. Every key got must be `done`. */
+  /**
+   * The key that has waited longest; waits for one, undefined once the queue is shut down.
+   * Every key got must be `done`.
+   */
   get(): Promise<string | undefined>;
   done(key: string): void;
   /** Nothing is added any more, delayed keys are dropped, every `get` gives undefined. For good. */
@@ -39,8 +42,9 @@ export interface WorkQueue {
   /** How many keys are ready and not yet got. */
   readonly length: number;
   /**
-   * Handles keys with so many workers until `signal` aborts; then it shuts the queue down and returns when the running handlers
-   * have. A handler that throws is logged and its key added rate-limited; one that returns has its key forgotten.
+   * Handles keys with so many workers until `signal` aborts; then it shuts the queue down and returns when the running
+   * handlers have. A handler that throws is logged and its key added rate-limited; one that returns has its key
+   * forgotten.
    */
   run(workers: number, handle: Handle, signal: AbortSignal): Promise<void>;
 }

@@ -16,7 +16,9 @@ export interface BootstrapTokensOptions {
   readonly logger: Logger;
 }
 
-/** Removes tokens for joining that have expired. They are of no use from that moment on, whether they are there or not. */
+/**
+ * Removes tokens for joining that have expired. They are of no use from that moment on, whether they are there or not.
+ */
 export function createBootstrapTokens({ client, tokens, clock, logger }: BootstrapTokensOptions): Controller {
   const wakes = createWakes(clock);
 

@@ -17,7 +17,10 @@ export interface CertificateRequestsOptions {
   readonly logger: Logger;
 }
 
-/** Approves or denies requests for certificates of nodes, and removes old requests. The API server signs what is approved. */
+/**
+ * Approves or denies requests for certificates of nodes, and removes old requests.
+ * The API server signs what is approved.
+ */
 export function createCertificateRequests(options: CertificateRequestsOptions): Controller {
   const { client, requests, requestClient, clock, logger } = options;
   const wakes = createWakes(clock);

@@ -40,8 +40,9 @@ export function nodeNameIn(facts: RequestFacts | undefined): string | undefined 
 }
 
 /**
- * What becomes of a request. Certificates of nodes are approved by rule: for callers with a join token, unless a node of this name lives, and for
- * nodes that renew their own. Everything else waits for a person. What is decided goes after an hour, what is not after a day.
+ * What becomes of a request. Certificates of nodes are approved by rule: for callers with a join token, unless a node
+ * of this name lives, and for nodes that renew their own. Everything else waits for a person. What is decided goes
+ * after an hour, what is not after a day.
  */
 export function decideRequest(view: RequestView): RequestAction {
   const { request, now } = view;

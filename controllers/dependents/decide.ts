@@ -3,8 +3,8 @@ import type { ApiObject } from '../../api/kinds/kind.ts';
 import { finalizers } from '../../api/meta/well-known.ts';
 
 /**
- * What is known of an owner: it is there, or cannot be judged; it does not exist, or is another of that name; or it is there, but only until its
- * dependents are gone.
+ * What is known of an owner: it is there, or cannot be judged; it does not exist, or is another of that name; or it is
+ * there, but only until its dependents are gone.
  */
 export type OwnerState = 'present' | 'absent' | 'waiting';
 
@@ -17,7 +17,9 @@ export type DependentAction =
   | { readonly type: 'keep' }
   /** Some owners remain: the references to the others are dropped. */
   | { readonly type: 'release'; readonly ownerReferences: readonly OwnerReference[] }
-  /** `unblock`: a dependent of the object waits for the object, so the object must not keep its owner waiting in turn. */
+  /**
+   * `unblock`: a dependent of the object waits for the object, so the object must not keep its owner waiting in turn.
+   */
   | { readonly type: 'delete'; readonly propagationPolicy: Propagation; readonly unblock: boolean };
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';

@@ -20,8 +20,9 @@ export interface DisruptionOptions {
 }
 
 /**
- * Keeps the status of budgets: how many of their pods there should be, how many are healthy, and so how many evictions are allowed. The API server
- * counts that down with each eviction, by the same version: what was computed from older pods is refused and computed again.
+ * Keeps the status of budgets: how many of their pods there should be, how many are healthy, and so how many evictions
+ * are allowed. The API server counts that down with each eviction, by the same version: what was computed from older
+ * pods is refused and computed again.
  */
 export function createDisruption({ client, budgets, pods, events, clock }: DisruptionOptions): Controller {
   const recheck = createWaits({ clock, ms: disruptionTimeoutMs });

@@ -50,8 +50,8 @@ interface Expected {
 }
 
 /**
- * How many pods there should be, and how many of them healthy. A number that must stay available counts the pods that are there; every other bound is
- * a part of the whole, which only the pods' controllers know.
+ * How many pods there should be, and how many of them healthy. A number that must stay available counts the pods that
+ * are there; every other bound is a part of the whole, which only the pods' controllers know.
  */
 function computeExpected({ spec = {} }: PodDisruptionBudget, pods: readonly Pod[]): Expected {
   const { minAvailable, maxUnavailable } = spec;

@@ -2,20 +2,23 @@ import type { Clock } from '../../client/index.ts';
 import type { Source, Wake } from '../controller.ts';
 
 /**
- * Which nodes have been silent for the whole grace period. A sign of life is a *change* of what a node writes, seen here; what the node's
- * clock says does not matter, and neither does this machine's wall clock: only timers count.
+ * Which nodes have been silent for the whole grace period. A sign of life is a *change* of what a node writes, seen
+ * here; what the node's clock says does not matter, and neither does this machine's wall clock: only timers count.
  *
  *     heard --half the period--> in doubt --confirm--> heard once --half the period--> in doubt --confirm--> silent
  *       ^______________________________________ observe(another sign), restart ______________________________|
  *
- * The period is counted in two halves, each of which ends with a question to the API server (the caller's, before `confirm`). So a process
- * that stood still for an hour has counted one half at most, a watch that went quiet is found out, and an API server that is away is
- * noticed before any node is judged.
+ * The period is counted in two halves, each of which ends with a question to the API server (the caller's, before
+ * `confirm`). So a process that stood still for an hour has counted one half at most, a watch that went quiet is found
+ * out, and an API server that is away is noticed before any node is judged.
  */
 export interface Silence extends Source {
   /** This is what the node last wrote. Another sign than before, also the first, starts the period afresh: true. */
   observe(name: string, sign: string): boolean;
-  /** Whether half a period has passed without a change: ask the server what the node last wrote, `observe` that, then `confirm`. */
+  /**
+   * Whether half a period has passed without a change: ask the server what the node last wrote, `observe` that,
+   * then `confirm`.
+   */
   isInDoubt(name: string): boolean;
   /** The server was asked: counts the half that has passed. Does nothing when `observe` saw another sign meanwhile. */
   confirm(name: string): void;

@@ -32,8 +32,8 @@ export function computeZoneState({ ready, lost }: ZoneCounts, { unhealthyZoneThr
 }
 
 /**
- * How many nodes of a zone may be given up in a second. None anywhere when no zone has a ready node: then it is this end that is cut off. A zone
- * that is lost whole beside others that are well is given up as usual.
+ * How many nodes of a zone may be given up in a second. None anywhere when no zone has a ready node: then it is this
+ * end that is cut off. A zone that is lost whole beside others that are well is given up as usual.
  */
 export function computeRate(counts: ZoneCounts, allFull: boolean, rates: EvictionRates): number {
   if (allFull) return 0;

@@ -41,7 +41,10 @@ const step = fc.oneof(
   fc.record({ type: fc.constant('wait' as const), at: fc.integer({ min: 1, max: 15_000 }) }),
 );
 
-/** Plays the steps; tells when nodes were given up that were not before. Woken nodes ask again, as the controller has them do. */
+/**
+ * Plays the steps; tells when nodes were given up that were not before. Woken nodes ask again,
+ * as the controller has them do.
+ */
 async function play(steps: readonly { readonly type: string; readonly at: number }[]): Promise<number[]> {
   const [clock, logger] = [createFakeClock(), createFakeLogger()];
   const client = createFakeResourceClient<Node>({ kind: 'Node', objects: names.map((name) => node(name).build()) });

@@ -9,8 +9,9 @@ import { taints } from '../../api/meta/well-known.ts';
 export type Cause = 'NodeGone' | 'NodeOutOfService' | 'TooManyFinished';
 
 /**
- * Which pods bound to a node are to be removed for the node's sake: all when it does not exist, and those that should have gone when an administrator
- * has declared it dead (taint out-of-service) and it is. An unreachable node alone is no cause: its containers may run.
+ * Which pods bound to a node are to be removed for the node's sake: all when it does not exist, and those that should
+ * have gone when an administrator has declared it dead (taint out-of-service) and it is. An unreachable node alone is
+ * no cause: its containers may run.
  */
 export function decideByNode(pods: readonly Pod[], node: Node | undefined): { cause: Cause; pods: readonly Pod[] } {
   if (node === undefined) return { cause: 'NodeGone', pods };

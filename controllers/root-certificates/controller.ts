@@ -10,7 +10,9 @@ export interface RootCertificatesOptions {
   /** Outlines suffice. */
   readonly namespaces: Informer<ApiObject>;
   readonly configMaps: Informer<ApiObject>;
-  /** The certificates (PEM) of the authorities of which one signed the API server's. May throw; then it is asked again. */
+  /**
+   * The certificates (PEM) of the authorities of which one signed the API server's. May throw; then it is asked again.
+   */
   readonly authorities: () => Promise<string>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,8 +23,8 @@ const lookMs = 60_000;
 const { configMap: name, key: file } = rootCertificates;
 
 /**
- * Keeps the ConfigMap "kube-root-ca.crt" in every namespace that is not on its way out: with it, and a token, a program in a pod trusts the API server alone. As in
- * Kubernetes, whose name it has.
+ * Keeps the ConfigMap "kube-root-ca.crt" in every namespace that is not on its way out: with it, and a token, a program
+ * in a pod trusts the API server alone. As in Kubernetes, whose name it has.
  */
 export function createRootCertificates(options: RootCertificatesOptions): Controller {
   const { client, namespaces, configMaps, authorities } = options;

@@ -26,9 +26,10 @@ export function isNoExecute({ effect }: Taint): boolean {
 }
 
 /**
- * Which pods must leave a node for the sake of its NoExecute taints, and which may stay for how long. As in Kubernetes the first
- * toleration that matches a taint says how long; without seconds it says for good. Of several taints the first that is over counts. Pods that have
- * ended or are leaving are left alone, and so are mirrors: their file stays where it is.
+ * Which pods must leave a node for the sake of its NoExecute taints, and which may stay for how long. As in Kubernetes
+ * the first toleration that matches a taint says how long; without seconds it says for good. Of several taints the
+ * first that is over counts. Pods that have ended or are leaving are left alone, and so are mirrors: their file stays
+ * where it is.
  */
 export function decideEvictions({ taints, pods, isOver }: TaintedView): EvictionPlan {
   const evict: { pod: Pod; taint: Taint }[] = [];

@@ -16,7 +16,8 @@ import { annotations, finalizers } from '../../api/meta/well-known.ts';
 import type { Note } from '../claim-teller.ts';
 
 /**
- * What a claim needs. `bind` is said also of one that is bound: whatever of the binding is missing on either side is written.
+ * What a claim needs. `bind` is said also of one that is bound:
+ * whatever of the binding is missing on either side is written.
  *
  *     Pending --bind--> Bound --its volume is gone, or another claim's--> Lost
  */
@@ -94,7 +95,10 @@ function mismatchOf(claim: PersistentVolumeClaim, volume: PersistentVolume): str
   return hasModes(claim, volume) ? undefined : 'incompatible accessMode';
 }
 
-/** The volume that is kept for the claim; else, unless a pod has to say where, the best of those that it may choose from. */
+/**
+ * The volume that is kept for the claim; else, unless a pod has to say where,
+ * the best of those that it may choose from.
+ */
 function bestOf(
   claim: PersistentVolumeClaim,
   candidates: readonly PersistentVolume[],
@@ -140,7 +144,10 @@ const noConsumer: Note = {
   message: 'waits for a pod that uses it: its volume will be where that pod goes',
 };
 
-/** What a volume needs: a phase, to be let go because its claim took another one, or to be deleted because its claim is gone. */
+/**
+ * What a volume needs: a phase, to be let go because its claim took another one,
+ * or to be deleted because its claim is gone.
+ */
 export type VolumeDecision =
   | { readonly kind: 'none' }
   | {
@@ -170,8 +177,8 @@ const isMadeForClaim = ({ metadata, spec }: PersistentVolume): boolean =>
   metadata?.annotations?.[annotations.provisionedBy] !== undefined && spec?.persistentVolumeReclaimPolicy === 'Delete';
 
 /**
- * The claim is gone. What was made for it goes with it, if its class said so; what an administrator put on a node stays where it is, whatever the
- * policy says.
+ * The claim is gone. What was made for it goes with it, if its class said so; what an administrator put on a node stays
+ * where it is, whatever the policy says.
  */
 function decideReleased(volume: PersistentVolume): VolumeDecision {
   const { metadata, spec } = volume;

@@ -220,7 +220,10 @@ export function argumentsOf(name: ProcessName, settings: Settings): string[] {
       ];
 }
 
-/** Starts these processes and waits until all is ready. What it started it stops again, and what it was told it forgets, when that fails or is interrupted. */
+/**
+ * Starts these processes and waits until all is ready. What it started it stops again, and what it was told it forgets,
+ * when that fails or is interrupted.
+ */
 export async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> {
   const { dataDir, before, settings, steps, signal } = run;
   const { waitForNode, waitForServer } = await import('../processes/readiness.ts');
@@ -261,7 +264,10 @@ async function mend(run: Run, plan: Extract<UpPlan, { kind: 'mend' }>): Promise<
   steps.say(`\nBerth ran only in part from ${dataDir}; it is whole again.`);
 }
 
-/** New programs over the same state: first the server, then the agent; neither touches a container when it ends or starts. */
+/**
+ * New programs over the same state: first the server, then the agent;
+ * neither touches a container when it ends or starts.
+ */
 async function upgrade(run: Run, from: string): Promise<void> {
   const { dataDir, steps } = run;
   steps.wait('stopping the processes of the other version; containers go on running');
@@ -271,7 +277,10 @@ async function upgrade(run: Run, from: string): Promise<void> {
   steps.say(`\nBerth ${packageVersion()} runs in place of ${from}.`);
 }
 
-/** Another address to listen on goes with it where what runs on this machine still reaches the server at the one that it has. */
+/**
+ * Another address to listen on goes with it where what runs on this machine still reaches the server at the one that it
+ * has.
+ */
 function advertisedSettings({ flags, before, settings }: Run): Settings {
   const base = before ?? settings;
   const isWider = flags.listen !== undefined && localAddress(flags.listen) === localAddress(base.listen);

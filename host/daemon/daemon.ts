@@ -39,9 +39,9 @@ export interface DaemonContext {
 }
 
 /**
- * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An uncaught error is logged and ends
- * the process, so that its supervisor starts a clean one. SIGUSR2 lets it log everything, and as usual again: also when no
- * server can be reached that would say so.
+ * Runs until SIGTERM or SIGINT, which end it in order; a second signal ends it at once. An uncaught error is logged and
+ * ends the process, so that its supervisor starts a clean one. SIGUSR2 lets it log everything, and as usual again: also
+ * when no server can be reached that would say so.
  */
 export async function runDaemon(
   { component, instance, flags }: Daemon,
@@ -85,7 +85,10 @@ export async function runDaemon(
   logger.info({}, 'stopped');
 }
 
-/** How a component on the server's machine reaches the API: with its own certificate from the installation's pki folder, as it is renewed there. */
+/**
+ * How a component on the server's machine reaches the API:
+ * with its own certificate from the installation's pki folder, as it is renewed there.
+ */
 export function localConnection(dataDir: string, address: string, component: string): ConnectOptions {
   const { pki } = installation(dataDir);
   const certificate = fileCertificate(

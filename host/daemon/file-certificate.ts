@@ -18,8 +18,9 @@ export interface FileCertificate {
 const lookMs = 30_000;
 
 /**
- * A certificate that another process renews in its files: answers the same object until they have changed. Throws for files that cannot be read at first; later
- * what was read last goes on counting, also while only one of the files has been replaced.
+ * A certificate that another process renews in its files: answers the same object until they have changed. Throws for
+ * files that cannot be read at first; later what was read last goes on counting, also while only one of the files has
+ * been replaced.
  */
 export function fileCertificate(files: CertificateFiles, now: () => number): () => FileCertificate {
   let held = read(files);

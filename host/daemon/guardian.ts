@@ -13,8 +13,9 @@ export interface Guarded {
 }
 
 /**
- * Server and agent look after each other and after themselves: a keeper that was killed is started again, with its process or without.
- * Only for a process that was started by a keeper: one that was started by hand or by systemd is left alone.
+ * Server and agent look after each other and after themselves: a keeper that was killed is started again, with its
+ * process or without. Only for a process that was started by a keeper: one that was started by hand or by systemd is
+ * left alone.
  */
 export async function runGuardian(dataDir: string, name: ProcessName, { logger, signal }: Guarded): Promise<void> {
   const hasKeeper = readBerthProcess(process.ppid, dataDir)?.isKeeper === true;

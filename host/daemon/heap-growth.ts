@@ -4,9 +4,9 @@ import { setFlagsFromString } from 'node:v8';
 export const growthFlag = '--heap-growing-percent=100';
 
 /**
- * Lets garbage take as much memory as what lives before the heap is collected, and no more: by itself V8 lets a heap of some 100 MB grow up to
- * fourfold while memory is plentiful. For processes whose heap follows the size of the cluster; collecting more often takes some percent of the
- * processor while they are busy. From the next full collection on.
+ * Lets garbage take as much memory as what lives before the heap is collected, and no more: by itself V8 lets a heap of
+ * some 100 MB grow up to fourfold while memory is plentiful. For processes whose heap follows the size of the cluster;
+ * collecting more often takes some percent of the processor while they are busy. From the next full collection on.
  */
 export function boundHeapGrowth(): void {
   setFlagsFromString(growthFlag);

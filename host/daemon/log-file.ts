@@ -11,9 +11,9 @@ export interface LogFileOptions {
 const fullDisk: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
 
 /**
- * A log that cannot fill the disk: FILE, FILE.1 (the one before) ... Lines are written at once, so that a killed process leaves
- * them behind. A disk that is full loses lines, never the process, and the log goes on when there is space again. Throws when the file
- * cannot be opened for another reason.
+ * A log that cannot fill the disk: FILE, FILE.1 (the one before) ... Lines are written at once, so that a killed
+ * process leaves them behind. A disk that is full loses lines, never the process, and the log goes on when there is
+ * space again. Throws when the file cannot be opened for another reason.
  */
 export function openLogFile(
   file: string,

@@ -7,7 +7,9 @@ export interface LogFlags {
   readonly logLevel: string;
 }
 
-/** Logs as JSON lines, into the bounded file that --log-file names or to standard error, at a level that can be changed. */
+/**
+ * Logs as JSON lines, into the bounded file that --log-file names or to standard error, at a level that can be changed.
+ */
 export async function openLog(name: string, flags: LogFlags): Promise<{ logger: Logger; logLevel: LogLevelControl }> {
   const level = parseLevel(flags.logLevel);
   const { pino } = await import('pino');

@@ -9,8 +9,9 @@ import { restartPeriodErrors } from './restart-period.ts';
 import { withServerTuning } from './server-flags.ts';
 
 /**
- * The rule: what `berth server` and `berth agent` take, commands that start them in the background take under the same name, hands on as it was typed, and
- * remembers until something else is said: by flag, its words. No word: a flag without a value.
+ * The rule: what `berth server` and `berth agent` take, commands that start them in the background take under the same
+ * name, hands on as it was typed, and remembers until something else is said: by flag, its words. No word: a flag
+ * without a value.
  */
 export type PassedFlags = Readonly<Record<string, readonly string[]>>;
 
@@ -18,7 +19,10 @@ const tunings = { server: withServerTuning, agent: withAgentTuning } satisfies R
 const optionsOf = (name: ProcessName): readonly Option[] => tunings[name](new Command()).options;
 const all: readonly Option[] = [...optionsOf('server'), ...optionsOf('agent')];
 
-/** Adds the flags of these processes, except those that the command has of its own. `""` as a value puts one back to its default. */
+/**
+ * Adds the flags of these processes, except those that the command has of its own.
+ * `""` as a value puts one back to its default.
+ */
 export function withPassedFlags(command: Command, names: readonly ProcessName[]): Command {
   const own = new Set(command.options.map(({ long }) => long));
   for (const option of all) {
@@ -43,7 +47,10 @@ function handOn(option: Option): Option[] {
   return [new Option(flags, description).argParser(parse as never)];
 }
 
-/** What was typed of the flags that are handed on, from what the command line's parser made of it. `['']`: back to the default. */
+/**
+ * What was typed of the flags that are handed on, from what the command line's parser made of it. `['']`:
+ * back to the default.
+ */
 export function passedOf(given: object): PassedFlags {
   const values = given as Readonly<Record<string, unknown>>;
   const entries = all.flatMap((option) => {

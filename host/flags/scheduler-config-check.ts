@@ -12,8 +12,8 @@ export interface ConfigFiles {
 }
 
 /**
- * The files that have to be right before anything is done: the one that a server is about to be started with, because it would end at once; and the one
- * that is given, even where it is not applied: the advice is to start with it later.
+ * The files that have to be right before anything is done: the one that a server is about to be started with, because
+ * it would end at once; and the one that is given, even where it is not applied: the advice is to start with it later.
  */
 export function filesToCheck(plan: UpPlan, { given, before, next }: ConfigFiles): string[] {
   const startsServer = plan.kind !== 'running' && (plan.kind !== 'mend' || plan.start.includes('server'));
@@ -23,7 +23,10 @@ export function filesToCheck(plan: UpPlan, { given, before, next }: ConfigFiles)
   ) as string[];
 }
 
-/** What there is to say of the file that a running server has read, with what to do; nothing as long as it is as it was then. */
+/**
+ * What there is to say of the file that a running server has read, with what to do;
+ * nothing as long as it is as it was then.
+ */
 export async function configNews(
   file: string,
   startedAtMs: number | undefined,

@@ -7,7 +7,9 @@ export interface InstallationRecord {
   readonly listen: string;
   readonly nodeName: string;
   readonly advertise?: string | undefined;
-  /** The address of the server that this machine has joined: then it runs an agent and no server, and `listen` is empty. */
+  /**
+   * The address of the server that this machine has joined: then it runs an agent and no server, and `listen` is empty.
+   */
   readonly joined?: string | undefined;
   readonly sandboxImage?: string | undefined;
   readonly maxContainerRestartPeriod?: string | undefined;
@@ -54,7 +56,10 @@ export function writeRecord(dataDir: string, record: Omit<InstallationRecord, 'm
   replace(dataDir, { ...record, madeFolder: made ?? read(dataDir).madeFolder });
 }
 
-/** After a start that failed: what it was told is forgotten, so that the next one is told again. What was made stays known. */
+/**
+ * After a start that failed: what it was told is forgotten, so that the next one is told again.
+ * What was made stays known.
+ */
 export function restoreRecord(dataDir: string, before: InstallationRecord | undefined): void {
   replace(dataDir, { ...before, madeFolder: read(dataDir).madeFolder });
 }

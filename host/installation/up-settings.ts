@@ -8,7 +8,10 @@ import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultListen, defaultNodeName, parseListen } from '../paths.ts';
 import type { InstallationRecord } from './installation-record.ts';
 
-/** What `berth up` may be told about the installation; what is left out stays as it was at the last start that succeeded. */
+/**
+ * What `berth up` may be told about the installation; what is left out stays as it was at the last start that
+ * succeeded.
+ */
 export interface GivenSettings {
   readonly listen?: string | undefined;
   readonly advertise?: string | undefined;

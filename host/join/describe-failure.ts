@@ -3,7 +3,10 @@ import { parseTokenText } from '../../api/kinds/secret/bootstrap-token.ts';
 import { areTooFarApart } from '../../api/meta/version-skew.ts';
 import { JoinProblem } from './judge-server.ts';
 
-/** Why the server gives no certificate, in words for the user of `berth join`. What is neither a refusal nor a failed call stays as it is. */
+/**
+ * Why the server gives no certificate, in words for the user of `berth join`.
+ * What is neither a refusal nor a failed call stays as it is.
+ */
 export function describeJoinFailure(error: unknown, token: string): unknown {
   const api = asApiError(error);
   if (api === undefined) return error instanceof Error && error.name !== 'AbortError' ? new JoinProblem(error.message) : error;

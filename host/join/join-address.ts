@@ -36,7 +36,10 @@ export function decideJoinAddress({ context, record, own }: AddressFacts): JoinA
   };
 }
 
-/** The address of this machine on the interface of its default route; without one the first that is not for this machine alone. */
+/**
+ * The address of this machine on the interface of its default route;
+ * without one the first that is not for this machine alone.
+ */
 export function ownAddress(): string | undefined {
   const interfaces = Object.entries(networkInterfaces());
   const usable = (name: string | undefined): string | undefined =>
@@ -57,7 +60,10 @@ function readRoutes(): string {
   }
 }
 
-/** The interface with the default route of the least metric, from the kernel's table: "eth0 00000000 0100007F flags refs use metric mask". */
+/**
+ * The interface with the default route of the least metric, from the kernel's table:
+ * "eth0 00000000 0100007F flags refs use metric mask".
+ */
 export function defaultInterface(table: string): string | undefined {
   return table
     .split('\n')

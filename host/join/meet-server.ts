@@ -11,8 +11,9 @@ export interface MetServer {
 }
 
 /**
- * Finds out whether a machine can join: the address is reached, the server has the authority of the hash, the clocks agree, and the certificate is
- * for the address. Sends nothing before the authority is known. Throws a JoinProblem with the cause.
+ * Finds out whether a machine can join: the address is reached, the server has the authority of the hash, the clocks
+ * agree, and the certificate is for the address. Sends nothing before the authority is known. Throws a JoinProblem with
+ * the cause.
  */
 export async function meetServer(endpoint: Endpoint, hashes: readonly string[], now: () => number): Promise<MetServer> {
   const { tls, shown } = await shakeHands(await reach(endpoint), endpoint);

@@ -41,7 +41,10 @@ export function whyUnreachable({ host, port }: Endpoint, error: unknown): string
   }
 }
 
-/** Completes the TLS handshake without trust, and keeps the certificates that were shown. Throws a JoinProblem for what is no Berth server. */
+/**
+ * Completes the TLS handshake without trust, and keeps the certificates that were shown.
+ * Throws a JoinProblem for what is no Berth server.
+ */
 export async function shakeHands(
   socket: Socket,
   { host, port }: Endpoint,
@@ -74,7 +77,9 @@ function chainOf(tls: TLSSocket): X509Certificate[] {
   return chain;
 }
 
-/** The server's clock, by the Date of an answer that needs no credentials; undefined when it has none. In ms since 1970. */
+/**
+ * The server's clock, by the Date of an answer that needs no credentials; undefined when it has none. In ms since 1970.
+ */
 export async function askTime(tls: TLSSocket, { host, port }: Endpoint): Promise<number | undefined> {
   const session = connectHttp2(`https://${host}:${port}`, { createConnection: () => tls });
   try {

@@ -60,7 +60,9 @@ export function parseRegistration({ label = [], taint = [] }: RegistrationFlags)
   return { labels: Object.fromEntries(pairs), taints: taint.map(parseTaint) };
 }
 
-/** The commands that would give a node what it lacks of it, because it was there already; none: it has all of it. Pure. */
+/**
+ * The commands that would give a node what it lacks of it, because it was there already; none: it has all of it. Pure.
+ */
 export function lackingCommands(node: Node, { labels, taints }: Registration): string[] {
   const name = node.metadata?.name ?? '';
   const missing = Object.entries(labels).filter(([key, value]) => node.metadata?.labels?.[key] !== value);
@@ -75,7 +77,9 @@ export function lackingCommands(node: Node, { labels, taints }: Registration): s
   ];
 }
 
-/** A node that was there already keeps its labels and taints, since they were set on purpose: says how they are changed. */
+/**
+ * A node that was there already keeps its labels and taints, since they were set on purpose: says how they are changed.
+ */
 export async function tellLacking(client: Client, nodeName: string, flags: RegistrationFlags, steps: Steps): Promise<void> {
   if (!flags.label?.length && !flags.taint?.length) return;
   const commands = lackingCommands(await client.nodes.get({ name: nodeName }), parseRegistration(flags));

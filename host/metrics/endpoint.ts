@@ -22,8 +22,8 @@ const maxConnections = 32;
 const requestMs = 10_000;
 
 /**
- * Answers GET /metrics, and the pages beside it, over plain HTTP with what a registry holds, without authentication. Throws an Error in plain words when the port
- * cannot be had.
+ * Answers GET /metrics, and the pages beside it, over plain HTTP with what a registry holds, without authentication.
+ * Throws an Error in plain words when the port cannot be had.
  */
 export async function openMetricsEndpoint({ registry, address, mayMove }: EndpointOptions): Promise<Endpoint> {
   const place = parseListen(address);

@@ -24,7 +24,10 @@ export interface MetricsOptions {
 }
 
 export interface ServedMetrics {
-  /** Notes where they are, in the data directory; once the process has that to itself, as another one may run from there. */
+  /**
+   * Notes where they are, in the data directory; once the process has that to itself,
+   * as another one may run from there.
+   */
   note(): void;
   /** Ends the measuring and the serving, and removes the note that was made. */
   end(): void;

@@ -19,8 +19,8 @@ export interface BerthProcess {
 }
 
 /**
- * Every process of Berth on this machine that this user may see, found by its command line: files with process ids outlive crashes, and do
- * not fit on a full disk. With `dataDir`, those of that data directory only.
+ * Every process of Berth on this machine that this user may see, found by its command line: files with process ids
+ * outlive crashes, and do not fit on a full disk. With `dataDir`, those of that data directory only.
  */
 export function listBerthProcesses(dataDir?: string): BerthProcess[] {
   const found: BerthProcess[] = [];
@@ -47,15 +47,19 @@ export function readBerthProcess(pid: number, dataDir?: string): BerthProcess | 
 }
 
 /**
- * Processes in another mount namespace (a Berth in a container of this machine) have files, and an engine, of their own: they are not ours to
- * count or to stop. Another user's process does not show its namespace: it is taken as the machine's, so that it can at least be told of.
+ * Processes in another mount namespace (a Berth in a container of this machine) have files, and an engine, of their
+ * own: they are not ours to count or to stop. Another user's process does not show its namespace: it is taken as the
+ * machine's, so that it can at least be told of.
  */
 function isOfThisMachine(pid: number): boolean {
   const namespace = linkOf(`/proc/${pid}/ns/mnt`);
   return namespace === undefined || namespace === linkOf('/proc/self/ns/mnt');
 }
 
-/** A service manager may give a process a namespace of its own: it is ours all the same when it has the very data directory. */
+/**
+ * A service manager may give a process a namespace of its own:
+ * it is ours all the same when it has the very data directory.
+ */
 function sharesFolder(pid: number, theirs: string, ours: string | undefined): boolean {
   if (theirs !== ours) return false;
   const identity = identityOf(ours);

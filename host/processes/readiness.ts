@@ -33,7 +33,9 @@ export function logOf(dataDir: string, name: ProcessName): string {
   return join(installation(dataDir).logs, `${name}.log`);
 }
 
-/** Connects as administrator; undefined while the server has not made its certificates. The connection may still fail. */
+/**
+ * Connects as administrator; undefined while the server has not made its certificates. The connection may still fail.
+ */
 export function connectAsAdmin(dataDir: string, listen: string): Client | undefined {
   const { pki } = installation(dataDir);
   if (!['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(join(pki, name)))) return undefined;

@@ -4,7 +4,10 @@ import type { Progress } from '../../cli/terminal/progress.ts';
 const refreshMs = 200;
 const mebi = 1024 * 1024;
 
-/** The bytes as they come, with a line on a terminal that says how much has been read; the line is gone when they end, however they do. */
+/**
+ * The bytes as they come, with a line on a terminal that says how much has been read;
+ * the line is gone when they end, however they do.
+ */
 export async function* showRestored(
   bytes: AsyncIterable<Buffer>,
   total: number | undefined,

@@ -23,7 +23,10 @@ import { programFolders, unitName, unitText } from './systemd-unit.ts';
 const initScript = '/etc/init.d/berth';
 const unitPath = (name: ProcessName): string => join('/etc/systemd/system', unitName(name));
 
-/** The record of a service lies in a folder that may be another's than root's: nothing else is removed because it says so. */
+/**
+ * The record of a service lies in a folder that may be another's than root's:
+ * nothing else is removed because it says so.
+ */
 export function isServicePath(path: string): boolean {
   return [initScript, unitPath('server'), unitPath('agent')].includes(path);
 }
@@ -115,7 +118,10 @@ export interface RemovalStep {
   readonly what: string;
 }
 
-/** Removes what was made for a service; the processes have been stopped. What was edited by hand is kept under another name, unless it is forced. */
+/**
+ * Removes what was made for a service; the processes have been stopped. What was edited by hand is kept under another
+ * name, unless it is forced.
+ */
 export function removeServiceFiles(dataDir: string, { force }: { readonly force: boolean }): RemovalStep[] {
   const service = readService(dataDir);
   if (service === undefined) return [];

@@ -11,7 +11,10 @@ export interface ServiceFile {
   readonly sha256: string;
 }
 
-/** That an installation is a service of the machine, and everything that was made for it: what `berth uninstall` removes. */
+/**
+ * That an installation is a service of the machine, and everything that was made for it:
+ * what `berth uninstall` removes.
+ */
 export interface ServiceRecord {
   readonly manager: ManagerName;
   readonly files: readonly ServiceFile[];

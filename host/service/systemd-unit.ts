@@ -12,8 +12,9 @@ export interface UnitInput extends ServiceCommand {
 export const unitName = (name: ServiceCommand['name']): string => `berth-${name}.service`;
 
 /**
- * The unit of one process. The server touches nothing but its data and is shut in accordingly. The agent makes mounts that the engine has to see,
- * so it cannot have a view of the file system of its own: every Protect... of systemd that needs one would hide volumes from containers.
+ * The unit of one process. The server touches nothing but its data and is shut in accordingly. The agent makes mounts
+ * that the engine has to see, so it cannot have a view of the file system of its own: every Protect... of systemd that
+ * needs one would hide volumes from containers.
  */
 export function unitText(input: UnitInput): string {
   const { name, dataDir, words, environment, version, systemd } = input;

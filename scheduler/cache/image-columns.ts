@@ -1,7 +1,10 @@
 import type { ContainerImage, Node } from '../../api/generated/types.ts';
 import { imageName } from '../framework/image-name.ts';
 
-/** The images of one node: bytes by name, as `imageName` has it. The same value as long as the node's list stays the same. */
+/**
+ * The images of one node: bytes by name, as `imageName` has it.
+ * The same value as long as the node's list stays the same.
+ */
 export type Images = ReadonlyMap<string, number>;
 
 /** One image on all nodes. */
@@ -13,8 +16,8 @@ export interface ImageColumn {
 }
 
 /**
- * Columns of the images that pods asked for lately. A cluster knows far more names than its pods use at a time, so a column is made when it is
- * first asked for (one look at every node) and kept up row by row while it stays in use.
+ * Columns of the images that pods asked for lately. A cluster knows far more names than its pods use at a time, so a
+ * column is made when it is first asked for (one look at every node) and kept up row by row while it stays in use.
  */
 export interface ImageColumns {
   get(name: string, capacity: number): ImageColumn | undefined;
@@ -76,7 +79,10 @@ function set(column: LiveColumn, row: number, size: number): void {
   column.sizes[row] = size;
 }
 
-/** The images of `node`; the `known` ones of its `previous` version where the list says the same, for readings come far more often than images. */
+/**
+ * The images of `node`; the `known` ones of its `previous` version where the list says the same,
+ * for readings come far more often than images.
+ */
 export function imagesOf(node: Node, previous: Node | undefined, known: Images): Images {
   const images = node.status?.images ?? none;
   if (previous && isSame(images, previous.status?.images ?? none)) return known;

@@ -53,8 +53,9 @@ export function createNominations(): Nominations {
 }
 
 /**
- * The row as if pods that are nominated to it were there. Only what filters compare: they are not among its pods, so that no trial removes them and
- * scores count on them only where they compare the same sums. What they mean to filters that look at pods and not at sums, framework/beside-nominated.ts asks.
+ * The row as if pods that are nominated to it were there. Only what filters compare: they are not among its pods, so
+ * that no trial removes them and scores count on them only where they compare the same sums. What they mean to filters
+ * that look at pods and not at sums, framework/beside-nominated.ts asks.
  */
 export function withNominated(row: NodeRow, pods: readonly PodInfo[]): NodeRow {
   if (pods.length === 0) return row;

@@ -4,8 +4,9 @@ import type { ObjectMeta } from '../../api/generated/types.ts';
 const maximumRemoved = 8_192;
 
 /**
- * Tells news from echoes, so that doubled or late events change nothing: a version older than the one already known is an echo, and so is
- * anything about an identity that was removed. Versions are compared as the store's revision numbers; what carries none is news.
+ * Tells news from echoes, so that doubled or late events change nothing: a version older than the one already known is
+ * an echo, and so is anything about an identity that was removed. Versions are compared as the store's revision
+ * numbers; what carries none is news.
  */
 export interface Seen {
   isNews(metadata: ObjectMeta | undefined): boolean;

@@ -7,7 +7,9 @@ import type { PodInfo } from '../framework/pod-info.ts';
 export interface Reading {
   /** When the node took it, on the node's clock: only compared with itself. */
   readonly takenAt: number;
-  /** When the scheduler learned of it: a reading is judged by change on our own clock, so that skewed clocks do no harm. */
+  /**
+   * When the scheduler learned of it: a reading is judged by change on our own clock, so that skewed clocks do no harm.
+   */
   readonly arrivedAt: number;
   readonly windowMs: number;
   readonly cpuMilli: number;
@@ -21,12 +23,16 @@ export interface RecentPlacement {
 }
 
 /**
- * How long after its placement a pod's own use may not show in a reading: the image may have to be fetched, the program has to start. Agents
- * report at least every 60 s, so a placement counts by its requests for half a minute to one and a half.
+ * How long after its placement a pod's own use may not show in a reading: the image may have to be fetched, the program
+ * has to start. Agents report at least every 60 s, so a placement counts by its requests for half a minute to one and a
+ * half.
  */
 export const settleMs = 30_000;
 
-/** The reading in `node`; `previous` itself when the node has not taken another. The first one seen is as old as the node says. */
+/**
+ * The reading in `node`; `previous` itself when the node has not taken another.
+ * The first one seen is as old as the node says.
+ */
 export function nextReading(node: Node, previous: Reading | undefined, now: number): Reading | undefined {
   const usage = node.status?.usage;
   if (!usage?.timestamp) return undefined;
@@ -53,8 +59,9 @@ export interface UsageShares {
 }
 
 /**
- * Which part of its request a pod is taken to use, 0 to 1. A node reports one sum, so what its pods use is divided among the pods that the reading
- * shows, in proportion to their requests. A pod never counts with more than it asks for: the rest may be another's.
+ * Which part of its request a pod is taken to use, 0 to 1. A node reports one sum, so what its pods use is divided
+ * among the pods that the reading shows, in proportion to their requests. A pod never counts with more than it asks
+ * for: the rest may be another's.
  */
 export function creditRate(
   { usageAt, used, system, requested, recent }: UsageShares,
@@ -70,7 +77,10 @@ export function isAfterReading(recent: ReadonlyMap<string, RecentPlacement>, uid
   return (recent.get(uid)?.at ?? Number.NEGATIVE_INFINITY) > usageAt;
 }
 
-/** Whether the reading holds all that the pod uses, so that its requests need not be added. Without a reading: whether the next will. */
+/**
+ * Whether the reading holds all that the pod uses, so that its requests need not be added. Without a reading:
+ * whether the next will.
+ */
 export function isSettled(placement: RecentPlacement, reading: Reading | undefined, now: number): boolean {
   return placement.at + settleMs + (reading?.windowMs ?? 0) <= (reading?.arrivedAt ?? now);
 }

@@ -34,9 +34,10 @@ const elsewhere: Readonly<Record<string, string>> = {
 };
 
 /**
- * Kubernetes' rules for sets of plugins: Berth's own are in every profile, in their order, but for those that it disables; what it enables takes the
- * place of one of the same name that is still there, or comes after them. Tells `at` what is wrong; what it answers is of use when that is nothing. A profile
- * that is undefined has not the right form, which has been told.
+ * Kubernetes' rules for sets of plugins: Berth's own are in every profile, in their order, but for those that it
+ * disables; what it enables takes the place of one of the same name that is still there, or comes after them. Tells
+ * `at` what is wrong; what it answers is of use when that is nothing. A profile that is undefined has not the right
+ * form, which has been told.
  */
 export function compileProfiles(forms: readonly (ProfileForm | undefined)[], known: KnownPlugins, at: JsonReader): ProfilePlan[] {
   const names: string[] = [];
@@ -153,7 +154,9 @@ function placeOf({ entry, config }: Partial<Pick<Chosen, 'entry' | 'config'>>): 
   return entry === undefined ? ['plugins'] : ['plugins', 'enabled', entry];
 }
 
-/** Makes the plugins once, to see what they do; nothing comes of it. Answers how the queue is ordered, if that is clear. */
+/**
+ * Makes the plugins once, to see what they do; nothing comes of it. Answers how the queue is ordered, if that is clear.
+ */
 function checkPlugins(chosen: readonly Chosen[], { known, at }: Compiling): Ordering | undefined {
   const before = at.violations.length;
   const made = chosen.flatMap((each) => {

@@ -3,7 +3,10 @@ import type { DocumentProblem } from '../../api/codec/yaml-document.ts';
 /** So many problems of one file are told. */
 const mostTold = 20;
 
-/** A configuration that cannot be used, with everything that is wrong with it: "FILE:LINE:COLUMN: PATH: REASON", a line for each. */
+/**
+ * A configuration that cannot be used, with everything that is wrong with it: "FILE:LINE:COLUMN: PATH: REASON",
+ * a line for each.
+ */
 export class ConfigurationError extends Error {
   constructor(file: string, problems: readonly DocumentProblem[]) {
     super(wordProblems(file, problems));

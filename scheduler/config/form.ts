@@ -8,7 +8,10 @@ const schedulerName = refine(text(), (name) =>
   /^[^\s/]{1,253}$/.test(name) ? undefined : 'must be a word of at most 253 characters, without "/"',
 );
 
-/** What cannot be used stands as it is written: what is wrong with it is told, and what stands around it is judged all the same. */
+/**
+ * What cannot be used stands as it is written: what is wrong with it is told,
+ * and what stands around it is judged all the same.
+ */
 function asWritten<T>(shape: Shape<T>): Shape<T> {
   return { read: (value, at) => shape.read(value, at) ?? (value as T) };
 }

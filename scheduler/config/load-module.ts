@@ -9,8 +9,9 @@ import { CallTimeout, withinLimit } from '../framework/call-limit.ts';
 export const loadLimitMs = 10_000;
 
 /**
- * Loads a module as one beside the file `from` would import it: a package by its name, a file by its path, relative ones from the folder of `from`. Throws
- * an Error that says why it cannot be had. By `require`, which takes modules of both kinds: our own program is run in a way that has no `import()`.
+ * Loads a module as one beside the file `from` would import it: a package by its name, a file by its path, relative
+ * ones from the folder of `from`. Throws an Error that says why it cannot be had. By `require`, which takes modules of
+ * both kinds: our own program is run in a way that has no `import()`.
  */
 export async function importBeside(specifier: string, from: string): Promise<Readonly<Record<string, unknown>>> {
   const path = await resolveBeside(specifier, from);

@@ -11,8 +11,9 @@ import { importBeside } from './load-module.ts';
 import { factoriesOf, type ImportModule } from './plugin-modules.ts';
 
 /**
- * Reads a file of profiles, and imports the modules that it names. Everything that is wrong with it is told together, as far as it can be judged: what
- * plugins there are is known only when all modules are there, and of a profile that has not the right form nothing more. Throws ConfigurationError, and an Error when there is no file.
+ * Reads a file of profiles, and imports the modules that it names. Everything that is wrong with it is told together,
+ * as far as it can be judged: what plugins there are is known only when all modules are there, and of a profile that
+ * has not the right form nothing more. Throws ConfigurationError, and an Error when there is no file.
  */
 export async function readSchedulerConfig(
   file: string,

@@ -3,8 +3,8 @@ import { nearestWord } from '../../api/codec/nearest.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 
 /**
- * What a value of a configuration must look like, as data: made of the functions below, and read once, when the scheduler starts. Everything that is
- * wrong is told to the reader, which knows where it stands.
+ * What a value of a configuration must look like, as data: made of the functions below, and read once, when the
+ * scheduler starts. Everything that is wrong is told to the reader, which knows where it stands.
  */
 export interface Shape<T> {
   /** The value, or undefined when it cannot be used, which the reader was told then. */
@@ -27,7 +27,9 @@ export type RecordOf<F extends Fields> = { readonly [K in RequiredNames<F>]: Val
   readonly [K in Exclude<keyof F, RequiredNames<F>>]?: ValueOf<F[K]>;
 };
 
-/** Named fields, each optional unless it is `required`. Others are refused; `hints` says of some what to write instead. */
+/**
+ * Named fields, each optional unless it is `required`. Others are refused; `hints` says of some what to write instead.
+ */
 export function record<F extends Fields>(fields: F, hints: Readonly<Record<string, string>> = {}): Shape<RecordOf<F>> {
   const names = Object.keys(fields);
   return {

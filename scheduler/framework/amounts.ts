@@ -2,14 +2,20 @@ const units = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 /** Numbers beyond this say more in a larger unit, rounded. */
 const readable = 100_000;
 
-/** What is needed and what there is of it, in one unit, to be read side by side: ["2", "1.4"], ["1Gi", "0.73Gi"]. What there is, is less. */
+/**
+ * What is needed and what there is of it, in one unit, to be read side by side: ["2", "1.4"], ["1Gi", "0.73Gi"].
+ * What there is, is less.
+ */
 export function wordAmounts(resource: string, needed: number, there: number): [needed: string, there: string] {
   if (resource === 'cpu') return [String(needed / 1000), String(there / 1000)];
   if (resource === 'memory' || resource === 'ephemeral-storage') return wordBytes(needed, there);
   return [String(needed), String(there)];
 }
 
-/** In the unit that the pod is likely to have it in: the largest that leaves an integer. What does not come out even is rounded away from the other. */
+/**
+ * In the unit that the pod is likely to have it in: the largest that leaves an integer. What does not come out even is
+ * rounded away from the other.
+ */
 function wordBytes(needed: number, there: number): [string, string] {
   let unit = 0;
   while (unit < units.length - 1 && needed > 0 && needed % 1024 ** (unit + 1) === 0) unit += 1;

@@ -9,8 +9,9 @@ interface Filter {
 }
 
 /**
- * What the filter says of the node as it is and, if it lets the pod through, as it will be with the pods that are nominated to it: Kubernetes' two looks.
- * As it is, because the pods for which room is being made may never come, and one that wants them near would wait in vain.
+ * What the filter says of the node as it is and, if it lets the pod through, as it will be with the pods that are
+ * nominated to it: Kubernetes' two looks. As it is, because the pods for which room is being made may never come, and
+ * one that wants them near would wait in vain.
  */
 export function rejectionOn(filter: Filter, nodes: NodeTable, row: number): Rejection | undefined {
   const { plugin, state } = filter;
@@ -18,8 +19,8 @@ export function rejectionOn(filter: Filter, nodes: NodeTable, row: number): Reje
 }
 
 /**
- * The second look alone. Sums have the nominated pods in them already (`withNominated`), so only filters that follow single pods are asked. As in
- * Kubernetes a nominated pod is seen on its own node and not on others of the same zone.
+ * The second look alone. Sums have the nominated pods in them already (`withNominated`), so only filters that follow
+ * single pods are asked. As in Kubernetes a nominated pod is seen on its own node and not on others of the same zone.
  */
 export function rejectionBeside({ plugin, state }: Filter, nodes: NodeTable, row: number): Rejection | undefined {
   const pods = nodes.nominated.size > 0 && plugin.withPod ? nodes.nominated.get(nodes.names[row]!) : undefined;

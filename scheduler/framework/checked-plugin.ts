@@ -25,7 +25,9 @@ const methods = {
 } as const satisfies Record<Method, Method | undefined>;
 const methodNames = Object.keys(methods) as Method[];
 
-/** What is wrong with what a user's factory made, as far as one can see without calling it; undefined when nothing is. */
+/**
+ * What is wrong with what a user's factory made, as far as one can see without calling it; undefined when nothing is.
+ */
 export function pluginError(made: unknown, name: string): string | undefined {
   if (typeof made !== 'object' || made === null) return `create made ${describe(made)}, which is no plugin`;
   const plugin = made as Readonly<Record<string, unknown>>;
@@ -44,8 +46,9 @@ export function pluginError(made: unknown, name: string): string | undefined {
 }
 
 /**
- * A user's plugin, whose answers are looked at before anything is done with them, and whose calls end. `pluginError` has found nothing wrong with it. What
- * it answers against the contract is thrown, and becomes its fault like anything that it throws itself.
+ * A user's plugin, whose answers are looked at before anything is done with them, and whose calls end. `pluginError`
+ * has found nothing wrong with it. What it answers against the contract is thrown, and becomes its fault like anything
+ * that it throws itself.
  */
 export function checkedPlugin(plugin: AnyPlugin): AnyPlugin {
   const known = new WeakSet<Rejection>();

@@ -39,8 +39,8 @@ export function diagnoseNoNodes(): Diagnosis {
 }
 
 /**
- * Every node was rejected; entry i of `rejections` and `plugins` is the first rejection of row i. The arrays are kept: the caller hands them over.
- * `others`: what further filters said of a node.
+ * Every node was rejected; entry i of `rejections` and `plugins` is the first rejection of row i. The arrays are kept:
+ * the caller hands them over. `others`: what further filters said of a node.
  */
 export function diagnoseNodes(
   rejections: readonly (Rejection | undefined)[],

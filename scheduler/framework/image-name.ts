@@ -1,6 +1,6 @@
 /**
- * The one name of an image that is called by many: "docker.io/library/web", "web" and "web:latest" are "web:latest", as the engine lists it.
- * With a digest the tag means nothing and goes.
+ * The one name of an image that is called by many: "docker.io/library/web", "web" and "web:latest" are "web:latest", as
+ * the engine lists it. With a digest the tag means nothing and goes.
  */
 export function imageName(reference: string): string {
   const [named = '', digest] = reference.split('@', 2);

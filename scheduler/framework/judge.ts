@@ -13,7 +13,10 @@ export interface Participant {
   readonly shape?: string | undefined;
 }
 
-/** Plugin by plugin over the rows that are left, so that each plugin walks its columns in one go. Leaves the survivors in front. */
+/**
+ * Plugin by plugin over the rows that are left, so that each plugin walks its columns in one go.
+ * Leaves the survivors in front.
+ */
 export function filterAll(participants: readonly Participant[], nodes: NodeTable, rows: Int32Array): number {
   let left = rows.length;
   for (const { plugin, state, filters } of participants) {

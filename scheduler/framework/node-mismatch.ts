@@ -1,7 +1,9 @@
 import type { Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod } from '../../api/generated/types.ts';
 import { compileNodeSelector } from '../../api/kinds/node/selector.ts';
 
-/** What a pod's node selector and required node affinity ask for and the node does not have, and what it has instead. */
+/**
+ * What a pod's node selector and required node affinity ask for and the node does not have, and what it has instead.
+ */
 export function explainPodMismatch({ spec }: Pod, node: Node): string {
   const lacking = Object.entries(spec?.nodeSelector ?? {}).filter(([key, value]) => node.metadata?.labels?.[key] !== value);
   const selector = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

@@ -8,8 +8,9 @@ export type Reservation =
   | { readonly kind: 'refused'; readonly plugin: string; readonly rejection: Rejection };
 
 /**
- * Lets every plugin reserve what it needs, in profile order. Undo takes everything back in reverse order, once, and goes on when one undo
- * throws; the first error is thrown when all have run. A refusal or a fault has already been undone.
+ * Lets every plugin reserve what it needs, in profile order. Undo takes everything back in reverse order, once, and
+ * goes on when one undo throws; the first error is thrown when all have run. A refusal or a fault has already been
+ * undone.
  */
 export function reserveAll(participants: readonly Participant[], attempt: Attempt, nodeName: string): Reservation {
   const undos: { plugin: AnyPlugin; undo: Undo }[] = [];
@@ -58,7 +59,8 @@ export type BindOutcome =
   | { readonly kind: 'refused'; readonly plugin: string; readonly rejection: Rejection };
 
 /**
- * Permit and bind, each through all plugins of the profile, and between them pre-bind through those that took part. Throws PluginFault, with the plugin's own error as its cause.
+ * Permit and bind, each through all plugins of the profile, and between them pre-bind through those that took part.
+ * Throws PluginFault, with the plugin's own error as its cause.
  */
 export async function bindPlacement(placement: Placement, options: BindOptions): Promise<BindOutcome> {
   const { profile, participants, timeoutMs, signal } = options;

@@ -2,7 +2,10 @@ import { inspect } from 'node:util';
 import { withinLimit } from './call-limit.ts';
 import type { AnyPlugin, Rejection } from './plugin.ts';
 
-/** A plugin did what no plugin may: it threw, answered nonsense or never answered. Fails the attempt, never the scheduler. */
+/**
+ * A plugin did what no plugin may: it threw, answered nonsense or never answered. Fails the attempt,
+ * never the scheduler.
+ */
 export class PluginFault extends Error {
   readonly plugin: string;
   readonly point: string;
@@ -15,7 +18,9 @@ export class PluginFault extends Error {
   }
 }
 
-/** Calls a plugin; whatever it throws comes out as its fault, and so does a user's plugin that does not come to an end. */
+/**
+ * Calls a plugin; whatever it throws comes out as its fault, and so does a user's plugin that does not come to an end.
+ */
 export function guard<R>(plugin: Pick<AnyPlugin, 'name' | 'callLimitMs'>, point: string, call: () => R): R {
   try {
     return plugin.callLimitMs === undefined ? call() : withinLimit(call, plugin.callLimitMs);
@@ -25,7 +30,10 @@ export function guard<R>(plugin: Pick<AnyPlugin, 'name' | 'callLimitMs'>, point:
   }
 }
 
-/** What a filter, a reservation or a permission answered, if it is a rejection; plugins of users need not be written in TypeScript. */
+/**
+ * What a filter, a reservation or a permission answered, if it is a rejection;
+ * plugins of users need not be written in TypeScript.
+ */
 export function asRejection({ name }: Pick<AnyPlugin, 'name'>, point: string, answer: Rejection): Rejection {
   const { kind, reason, wakeOn } = answer ?? {};
   if (kind === 'reject' && typeof reason === 'string' && Array.isArray(wakeOn)) return answer;

@@ -2,13 +2,15 @@ import type { Shape } from '../config/shape.ts';
 import type { AnyPlugin } from './plugin.ts';
 
 /**
- * The version of what plugins and the scheduler expect of each other: the contract in plugin.ts, the node table that plugins read, and the form of a
- * module of plugins. Grows when a plugin that was written for the version before could go wrong without a word.
+ * The version of what plugins and the scheduler expect of each other: the contract in plugin.ts, the node table that
+ * plugins read, and the form of a module of plugins. Grows when a plugin that was written for the version before could
+ * go wrong without a word.
  */
 export const pluginContract = 1;
 
 /**
- * How a plugin that profiles name comes to be. `A` are its arguments, `S` what Berth's own are given besides; a user's get nothing else.
+ * How a plugin that profiles name comes to be. `A` are its arguments, `S` what Berth's own are given besides;
+ * a user's get nothing else.
  */
 export interface PluginFactory<A = unknown, S = void> {
   /** The name in configurations, in events and in `why`; that of the plugin, too. */
@@ -18,8 +20,9 @@ export interface PluginFactory<A = unknown, S = void> {
   /** The form of its arguments; without it, it takes none. */
   readonly args?: Shape<A>;
   /**
-   * Makes the plugin for one profile. Called for each profile that has it whenever the scheduler begins, and once more when the configuration is
-   * checked; so it does nothing but make a value. Throws an Error that says what is wrong with the arguments where their form cannot.
+   * Makes the plugin for one profile. Called for each profile that has it whenever the scheduler begins, and once more
+   * when the configuration is checked; so it does nothing but make a value. Throws an Error that says what is wrong
+   * with the arguments where their form cannot.
    */
   create(args: A, sources: S): AnyPlugin;
 }

@@ -16,7 +16,10 @@ export interface Resources {
 
 /** A pod with what every attempt would compute again. Made once per version of the pod, never changed. */
 export interface PodInfo {
-  /** What placing is about; how its containers run is left out. Parts that are equal in many pods are one value: change none. */
+  /**
+   * What placing is about; how its containers run is left out. Parts that are equal in many pods are one value:
+   * change none.
+   */
   readonly pod: Pod;
   /** namespace/name. */
   readonly key: string;

@@ -41,7 +41,10 @@ export interface SelectionPart {
   readonly owner?: string | undefined;
 }
 
-/** `namespaceLabels`: of the namespace that the pod is in; undefined while nothing is known of it; "any" where they might be as asked for. */
+/**
+ * `namespaceLabels`: of the namespace that the pod is in; undefined while nothing is known of it;
+ * "any" where they might be as asked for.
+ */
 export function isSelected(
   { parts, skipsLeaving }: PodSelection,
   pod: PodFace,
@@ -60,7 +63,10 @@ function isNamespaceChosen(selector: LabelMatcher | undefined, labels: Labels | 
   return selector !== undefined && (labels === 'any' || selector.matches(labels));
 }
 
-/** The pods that an affinity term of a pod in `namespace` is about: without namespaces of its own, those of the same namespace. */
+/**
+ * The pods that an affinity term of a pod in `namespace` is about: without namespaces of its own,
+ * those of the same namespace.
+ */
 export function selectionOfTerm(
   { labelSelector, namespaces = [], namespaceSelector }: PodAffinityTerm,
   namespace: string,

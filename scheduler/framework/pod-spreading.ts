@@ -39,7 +39,10 @@ export interface Defaulting {
   readonly needsAllKeys: boolean;
 }
 
-/** Kubernetes' own: pods of one controller lightly apart, by machine and by zone; nodes without a zone are spread over as well. */
+/**
+ * Kubernetes' own: pods of one controller lightly apart, by machine and by zone;
+ * nodes without a zone are spread over as well.
+ */
 export const systemDefaulting: Defaulting = {
   constraints: [
     { topologyKey: labels.hostname, maxSkew: 3, whenUnsatisfiable: 'ScheduleAnyway' },

@@ -223,7 +223,10 @@ interface AttemptOf extends Attempt {
   readonly whole: Pod;
 }
 
-/** What each plugin says, and what the reference says. Answers the names of the nodes that are left, with the reference's totals. */
+/**
+ * What each plugin says, and what the reference says. Answers the names of the nodes that are left,
+ * with the reference's totals.
+ */
 function judgeAll(entries: readonly ProfileEntry[], attempt: AttemptOf, world: World): Map<string, number> {
   const { whole: pod } = attempt;
   const all = nodesOf(world);

@@ -79,7 +79,10 @@ function shapeScore(shape: readonly ShapePoint[]): ShareScore {
   };
 }
 
-/** The resources that the strategy compares, as far as the pod requests them: devices count for pods that request devices. */
+/**
+ * The resources that the strategy compares, as far as the pod requests them:
+ * devices count for pods that request devices.
+ */
 export function scoredResources({ resources }: ResourceScoring, pod: PodInfo, nodes: NodeTable): ScoredResource[] {
   const { columns } = nodes;
   return resources.flatMap(({ name, weight }): ScoredResource[] => {

@@ -30,8 +30,9 @@ export interface RunnerOptions {
 }
 
 /**
- * Remembers what plugins said of the nodes for pods of the same shape (see Standings), and holds scratch memory besides, so that an attempt over
- * thousands of nodes allocates next to nothing. Only plugins that look beyond a node's row are asked about every node again.
+ * Remembers what plugins said of the nodes for pods of the same shape (see Standings), and holds scratch memory
+ * besides, so that an attempt over thousands of nodes allocates next to nothing. Only plugins that look beyond a node's
+ * row are asked about every node again.
  */
 export function createRunner({ profile, random }: RunnerOptions): Runner {
   const standings = createStandings();
@@ -70,7 +71,10 @@ export function createRunner({ profile, random }: RunnerOptions): Runner {
   };
 }
 
-/** Those whose answers hang on the node's row alone, and what looks beyond it: scores that are brought into relation do, too. */
+/**
+ * Those whose answers hang on the node's row alone, and what looks beyond it:
+ * scores that are brought into relation do, too.
+ */
 function split(participants: readonly Participant[]): { local: Participant[]; wide: Participant[] } {
   const local: Participant[] = [];
   const wide: Participant[] = [];
@@ -110,8 +114,8 @@ export function prepareAll(profile: Profile, attempt: Attempt): Participant[] | 
 const withoutPrepare: Proceed<undefined> = { kind: 'proceed', state: undefined, filter: true, score: true };
 
 /**
- * Asks again, keeping the answers: only attempts that found no node pay for the explanation. All filters are asked about all nodes: the first to
- * reject a node is counted, and the events of every one of them wake the pod.
+ * Asks again, keeping the answers: only attempts that found no node pay for the explanation. All filters are asked
+ * about all nodes: the first to reject a node is counted, and the events of every one of them wake the pod.
  */
 function explainAll(participants: readonly Participant[], nodes: NodeTable): Diagnosis {
   const rejections: (Rejection | undefined)[] = new Array(nodes.count).fill(undefined);
@@ -137,7 +141,8 @@ function explainAll(participants: readonly Participant[], nodes: NodeTable): Dia
 
 /** The index of a highest total, each of them equally likely; undefined when all are rejected. */
 function chooseBest(totals: Float64Array, count: number, random: () => number): number | undefined {
-  // Above `rejected` and below every sum of scores. One comparison for nearly every node: this is the one loop over all of them.
+  // Above `rejected` and below every sum of scores. One comparison for nearly every node:
+  // this is the one loop over all of them.
   let best = -1;
   let [index, ties] = [-1, 0];
   for (let i = 0; i < count; i++) {
@@ -154,7 +159,9 @@ function chooseBest(totals: Float64Array, count: number, random: () => number): 
   return index < 0 ? undefined : index;
 }
 
-/** The node where room was made for the pod, if it fits there now: that it had to wait for others outweighs every score. */
+/**
+ * The node where room was made for the pod, if it fits there now: that it had to wait for others outweighs every score.
+ */
 function fittingNomination(participants: readonly Participant[], { nodes, nominatedNodeName }: Attempt): string | undefined {
   const row = nominatedNodeName === undefined ? undefined : nodes.rowOf(nominatedNodeName);
   if (row === undefined) return undefined;

@@ -20,8 +20,8 @@ interface Standing {
 }
 
 /**
- * Filter and score cache per pod equivalence class: most pods of a cluster come in many copies, and between two of them few rows change. So an
- * attempt evaluates those rows only. A cached result equals a new evaluation.
+ * Filter and score cache per pod equivalence class: most pods of a cluster come in many copies, and between two of them
+ * few rows change. So an attempt evaluates those rows only. A cached result equals a new evaluation.
  */
 export interface Standings {
   /** Good until the next call. All participants have a shape. */

@@ -7,7 +7,9 @@ import type { AnyPlugin, Rejection, Trial } from './plugin.ts';
 import { guard } from './plugin-fault.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** What filters read of the pods on a node. Sums are put back as they were, not computed back: fractions would drift. */
+/**
+ * What filters read of the pods on a node. Sums are put back as they were, not computed back: fractions would drift.
+ */
 const changed = [
   'requestedCpu',
   'requestedMemory',

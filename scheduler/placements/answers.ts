@@ -13,7 +13,10 @@ export interface AnswersOptions extends Pick<ExplainerOptions, 'find' | 'waiting
   readonly logger: Logger;
 }
 
-/** What people ask, for each profile under its name: the API server hands a question on to the one that the pod asks for. */
+/**
+ * What people ask, for each profile under its name: the API server hands a question on to the one that the pod asks
+ * for.
+ */
 export interface Answers extends Pick<PlacementLog, 'add'> {
   /** Until aborted. */
   serve(signal: AbortSignal): Promise<void>;

@@ -12,7 +12,10 @@ export interface ServeOptions {
   readonly logger: Logger;
 }
 
-/** Answers what others ask the API server about this scheduler's pods, until aborted; opens the stream again when it breaks. */
+/**
+ * Answers what others ask the API server about this scheduler's pods, until aborted;
+ * opens the stream again when it breaks.
+ */
 export async function servePlacements(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const { client, schedulerName, clock, logger } = options;
   const backoff = createBackoff({ initialMs: 500, maxMs: 60_000 });

@@ -8,7 +8,9 @@ import { createRunner } from '../framework/runner.ts';
 import { defaultProfile } from '../profile.ts';
 import { defaultPreemption, type PreemptionSource } from './default-preemption.ts';
 
-/** On nodes of 4 CPU: what is done so that a pod of priority 10 that asks for 3 CPU gets its place, as "node: victims". */
+/**
+ * On nodes of 4 CPU: what is done so that a pod of priority 10 that asks for 3 CPU gets its place, as "node: victims".
+ */
 function makeRoom(bound: readonly Pod[], change: (asking: Pod) => void = () => {}, source?: Partial<PreemptionSource>): string {
   const cache = createCache({ now: () => 0 });
   const table = createNodeTable();

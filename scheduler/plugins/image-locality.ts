@@ -18,13 +18,17 @@ interface State {
   readonly most: number;
 }
 
-/** Kubernetes' figures. Less than 23 MiB is fetched in no time; beyond 1000 MiB for each container more makes no difference. */
+/**
+ * Kubernetes' figures. Less than 23 MiB is fetched in no time;
+ * beyond 1000 MiB for each container more makes no difference.
+ */
 const leastBytes = 23 * 1024 ** 2;
 const mostBytesPerContainer = 1000 * 1024 ** 2;
 
 /**
- * Prefers nodes that have the pod's images already, by their size. A size counts by the part of all nodes that have the image, so that the only
- * node with a new image does not get every pod that uses it. Nodes tell their 50 largest images once a minute, so a fresh one is known a little later.
+ * Prefers nodes that have the pod's images already, by their size. A size counts by the part of all nodes that have the
+ * image, so that the only node with a new image does not get every pod that uses it. Nodes tell their 50 largest images
+ * once a minute, so a fresh one is known a little later.
  */
 export const imageLocality = definePlugin<State>({
   name: 'ImageLocality',

@@ -21,7 +21,10 @@ import { isSelected, type PodSelection } from '../framework/pod-selection.ts';
 import type { PodTerm } from '../framework/pod-terms.ts';
 
 export const interPodAffinityArguments = record({
-  /** What a required affinity of a pod on a node, to the pod to be placed, counts in the score. Default 1, as in Kubernetes. */
+  /**
+   * What a required affinity of a pod on a node, to the pod to be placed, counts in the score. Default 1,
+   * as in Kubernetes.
+   */
   hardPodAffinityWeight: whole(0, 100),
   /** Preferences of pods on nodes say nothing about a pod that has none itself. Default false. */
   ignorePreferredTermsOfExistingPods: flag(),
@@ -61,8 +64,9 @@ const tooNear = unschedulable("node(s) didn't match pod anti-affinity rules", [.
 const keptAway = unschedulable("node(s) didn't satisfy existing pods anti-affinity rules", [...changes, 'node/removed']);
 
 /**
- * Keeps a pod near the pods that its required affinity names and away from those that its required anti-affinity names, in the domains of each
- * term's topologyKey, and away from pods whose own anti-affinity names it. Prefers nodes by the weights of preferences, of the pod and of others.
+ * Keeps a pod near the pods that its required affinity names and away from those that its required anti-affinity names,
+ * in the domains of each term's topologyKey, and away from pods whose own anti-affinity names it. Prefers nodes by the
+ * weights of preferences, of the pod and of others.
  */
 export function interPodAffinity(given: InterPodAffinityArguments = {}): Plugin<State> {
   return definePlugin<State>({

@@ -11,7 +11,10 @@ interface State {
 
 const mismatch = unresolvable("node(s) didn't match the pod's node affinity or selector", ['node/added', 'node/labels']);
 
-/** Keeps a pod to nodes that match its `nodeSelector` and required node affinity, and prefers those that match its preferred terms. */
+/**
+ * Keeps a pod to nodes that match its `nodeSelector` and required node affinity,
+ * and prefers those that match its preferred terms.
+ */
 export const nodeAffinity = definePlugin<State>({
   name: 'NodeAffinity',
   prepare({ pod }) {

@@ -11,8 +11,9 @@ interface WantedPort {
 }
 
 /**
- * Keeps a pod off nodes where another pod, placed ones included, has one of its host ports: the same number and protocol, on the same address or
- * on all of them. What other programs of the machine listen on is not known here; the agent finds out, says so and tries again.
+ * Keeps a pod off nodes where another pod, placed ones included, has one of its host ports: the same number and
+ * protocol, on the same address or on all of them. What other programs of the machine listen on is not known here; the
+ * agent finds out, says so and tries again.
  */
 export const nodePorts = definePlugin<readonly WantedPort[]>({
   name: 'NodePorts',

@@ -15,8 +15,9 @@ interface State {
 }
 
 /**
- * Keeps pods off nodes whose Ready condition is not True, unless they tolerate the taint that stands for it: unreachable when it is Unknown,
- * else not-ready. Reading the condition itself leaves no gap between a node's failure and the taint, and gives the plainer reason.
+ * Keeps pods off nodes whose Ready condition is not True, unless they tolerate the taint that stands for it:
+ * unreachable when it is Unknown, else not-ready. Reading the condition itself leaves no gap between a node's failure
+ * and the taint, and gives the plainer reason.
  */
 export const nodeReady = definePlugin<State>({
   name: 'NodeReady',

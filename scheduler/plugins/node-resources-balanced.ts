@@ -6,9 +6,9 @@ interface State {
 }
 
 /**
- * Prefers nodes where CPU and memory would be requested to like shares once the pod is there, so that no node is left with much of one resource that no pod
- * can use for lack of the other. The score is 100 for equal shares and falls by half a point for each point between them, down to 50. A pod
- * that requests neither changes no node's balance.
+ * Prefers nodes where CPU and memory would be requested to like shares once the pod is there, so that no node is left
+ * with much of one resource that no pod can use for lack of the other. The score is 100 for equal shares and falls by
+ * half a point for each point between them, down to 50. A pod that requests neither changes no node's balance.
  */
 export const nodeResourcesBalanced = definePlugin<State>({
   name: 'NodeResourcesBalanced',

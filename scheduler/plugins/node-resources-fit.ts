@@ -54,8 +54,9 @@ interface State {
 }
 
 /**
- * Keeps a pod off nodes whose allocatable resources, less the requests of the pods there, do not hold its requests; resources it does not ask
- * for are not looked at. Prefers nodes with the largest free share of CPU and memory (least allocated), or as its arguments say.
+ * Keeps a pod off nodes whose allocatable resources, less the requests of the pods there, do not hold its requests;
+ * resources it does not ask for are not looked at. Prefers nodes with the largest free share of CPU and memory (least
+ * allocated), or as its arguments say.
  */
 export function nodeResourcesFit(given: NodeResourcesFitArguments = {}): Plugin<State> {
   const scoring = compileScoring(given.scoringStrategy);

@@ -6,15 +6,19 @@ import { freeShare } from './node-resources-fit.ts';
 
 export const nodeUsageArguments = record({
   /**
-   * A reading older than this says nothing: the node counts by requests alone. Default 150,000: agents report at least every 60 s, so two reports
-   * in a row and half of the third were missed.
+   * A reading older than this says nothing: the node counts by requests alone. Default 150,000: agents report at least
+   * every 60 s, so two reports in a row and half of the third were missed.
    */
   staleAfterMs: whole(1_000, 86_400_000),
-  /** A pod that has waited so long is no longer kept off by a reading: requests decide. Default 120,000: two reports of an agent. */
+  /**
+   * A pod that has waited so long is no longer kept off by a reading: requests decide. Default 120,000:
+   * two reports of an agent.
+   */
   patienceMs: whole(0, 86_400_000),
   /**
-   * What a machine may lack of the memory that a pod requests, in percent of its capacity, before the pod is kept off: some of what counts as used
-   * can be reclaimed (the ARC of ZFS, shared memory that may be swapped). Scores count it in full. Default 10.
+   * What a machine may lack of the memory that a pod requests, in percent of its capacity, before the pod is kept off:
+   * some of what counts as used can be reclaimed (the ARC of ZFS, shared memory that may be swapped). Scores count it
+   * in full. Default 10.
    */
   marginPercent: whole(0, 100),
 });
@@ -45,15 +49,17 @@ const memoryInUse = unschedulable('node(s) had too little memory available', [
 ]);
 
 /**
- * Looks at what the nodes use, as NodeResourcesFit looks at what their pods asked for: a node's use is its last reading plus the requests of pods that
- * the reading does not show in full yet, so a burst does not pile onto one stale reading. What the system takes beside pods (capacity - allocatable)
- * is not held against pods. A node whose reading is stale or missing counts by requests. (The larger of reading and requests would be the requests
- * nearly everywhere, since people ask for more than they use, and balances much less: `npm run bench -- study` measures it.)
+ * Looks at what the nodes use, as NodeResourcesFit looks at what their pods asked for: a node's use is its last reading
+ * plus the requests of pods that the reading does not show in full yet, so a burst does not pile onto one stale
+ * reading. What the system takes beside pods (capacity - allocatable) is not held against pods. A node whose reading is
+ * stale or missing counts by requests. (The larger of reading and requests would be the requests nearly everywhere,
+ * since people ask for more than they use, and balances much less: `npm run bench -- study` measures it.)
  *
- * It prefers nodes with the largest free share. It keeps a pod off a node only when a fresh reading says that the memory available on the
- * machine, less what pods placed after that reading asked for, is less than the pod's own request by more than a margin: memory cannot be taken back
- * from others as CPU can. Readings are total - available, so page cache never counts as used. A pod that requests no memory is never kept off, and
- * none that has waited for `patienceMs`: what fits by requests does not starve on readings.
+ * It prefers nodes with the largest free share. It keeps a pod off a node only when a fresh reading says that the
+ * memory available on the machine, less what pods placed after that reading asked for, is less than the pod's own
+ * request by more than a margin: memory cannot be taken back from others as CPU can. Readings are total - available, so
+ * page cache never counts as used. A pod that requests no memory is never kept off, and none that has waited for
+ * `patienceMs`: what fits by requests does not starve on readings.
  */
 export function nodeUsage({
   staleAfterMs = 150_000,

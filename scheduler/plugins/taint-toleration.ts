@@ -12,8 +12,8 @@ interface State {
 }
 
 /**
- * Keeps pods off nodes with NoSchedule and NoExecute taints that they do not tolerate, and prefers nodes with fewer PreferNoSchedule taints
- * that they do not tolerate.
+ * Keeps pods off nodes with NoSchedule and NoExecute taints that they do not tolerate, and prefers nodes with fewer
+ * PreferNoSchedule taints that they do not tolerate.
  */
 export const taintToleration = definePlugin<State>({
   name: 'TaintToleration',

@@ -32,7 +32,10 @@ function matcherOf(budget: PodDisruptionBudget): LabelMatcher | undefined {
   return matchers.get(budget);
 }
 
-/** A budget without a selector, or with one that chooses everything, protects nothing from preemption: so it is in Kubernetes. */
+/**
+ * A budget without a selector, or with one that chooses everything, protects nothing from preemption:
+ * so it is in Kubernetes.
+ */
 export function readBudgets(lister: BudgetLister): Budgets {
   const budgets = new Map<string, Budget[]>();
   let key = '';

@@ -8,7 +8,10 @@ import { createRunner } from '../framework/runner.ts';
 import { defaultPreemption } from '../plugins/default-preemption.ts';
 import { defaultProfile } from '../profile.ts';
 
-/** Three full nodes of one pod each, and how often the filter was asked; `shape` undefined for one that looks beyond the row. */
+/**
+ * Three full nodes of one pod each, and how often the filter was asked;
+ * `shape` undefined for one that looks beyond the row.
+ */
 function setUp(shape: string | undefined) {
   const cache = createCache({ now: () => 0 });
   const table = createNodeTable();

@@ -13,8 +13,9 @@ export interface Candidates {
 }
 
 /**
- * Finds candidates, and remembers them by the shape of pods: of many copies of one pod the next asks only about rows that have changed. Where filters
- * look beyond a node's row (the trial has no shape) everything is asked anew. The same is answered either way.
+ * Finds candidates, and remembers them by the shape of pods: of many copies of one pod the next asks only about rows
+ * that have changed. Where filters look beyond a node's row (the trial has no shape) everything is asked anew. The same
+ * is answered either way.
  */
 export interface CandidateSearch {
   begin(attempt: Attempt, verdicts: Verdicts, trial: Trial, budgets: Budgets): Candidates;

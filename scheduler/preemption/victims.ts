@@ -16,7 +16,10 @@ export interface Candidate {
   readonly start: number;
 }
 
-/** The higher priority is more important; among equals what has run longer. A pod that has not started yet is as if it started now. */
+/**
+ * The higher priority is more important; among equals what has run longer.
+ * A pod that has not started yet is as if it started now.
+ */
 export function byImportance(a: PodInfo, b: PodInfo): number {
   return b.priority - a.priority || startOf(a) - startOf(b);
 }
@@ -27,9 +30,9 @@ function startOf({ pod }: PodInfo): number {
 }
 
 /**
- * The fewest important pods that must leave the node so that the trial's pod fits: all of `lower` are thought away, and then put back one by one as
- * long as it fits, those first whose budget would be broken, then the most important. Undefined when it does not fit without all of them, or
- * fits with all of them.
+ * The fewest important pods that must leave the node so that the trial's pod fits: all of `lower` are thought away, and
+ * then put back one by one as long as it fits, those first whose budget would be broken, then the most important.
+ * Undefined when it does not fit without all of them, or fits with all of them.
  */
 export function selectVictims(
   { row, lower, budgets }: { readonly row: number; readonly lower: readonly PodInfo[]; readonly budgets: Budgets },
@@ -65,8 +68,9 @@ function sumOf(victims: readonly PodInfo[]): number {
 }
 
 /**
- * Kubernetes' order of nodes: the fewest broken budgets; the least important victim at the top; the lowest sum of priorities; the fewest victims; the
- * latest start of the one that has run longest among the most important. Negative when `a` is better; 0 leaves the first.
+ * Kubernetes' order of nodes: the fewest broken budgets; the least important victim at the top; the lowest sum of
+ * priorities; the fewest victims; the latest start of the one that has run longest among the most important. Negative
+ * when `a` is better; 0 leaves the first.
  */
 export function compareCandidates(a: Candidate, b: Candidate): number {
   return (

@@ -35,7 +35,10 @@ interface Making {
   readonly allows: NodePredicate | undefined;
 }
 
-/** The volumes that satisfy a claim. Most are for one host: those are found by its name, so that no look at a node goes through all of them. */
+/**
+ * The volumes that satisfy a claim. Most are for one host: those are found by its name,
+ * so that no look at a node goes through all of them.
+ */
 export interface Choice {
   readonly count: number;
   /** The best that the node reaches and that is not among those taken. */
@@ -115,7 +118,10 @@ function createChoice(volumes: readonly PersistentVolume[]): Choice {
   };
 }
 
-/** The hosts that alone can reach a volume, where its affinity names them in the usual way, and whether it asks for nothing else. */
+/**
+ * The hosts that alone can reach a volume, where its affinity names them in the usual way,
+ * and whether it asks for nothing else.
+ */
 function hostsOf(required: NodeSelector | undefined): {
   readonly hosts?: readonly string[] | undefined;
   readonly isAll?: boolean;

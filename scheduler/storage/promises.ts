@@ -9,8 +9,9 @@ export interface Promised {
 }
 
 /**
- * What was promised to claims by placements that are not written yet, so that two pods do not count on one volume, and two pods with one claim go where its volume
- * will be. A promise stands from the placement until the informers show what became of it, or the placement is taken back; as many at once as bindings.
+ * What was promised to claims by placements that are not written yet, so that two pods do not count on one volume, and
+ * two pods with one claim go where its volume will be. A promise stands from the placement until the informers show
+ * what became of it, or the placement is taken back; as many at once as bindings.
  */
 export interface VolumePromises {
   /** By the claim's uid. */

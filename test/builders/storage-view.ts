@@ -12,7 +12,10 @@ export interface Stored {
   readonly keep?: Storage['writer']['keep'];
 }
 
-/** What the plugin of volumes works with: these objects, and promises of its own; what it wants written is written at once. */
+/**
+ * What the plugin of volumes works with: these objects, and promises of its own;
+ * what it wants written is written at once.
+ */
 export function storageOf({ claims = [], volumes = [], classes = [], keep = async () => undefined }: Stored) {
   return {
     claims: indexed(claims),

@@ -12,8 +12,8 @@ const nodeName = /^chaos-[a-z]+-(\d+)(-[a-z]+)?$/;
 export const createRunFolder = (name: string): Promise<string> => mkdtemp(join(tmpdir(), `berth-chaos-${name}-${process.pid}-`));
 
 /**
- * Ends and removes what runs have left that were killed themselves: servers and agents, containers of this machine's engine, folders and what is
- * mounted there. Nodes and folders are named after the process of their run.
+ * Ends and removes what runs have left that were killed themselves: servers and agents, containers of this machine's
+ * engine, folders and what is mounted there. Nodes and folders are named after the process of their run.
  */
 export async function removeAbandoned(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => isAbandoned(folderName, name));

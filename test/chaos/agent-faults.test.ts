@@ -9,7 +9,8 @@ import { effort } from './effort.ts';
 import { isReady, namespace, stay } from './pod-churn.ts';
 import type { BerthProcess } from './processes.ts';
 
-// What goes wrong around an agent that itself is well: the server is away, a container or a command hangs, its clock is wrong.
+// What goes wrong around an agent that itself is well: the server is away, a container or a command hangs,
+// its clock is wrong.
 const awayMs = effort(20_000, 240_000);
 
 let house: ChaosHouse;
@@ -156,7 +157,9 @@ describe('beside the house', () => {
   });
 });
 
-/** What becomes a program with another time of the day, as Debian's faketime makes it, which stays behind as its parent. */
+/**
+ * What becomes a program with another time of the day, as Debian's faketime makes it, which stays behind as its parent.
+ */
 function withClock(offset: string): string[] {
   const library = readdirSync('/usr/lib')
     .map((folder) => `/usr/lib/${folder}/faketime/libfaketimeMT.so.1`)
@@ -186,8 +189,8 @@ describe('an agent whose clock is wrong', () => {
     const waits = (pod: Pod) => pod.status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff';
     const crashes = await until(`crashes-${where}`, 'waits', waits);
     await until(`crashes-${where}`, `was restarted ${restarts} times`, (pod) => restartsOf(pod) >= restarts);
-    // By the container's own clock, which is right: a clock that is ahead must not make the waits nothing. That one which is behind does not make
-    // them longer than the patience here is seen above.
+    // By the container's own clock, which is right: a clock that is ahead must not make the waits nothing. That one
+    // which is behind does not make them longer than the patience here is seen above.
     const starts = linesOf(crashes, nodeName, 'starts').map(Number);
     for (let i = 2; i <= restarts; i++) expect(starts[i]! - starts[i - 1]!).toBeGreaterThanOrEqual(10 * 2 ** (i - 2) - 1);
     await eventually('the node is ready', async () => ((await house.nodeIsReady(nodeName)) ? true : undefined));

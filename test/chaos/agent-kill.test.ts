@@ -11,7 +11,8 @@ import { type Churn, createChurn, createMounted, image, isReady, namespace, stay
 import { type BerthProcess, connectAdmin, startAgent, startServer } from './processes.ts';
 import { createChance } from './random.ts';
 
-// An agent that is killed at any moment, over and over, while pods come and go. It never makes anything twice and never leaves anything.
+// An agent that is killed at any moment, over and over, while pods come and go.
+// It never makes anything twice and never leaves anything.
 const rounds = effort(12, 200);
 /** Every so many rounds everything is looked at. */
 const settleEvery = 4;

@@ -11,8 +11,8 @@ import { effort } from './effort.ts';
 import { image, isReady, namespace, stay } from './pod-churn.ts';
 import { type StallingProxy, startStallingProxy } from './stalling-proxy.ts';
 
-// A registry that stalls in the middle of layers, over and over: Debian's, behind a proxy that stops forwarding. More pulls stall than the engine
-// downloads layers at once, and others pull from the same registry directly.
+// A registry that stalls in the middle of layers, over and over: Debian's, behind a proxy that stops forwarding. More
+// pulls stall than the engine downloads layers at once, and others pull from the same registry directly.
 const rounds = effort(1, 10);
 const stalledPulls = 4;
 const layerBytes = 4 * 1024 * 1024;

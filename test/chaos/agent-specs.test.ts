@@ -103,7 +103,8 @@ function differenceOf(pod: Pod, told: string, expected: Expected): string | unde
     const isSo = pod.status?.phase === 'Succeeded' && expected.says.test(main?.terminated?.message ?? '');
     return isSo ? undefined : instead;
   }
-  // A container that the engine or the kernel does not start may have ended with a code of theirs, but never with its own.
+  // A container that the engine or the kernel does not start may have ended with a code of theirs,
+  // but never with its own.
   if (main?.running !== undefined || main?.terminated?.exitCode === 0) return `it ran: ${instead}`;
   return expected.outcome !== 'refused' && expected.why.test(told) ? undefined : instead;
 }
@@ -191,7 +192,8 @@ it('a folder that a container makes a link out of the volume, and back, while ot
         );
         if (isRefused(pod)) met++;
         const said = state(pod)?.terminated?.message ?? '';
-        // A folder that was not there in this moment is made, inside; when the swapper has removed it again, there is nothing to mount.
+        // A folder that was not there in this moment is made, inside; when the swapper has removed it again,
+        // there is nothing to mount.
         const isGone = said.includes('no such file or directory') && !said.includes(outside);
         expect(isGone ? 'gone' : said).toMatch(/^(inside|gone|)$/);
         if (said === 'inside') counts.inside++;

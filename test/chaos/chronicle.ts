@@ -2,7 +2,10 @@ import { type Client, createInformer, type Node, type Pod } from '../../client/i
 import { eventually } from '../e2e/installation.ts';
 import { isReady, namespace } from './pod-churn.ts';
 
-/** What happened first when, of nodes and pods, as the API told it: `node h2 Unknown`, `pod web-1 deleting`, `pod web-1 gone`. */
+/**
+ * What happened first when, of nodes and pods, as the API told it: `node h2 Unknown`, `pod web-1 deleting`,
+ * `pod web-1 gone`.
+ */
 export interface Chronicle {
   /** When it happened, in milliseconds; fails the test when it has not happened within `timeoutMs` from now. */
   when(what: string, timeoutMs?: number): Promise<number>;
@@ -22,7 +25,10 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 /** How many pods an app has when it is whole. */
 const whole = 2;
 
-/** Follows nodes and pods. A pod with the label `app` that is being deleted is replaced at once, as a ReplicaSet would, on any node. */
+/**
+ * Follows nodes and pods. A pod with the label `app` that is being deleted is replaced at once,
+ * as a ReplicaSet would, on any node.
+ */
 export async function startChronicle(client: Client): Promise<Chronicle> {
   const seen = new Map<string, number>();
   const nodes = new Map<string, Node>();

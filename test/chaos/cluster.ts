@@ -9,7 +9,10 @@ const tree = fileURLToPath(new URL('../..', import.meta.url));
 /** Of this machine's own, or of the host's on which the test runs. What is left of an earlier run is found there. */
 const disks = join(tmpdir(), 'berth-chaos-cluster');
 
-/** Hosts of a test's own, made by hack/cluster, each with an engine. Berth's server runs on h1; the others have joined with the line that it printed. */
+/**
+ * Hosts of a test's own, made by hack/cluster, each with an engine. Berth's server runs on h1; the others have joined
+ * with the line that it printed.
+ */
 export interface Cluster {
   /** As the administrator, from outside of all hosts. */
   readonly client: Client;
@@ -21,7 +24,10 @@ export interface Cluster {
   joinBeside(host: string, nodeName: string): Promise<void>;
   /** Ends such an agent. */
   leave(host: string, nodeName: string): Promise<void>;
-  /** The ids of a pod's containers on a host, its sandbox among them, that run. The engine is asked: it answers also while the host is cut off. */
+  /**
+   * The ids of a pod's containers on a host, its sandbox among them, that run. The engine is asked: it answers also
+   * while the host is cut off.
+   */
   containers(host: string, pod: string): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Whether the chaos tests run as long as is claimed of them (`hack/chaos`), or only as long as a day's work allows (`hack/test`). */
+/**
+ * Whether the chaos tests run as long as is claimed of them (`hack/chaos`),
+ * or only as long as a day's work allows (`hack/test`).
+ */
 export const isLong = process.env.BERTH_CHAOS === 'long';
 
 /** How much of something a test does in its short and in its long form. */

@@ -15,14 +15,21 @@ import { createChurn, createMounted, image, isReady, namespace, stay } from './p
 import { type BerthProcess, connectAdmin, startAgent, startServer } from './processes.ts';
 import { createChance } from './random.ts';
 
-// The engine is killed at any moment, over and over, while pods come and go, and the machine loses its power. An engine of the test's own.
+// The engine is killed at any moment, over and over, while pods come and go, and the machine loses its power.
+// An engine of the test's own.
 const rounds = effort(4, 100);
-/** Each takes most of a minute where the engine has left links behind: the agent looks twice, 20 s apart, before it removes them. */
+/**
+ * Each takes most of a minute where the engine has left links behind: the agent looks twice, 20 s apart,
+ * before it removes them.
+ */
 const settleEvery = effort(4, 5);
 const longestLifeMs = 3_000;
 const nodeName = `chaos-engine-${process.pid}`;
 const hostPorts = [18_081, 18_082];
-/** Each kill without live-restore counts as a restart of every container: waits that double would be what the test does most of its time. */
+/**
+ * Each kill without live-restore counts as a restart of every container:
+ * waits that double would be what the test does most of its time.
+ */
 const backOff = ['--max-container-restart-period', '3s'];
 const machineEngine = process.env.DOCKER_HOST;
 
@@ -93,8 +100,8 @@ describe.each([true, false])('with live-restore %s', (liveRestore) => {
 });
 
 /**
- * Does what the event of a pod asks for: an engine that was killed in the middle may keep a host port in its memory for a container that it
- * has forgotten (Docker 20.10), until it is started again.
+ * Does what the event of a pod asks for: an engine that was killed in the middle may keep a host port in its memory for
+ * a container that it has forgotten (Docker 20.10), until it is started again.
  */
 async function freeingPorts(liveRestore: boolean, work: () => Promise<void>): Promise<void> {
   let done = false;

@@ -29,7 +29,10 @@ const zones: Readonly<Record<string, string>> = {
 const onH4 = ['h4', 'h4-b', 'h4-c'];
 const toleratedS = 6;
 const withinMs = 40_000;
-/** Nodes that are cut off together are silent within 10 s of each other, unless the machine is too busy to renew their leases in time. */
+/**
+ * Nodes that are cut off together are silent within 10 s of each other,
+ * unless the machine is too busy to renew their leases in time.
+ */
 const heardWithinS = 8;
 /** In a zone that is well the first of them is given up within 40 s; the rest is for this machine. */
 const surelyGivenUpMs = 48_000;

@@ -29,7 +29,10 @@ export interface ChurnOptions {
   readonly mayRestart: boolean;
 }
 
-/** Pods that come and go while something of Berth or the engine is killed, and what must be true of them whenever it is quiet. */
+/**
+ * Pods that come and go while something of Berth or the engine is killed,
+ * and what must be true of them whenever it is quiet.
+ */
 export interface Churn {
   readonly names: readonly string[];
   createAll(): Promise<void>;

@@ -23,7 +23,10 @@ const rounds = effort(24, 300);
 const longestLifeMs = 1_500;
 /** Who is killed so soon has not listened yet. */
 const longestStartMs = 700;
-/** So many revisions are replayed at a start (docs/design/apiserver.md): a watch from before them may be expired, no other. */
+/**
+ * So many revisions are replayed at a start (docs/design/apiserver.md): a watch from before them may be expired,
+ * no other.
+ */
 const replayed = 100_000;
 /** Fewer would mean that the server was hardly ever written to. */
 const fewestWritesPerRound = 15;

@@ -23,16 +23,25 @@ export interface Outage {
   readonly after: readonly Sight[];
   /** What was done to a node or a pod for the outage's sake. */
   readonly harmed: readonly string[];
-  /** What the pods' events warn of, for the message of a test that fails: an outage is not all that can happen to a container. */
+  /**
+   * What the pods' events warn of, for the message of a test that fails:
+   * an outage is not all that can happen to a container.
+   */
   readonly warnings: readonly string[];
 }
 
 /** More than the 40 s after which a node that is silent is lost; in the long form the ten minutes that are claimed. */
 const awayMs = effort(45_000, 600_000);
-/** Long enough for a server that went by what it missed: silence, the seconds in which others are looked for, and an eviction. */
+/**
+ * Long enough for a server that went by what it missed: silence, the seconds in which others are looked for,
+ * and an eviction.
+ */
 const watchedMs = effort(45_000, 120_000);
 
-/** Two nodes with four pods each, which tolerate no lost node at all or have probes; the server is killed, or stands still, and comes back. */
+/**
+ * Two nodes with four pods each, which tolerate no lost node at all or have probes; the server is killed,
+ * or stands still, and comes back.
+ */
 export async function goThroughOutage(how: 'away' | 'still'): Promise<Outage> {
   const house = await createChaosHouse(how);
   let story: Chronicle | undefined;

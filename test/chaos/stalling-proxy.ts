@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server on this machine that can stop in the middle of an answer, as a network does: nothing is closed, nothing comes any more. */
+/**
+ * A way to a server on this machine that can stop in the middle of an answer, as a network does:
+ * nothing is closed, nothing comes any more.
+ */
 export interface StallingProxy {
   /** "127.0.0.1:PORT". */
   readonly address: string;

@@ -1,7 +1,10 @@
 import { crc32 } from 'node:zlib';
 import type { Storage } from '../../apiserver/storage/storage.ts';
 
-/** Everything that a store is asked for, in short: an object is "revision length checksum", an event "type key" and the same. */
+/**
+ * Everything that a store is asked for, in short: an object is "revision length checksum",
+ * an event "type key" and the same.
+ */
 export interface Answers {
   /** By key; of every key that ever was. */
   readonly gets: Readonly<Record<string, string>>;

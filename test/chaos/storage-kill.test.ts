@@ -71,7 +71,8 @@ async function checkSynced(storage: Storage, account: Account): Promise<void> {
   for (const [key, { revision, text }] of account.acknowledged) {
     if (key.startsWith('leases/')) continue;
     const found = await storage.get(key);
-    // The write in flight may have reached the disk before the kill, only its acknowledgement was lost: a later revision, or a deletion.
+    // The write in flight may have reached the disk before the kill, only its acknowledgement was lost:
+    // a later revision, or a deletion.
     const begun = account.begun.get(key);
     if (begun === 'put' && found && found.revision > revision) continue;
     if (begun === 'delete' && !found) continue;

@@ -12,8 +12,8 @@ export type Report =
   | { readonly kind: 'served'; readonly answers: readonly Answers[]; readonly notices: readonly string[] };
 
 /*
- * The one who opens damaged stores in storage-damage.test.ts: node storage-reader <directory> <questions>. It asks for everything, goes on
- * to write (a wrong list of free pages would now destroy something), and asks again.
+ * The one who opens damaged stores in storage-damage.test.ts: node storage-reader <directory> <questions>. It asks for
+ * everything, goes on to write (a wrong list of free pages would now destroy something), and asks again.
  */
 const [directory, questions] = process.argv.slice(2);
 if (directory === undefined || questions === undefined) throw new Error('name the directory and the questions');

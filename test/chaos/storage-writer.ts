@@ -2,15 +2,18 @@ import { openStorage } from '../../apiserver/storage/open-storage.ts';
 import type { Durability } from '../../apiserver/storage/storage.ts';
 
 /*
- * The victim of storage-kill.test.ts: node storage-writer <directory> <round>. Writes as fast as it can with many writes in flight, and prints one line
- * for each acknowledged write ("+ key revision text", "- key revision" for a delete)
- * behind one that it began ("? key put", "? key delete"), until it is killed.
+ * The victim of storage-kill.test.ts: node storage-writer <directory> <round>. Writes as fast as it can with many
+ * writes in flight, and prints one line for each acknowledged write ("+ key revision text", "- key revision" for a
+ * delete) behind one that it began ("? key put", "? key delete"), until it is killed.
  */
 const [directory, round] = process.argv.slice(2);
 if (directory === undefined || round === undefined) throw new Error('name the directory and the round');
 const storage = await openStorage({ backend: 'lmdb', directory });
 
-/** Resolves when the kernel has the line: what waits in this process dies with it, and the account would be of an earlier state. */
+/**
+ * Resolves when the kernel has the line: what waits in this process dies with it,
+ * and the account would be of an earlier state.
+ */
 const say = (line: string): Promise<void> => new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
 
 await say(`open ${(await storage.list('', { limit: 1 })).revision}`);

@@ -26,7 +26,10 @@ const added: Record<string, string> = {
   'NodeStatus.usage': "the machine's figures, Berth's own",
 };
 
-/** Messages of Kubernetes' that its JSON API does not show as a model: they are inlined, scalars in JSON, or parameters of a URL. */
+/**
+ * Messages of Kubernetes' that its JSON API does not show as a model: they are inlined, scalars in JSON,
+ * or parameters of a URL.
+ */
 const withoutModel: Record<string, string> = {
   EphemeralContainerCommon: 'inlined into EphemeralContainer',
   ExtraValue: 'a list in JSON',

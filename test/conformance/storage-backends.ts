@@ -82,7 +82,9 @@ export class WatchReader {
     return this.#events.splice(0, count).map(eventText);
   }
 
-  /** Asks for the first events now: what the log has is read at the first question, and a compaction may come before it. */
+  /**
+   * Asks for the first events now: what the log has is read at the first question, and a compaction may come before it.
+   */
   start(): void {
     this.#pending ??= this.#iterator.next();
     // A failure reaches the taker, if there is one.

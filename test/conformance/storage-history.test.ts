@@ -30,7 +30,10 @@ describe.each(backends)('the history of the %s storage', (backend) => {
   });
   afterEach(() => opened.dispose());
 
-  /** Writes one a second, from start + 1 s on: a created (1), changed (2), deleted (3) and created again (4), with b between (5). */
+  /**
+   * Writes one a second, from start + 1 s on: a created (1), changed (2), deleted (3) and created again (4),
+   * with b between (5).
+   */
   async function story(): Promise<void> {
     clock.skew(1_000);
     await storage.create('pods/a', by('ann', 'create', '1'));

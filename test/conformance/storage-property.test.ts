@@ -83,7 +83,8 @@ class Comparison {
   }
 
   async #call({ verb, key, expected, text, durability }: ModelWrite): Promise<number | string> {
-    // Of relaxed writes some await the disk; what the store shows does not depend on that, also after it was opened anew.
+    // Of relaxed writes some await the disk; what the store shows does not depend on that,
+    // also after it was opened anew.
     const written = { ...write(text, durability), awaitsDisk: Number(text) % 3 === 0 };
     try {
       if (verb === 'create') return await this.#storage.create(key, written);
@@ -150,7 +151,10 @@ class Comparison {
   }
 }
 
-/** Between two lives the file is checked as after a crash: its counts must fit whatever was written, deleted and compacted. */
+/**
+ * Between two lives the file is checked as after a crash: its counts must fit whatever was written,
+ * deleted and compacted.
+ */
 async function verifyAndOpen(directory: string): Promise<Storage> {
   const tables = openTables(directory, { readOnly: true });
   verifyTables(tables);

@@ -2,7 +2,10 @@ import { ApiError, type Client, connect, type JsonObject, loadContext } from '..
 
 const timeoutMs = 10_000;
 
-/** Reads an installation over one connection of the test's process: a `berth get` for each look would cost more than what is tested. */
+/**
+ * Reads an installation over one connection of the test's process:
+ * a `berth get` for each look would cost more than what is tested.
+ */
 export interface ApiReader {
   /** The objects of a kind in the namespace "default", as `-o json` shows them. */
   list(kind: string): Promise<readonly JsonObject[]>;
@@ -22,7 +25,10 @@ export function createApiReader(config: string): ApiReader {
     client = undefined;
   }
 
-  /** The server may be another one since the last read, with another authority: a connection that has failed is made anew. */
+  /**
+   * The server may be another one since the last read, with another authority:
+   * a connection that has failed is made anew.
+   */
   async function read<T>(call: (client: Client) => Promise<T>): Promise<T> {
     const isNew = client === undefined;
     client ??= loadContext(undefined, config).then(({ options }) => connect(options));

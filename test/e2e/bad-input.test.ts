@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInstallation, type Installation } from './installation.ts';
 
-// What a user may get wrong, sentence by sentence: each answer names the place and the reason, and nothing half done stays behind.
+// What a user may get wrong, sentence by sentence: each answer names the place and the reason,
+// and nothing half done stays behind.
 let berth: Installation;
 let folder: string;
 

@@ -20,7 +20,9 @@ let house: PodHouse;
 let folder: string;
 let onHost: string;
 
-/** File systems that only the container has: in a volume, read-only, nearly full, and one that covers a volume's folder. */
+/**
+ * File systems that only the container has: in a volume, read-only, nearly full, and one that covers a volume's folder.
+ */
 const mountSome = [
   'mkdir -p /small /ro /data/inner/under /data/covered',
   'echo hidden > /data/covered/file',

@@ -8,7 +8,9 @@ import { eventually, freePort, run } from './installation.ts';
 export interface DebianRegistry {
   /** "127.0.0.1:PORT". */
   readonly address: string;
-  /** Pushes an image of this machine under a name in this registry, and takes the name away again. Returns its digest. */
+  /**
+   * Pushes an image of this machine under a name in this registry, and takes the name away again. Returns its digest.
+   */
   push(image: string, name: string): Promise<string>;
   stop(): Promise<void>;
 }

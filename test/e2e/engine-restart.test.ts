@@ -81,7 +81,10 @@ async function saysSo(): Promise<void> {
   );
 }
 
-/** Everything works again: the node, the pods, their network, their ports, commands; and there is nothing more than that. */
+/**
+ * Everything works again: the node, the pods, their network, their ports, commands;
+ * and there is nothing more than that.
+ */
 async function recovers(expected: readonly string[]): Promise<void> {
   await eventually('the node is ready', async () => ((await nodeReady())?.status === 'True' ? true : undefined));
   await eventually(

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A registry that has no image and refuses some: what it answers for a repository, in the registry protocol's words. */
+/**
+ * A registry that has no image and refuses some: what it answers for a repository, in the registry protocol's words.
+ */
 export interface FakeRegistry {
   /** "127.0.0.1:PORT": the engine speaks plain HTTP to addresses of its own machine. */
   readonly host: string;
@@ -17,7 +19,9 @@ interface Refusal {
 
 const unknown: Refusal = { status: 404, code: 'MANIFEST_UNKNOWN', message: 'manifest unknown' };
 
-/** `refusals` by repository name; every other repository exists and has no manifest. A repository "hangs" never answers. */
+/**
+ * `refusals` by repository name; every other repository exists and has no manifest. A repository "hangs" never answers.
+ */
 export async function startFakeRegistry(refusals: Readonly<Record<string, Refusal>> = {}): Promise<FakeRegistry> {
   const server = createServer((request, response) => {
     const repository = /^\/v2\/(.+)\/manifests\//.exec(request.url ?? '')?.[1];

@@ -58,7 +58,8 @@ describe('what a container uses', () => {
     expect(value('container_oom_events_total', 'side')).toBe(0);
     expect(value('container_processes')).toBe(1);
     expect(value('container_fs_usage_bytes')).toBeGreaterThan(8e6);
-    // Reads and writes of a container are not asserted: kernels of today count them under version 1 only for disks that are throttled.
+    // Reads and writes of a container are not asserted: kernels of today count them under version 1 only for disks that
+    // are throttled.
     expect(
       valuesOf(
         text,

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from './installation.ts';
 import { type SystemdMachine, startSystemdMachine } from './systemd-machine.ts';
 
-// "berth install" with a real systemd as the first process: what the units' settings let the processes do is seen nowhere else.
+// "berth install" with a real systemd as the first process:
+// what the units' settings let the processes do is seen nowhere else.
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 const images = fileURLToPath(new URL('../../hack/images', import.meta.url));
 let machine: SystemdMachine;

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const LISTEN = '0A';
 
-/** Where the network reaches a process, as the kernel tells: "127.0.0.1:7443"; UDP too, which has no state of listening. */
+/**
+ * Where the network reaches a process, as the kernel tells: "127.0.0.1:7443"; UDP too, which has no state of listening.
+ */
 export function listeningOf(pid: number): string[] {
   const own = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {

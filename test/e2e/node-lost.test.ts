@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { containersOf, createInstallation, eventually } from './installation.ts';
 import { conditionOf, housed, isReady, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
 
-// Two nodes on one engine are lost: the agent of the first is killed with its supervisor, that of the second stands still.
+// Two nodes on one engine are lost: the agent of the first is killed with its supervisor,
+// that of the second stands still.
 let house: PodHouse;
 let first: string;
 let second: string;

@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInstallation, eventually } from './installation.ts';
 import { conditionOf, housed, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
 
-// Two agents on one machine would report the same. The second one therefore has a /proc/meminfo of its own, mounted over the kernel's for it alone,
-// as system containers have it: the agent is the usual one and reads where it always reads, and only what it finds there differs.
+// Two agents on one machine would report the same. The second one therefore has a /proc/meminfo of its own, mounted
+// over the kernel's for it alone, as system containers have it: the agent is the usual one and reads where it always
+// reads, and only what it finds there differs.
 let house: PodHouse;
 let idle: string;
 let busy: string;

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { containersOf, eventually, run } from './installation.ts';
 import { conditionOf, containerOf, createPodHouse, type PodHouse, type PodJson, podOf, script, stay } from './pods-fixture.ts';
 
-// The order in which the containers of a pod begin and end. All pods are made at once, since most of the time is waiting.
+// The order in which the containers of a pod begin and end. All pods are made at once,
+// since most of the time is waiting.
 let house: PodHouse;
 let folder: string;
 const never = { restartPolicy: 'Never' };

@@ -36,7 +36,8 @@ beforeAll(async () => {
     podOf('completes', [script('echo done'), script('sleep 1', { name: 'second' })], { restartPolicy: 'OnFailure' }),
     podOf('succeeds', [script('echo fine')], never),
     podOf('fails', [script('echo bad; exit 5'), script('exit 0', { name: 'fine' })], never),
-    // The engine begins to listen for kills for memory a moment after the start and hears of one a moment later: both are given a second.
+    // The engine begins to listen for kills for memory a moment after the start and hears of one a moment later:
+    // both are given a second.
     podOf(
       'oom',
       [script('sleep 1; tail /dev/zero; code=$?; sleep 1; exit $code', { resources: { limits: { memory: '16Mi' } } })],

@@ -10,7 +10,10 @@ export interface EngineStart {
   readonly liveRestore: boolean;
 }
 
-/** A Docker Engine of a test's own, to be stopped and killed: its state, socket, containerd, network namespace and firewall are its own. */
+/**
+ * A Docker Engine of a test's own, to be stopped and killed: its state, socket, containerd,
+ * network namespace and firewall are its own.
+ */
 export interface PrivateEngine {
   /** For DOCKER_HOST. */
   readonly host: string;
@@ -24,7 +27,10 @@ export interface PrivateEngine {
   start(options: EngineStart): Promise<void>;
   /** Ends it and returns when it has ended; with SIGKILL its containerd ends too, the containers' shims do not. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** What a machine that lost its power does to it: everything ends at once, and what lives in memory is gone. It does not run then. */
+  /**
+   * What a machine that lost its power does to it: everything ends at once, and what lives in memory is gone.
+   * It does not run then.
+   */
   reboot(): Promise<void>;
   /** Runs a program in the engine's network namespace, where its containers and host ports can be reached. */
   inside(program: string, ...args: readonly string[]): Promise<Outcome>;
@@ -80,7 +86,8 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
       `--host=${host}`,
       `--live-restore=${liveRestore}`,
       '--bip=10.213.0.1/24',
-      // On a machine with a containerd of the system's the engine uses that one: there its containers must not be among the others'.
+      // On a machine with a containerd of the system's the engine uses that one:
+      // there its containers must not be among the others'.
       `--containerd-namespace=${network}`,
       `--containerd-plugins-namespace=${network}-plugins`,
     ];
@@ -136,7 +143,10 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
 
 const networkOf = (name: string, pid: number | string): string => `berth-${name}-${pid}`;
 
-/** What runs left that were killed themselves; their folders hold their process id. The cable to the machine has an address that is needed again. */
+/**
+ * What runs left that were killed themselves; their folders hold their process id. The cable to the machine has an
+ * address that is needed again.
+ */
 async function removeAbandonedEngines(): Promise<void> {
   for (const found of namesIn(tmpdir())) {
     const [, name = '', pid = ''] = /^berth-engine-(.+)-(\d+)-[^-]+$/.exec(found) ?? [];
@@ -161,7 +171,10 @@ export async function copyImage(engine: PrivateEngine, image: string): Promise<v
   if (code !== 0) throw new Error(`copy image ${image}: ended with ${code}`);
 }
 
-/** What a test that failed half-way leaves: containerd and shims, known by their words, and containers, known by their cgroup. */
+/**
+ * What a test that failed half-way leaves: containerd and shims, known by their words, and containers,
+ * known by their cgroup.
+ */
 async function killRest(names: readonly string[], root: string): Promise<void> {
   const containers = namesIn(join(root, 'containers'));
   const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);

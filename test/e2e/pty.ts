@@ -15,7 +15,10 @@ export interface Terminal {
   close(): void;
 }
 
-/** Opens a terminal with 100 columns and 30 rows whose `berth` is the built one. util-linux's script(1) makes the pseudo-terminal. */
+/**
+ * Opens a terminal with 100 columns and 30 rows whose `berth` is the built one. util-linux's script(1)
+ * makes the pseudo-terminal.
+ */
 export async function openTerminal(berth: Installation): Promise<Terminal> {
   const child: ChildProcess = spawn('script', ['-qefc', 'stty cols 100 rows 30; tty; exec sh', '/dev/null'], {
     env: { ...process.env, BERTH_CONFIG: berth.config, PS1: '$ ', TERM: 'dumb' },

@@ -3,7 +3,8 @@ import { type FakeRegistry, startFakeRegistry } from './fake-registry.ts';
 import { containersOf, eventually } from './installation.ts';
 import { type ContainerJson, containerOf, createPodHouse, image, isReady, type PodHouse, podOf, script } from './pods-fixture.ts';
 
-// Every way in which a container can go wrong shows its own reason, in `get` and in `describe`. All pods are made at once.
+// Every way in which a container can go wrong shows its own reason, in `get` and in `describe`.
+// All pods are made at once.
 let house: PodHouse;
 let registry: FakeRegistry;
 const never = { restartPolicy: 'Never' };

@@ -26,8 +26,9 @@ async function drip(response: ServerResponse, bytes: Buffer): Promise<void> {
 }
 
 /**
- * A registry whose every image, whatever its name, is one small file that sets it apart from images of other names. Those whose names begin with
- * "stalls" come half, and then no more; those of "drips" come in small pieces, which takes most of a minute.
+ * A registry whose every image, whatever its name, is one small file that sets it apart from images of other names.
+ * Those whose names begin with "stalls" come half, and then no more; those of "drips" come in small pieces, which takes
+ * most of a minute.
  */
 export async function startRegistry(): Promise<Registry> {
   const blobs = new Map<string, Buffer>();

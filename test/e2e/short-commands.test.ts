@@ -6,8 +6,9 @@ import { eventually } from './installation.ts';
 import { createPodHouse, image, type PodHouse } from './pods-fixture.ts';
 import { openTerminal, type Terminal } from './pty.ts';
 
-// Commands in a terminal that write and end while they are being joined: each has to show every byte once, the unfinished last line too, give
-// its exit code, and give the terminal back. A hundred of each, in a few terminals at the same time.
+// Commands in a terminal that write and end while they are being joined: each has to show every byte once, the
+// unfinished last line too, give its exit code, and give the terminal back. A hundred of each, in a few terminals at
+// the same time.
 const terminals = [1, 2, 3, 4] as const;
 const each = 25;
 const tries = Array.from({ length: each }, (_, i) => i + 1);
@@ -45,7 +46,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, 120_000);
 
-/** Runs a line of shell, in which $i counts, again and again in each of the terminals; shows what every run left on the screen. */
+/**
+ * Runs a line of shell, in which $i counts, again and again in each of the terminals;
+ * shows what every run left on the screen.
+ */
 async function repeat(
   line: (terminal: number) => string,
   check: (shown: string, nth: number) => void,

@@ -4,14 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, type Outcome, run } from './installation.ts';
 
-/** A set of namespaces whose first process is systemd, with an /etc, a Docker Engine and a data directory of its own. */
+/**
+ * A set of namespaces whose first process is systemd, with an /etc, a Docker Engine and a data directory of its own.
+ */
 export interface SystemdMachine {
   exec(...words: readonly string[]): Promise<Outcome>;
   /** As a power failure, and gone. */
   destroy(): Promise<void>;
 }
 
-/** What has no business in a machine of this kind: the real one's devices, terminals, networks, kernel settings and housekeeping. */
+/**
+ * What has no business in a machine of this kind: the real one's devices, terminals, networks,
+ * kernel settings and housekeeping.
+ */
 const masked = [
   'apache2.service',
   'console-getty.service',
@@ -35,7 +40,10 @@ const masked = [
   'timers.target',
 ];
 
-/** Into a control group of the machine's own in every hierarchy, so that it takes that for the whole; then into its namespaces, to run $2 there. */
+/**
+ * Into a control group of the machine's own in every hierarchy, so that it takes that for the whole; then into its
+ * namespaces, to run $2 there.
+ */
 const leave = `
 set -e
 # As a whole: it says something else once the first group is left.

@@ -48,7 +48,10 @@ afterAll(async () => {
   await house?.berth.purge();
 });
 
-/** Runs one command line in the terminal, between two looks at the terminal's settings; returns the looks and the exit code. */
+/**
+ * Runs one command line in the terminal, between two looks at the terminal's settings;
+ * returns the looks and the exit code.
+ */
 async function start(line: string): Promise<() => Promise<{ code: number; before: string; after: string }>> {
   terminal.type(`echo "before=$(stty -g)"; berth ${line}; echo "code=$?" "after=$(stty -g)"\n`);
   const before = (await terminal.until(/before=[0-9a-f:]{20,}/)).split('before=').at(-1) ?? '';

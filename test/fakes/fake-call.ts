@@ -1,4 +1,7 @@
-/** What a container does when it is started or told to stop; the default runs until it is stopped and ends on SIGTERM with code 143. */
+/**
+ * What a container does when it is started or told to stop;
+ * the default runs until it is stopped and ends on SIGTERM with code 143.
+ */
 export interface FakeBehaviour {
   /** Ends by itself right after it was started. */
   readonly exitsWith?: number;

@@ -3,8 +3,8 @@ import type { Clock } from '../../client/clock.ts';
 /** A clock that stands still until the test moves it. */
 export interface FakeClock extends Clock {
   /**
-   * Moves the time forward, calling what falls due in order, each at its own time, and lets promises settle in between: a loop
-   * that waits twice within `ms` does wait twice.
+   * Moves the time forward, calling what falls due in order, each at its own time, and lets promises settle in between:
+   * a loop that waits twice within `ms` does wait twice.
    */
   advance(ms: number): Promise<void>;
   /** Sets the wall clock without any timer noticing, as an administrator or a time server would. */

@@ -7,7 +7,10 @@ import { createFakeWatches } from './fake-watches.ts';
 
 export type FakeMethod = 'create' | 'get' | 'list' | 'watch' | 'update' | 'updateStatus' | 'patch' | 'delete';
 
-/** One call, as it came in: `target` is "namespace/name" (empty for list and watch), `argument` what the method was given. */
+/**
+ * One call, as it came in: `target` is "namespace/name" (empty for list and watch),
+ * `argument` what the method was given.
+ */
 export interface FakeCall {
   readonly method: FakeMethod;
   readonly target: string;
@@ -15,8 +18,8 @@ export interface FakeCall {
 }
 
 /**
- * A ResourceClient over objects in memory, with the server's rules for versions, conflicts, paging and watches, and a log of the
- * calls. What the server would do to an object (defaults, validation, deletionTimestamp) it does not do.
+ * A ResourceClient over objects in memory, with the server's rules for versions, conflicts, paging and watches, and a
+ * log of the calls. What the server would do to an object (defaults, validation, deletionTimestamp) it does not do.
  */
 export interface FakeResourceClient<T extends ApiObject> extends ResourceClient<T> {
   readonly calls: FakeCall[];

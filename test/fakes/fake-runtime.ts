@@ -31,16 +31,24 @@ export interface FakeRuntime extends FakeAccessControls {
   containers(): FakeContainer[];
   /** The newest container of a pod with this name. */
   container(podName: string, containerName: string): FakeContainer;
-  /** Sandboxes are told of when they are created, as those are whose network was made in advance, and do not run until the returned function is called. */
+  /**
+   * Sandboxes are told of when they are created, as those are whose network was made in advance, and do not run until
+   * the returned function is called.
+   */
   holdCreatedSandboxes(): () => void;
   behave(containerName: string, behaviour: FakeBehaviour): void;
   /** A container ends by itself. */
   exit(id: string, exitCode: number, options?: { oomKilled?: boolean }): void;
   /** The next call of this method fails with this error. */
   failNext(method: FakeMethod, error: RuntimeError): void;
-  /** Calls of this method, or only those about one target ("pod/container"), wait until the returned function is called. */
+  /**
+   * Calls of this method, or only those about one target ("pod/container"), wait until the returned function is called.
+   */
   hold(method: FakeMethod, target?: string): () => void;
-  /** While true every call fails with `unavailable`; on return every watcher is told of every pod, as after a restart of the engine. */
+  /**
+   * While true every call fails with `unavailable`; on return every watcher is told of every pod,
+   * as after a restart of the engine.
+   */
   setDown(down: boolean): void;
   /** Swallows events, as a lost stream would, until set back. */
   loseEvents(lose: boolean): void;

@@ -1,6 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Stands between a client and a server, and can fall silent as a network does: nothing comes through, without an error. */
+/**
+ * Stands between a client and a server, and can fall silent as a network does: nothing comes through, without an error.
+ */
 export interface TcpProxy {
   /** "127.0.0.1:port". */
   readonly address: string;

@@ -7,8 +7,8 @@ import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { type AskedMethod, everyMethod } from './access-requests.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
-// Every method as every built-in role and as no one. What is allowed stands in access-matrix.txt, which a person reads: after a change that is meant,
-// `npx vitest run --project integration access-matrix -u` writes it anew.
+// Every method as every built-in role and as no one. What is allowed stands in access-matrix.txt, which a person reads:
+// after a change that is meant, `npx vitest run --project integration access-matrix -u` writes it anew.
 
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;

@@ -5,7 +5,10 @@ import { issueNodeCredentials } from '../../apiserver/main.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 
-/** Keeps a call in the server until told otherwise: it waits for a version that does not come, and is made again when it has waited. */
+/**
+ * Keeps a call in the server until told otherwise: it waits for a version that does not come,
+ * and is made again when it has waited.
+ */
 async function occupy(client: Client, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await client.namespaces.list({ resourceVersion: '999999', resourceVersionMatch: 'NotOlderThan' }, { signal }).catch(() => {});

@@ -36,7 +36,10 @@ async function readAll(pieces: AsyncIterable<Buffer>): Promise<string> {
   return text;
 }
 
-/** Serves logs of a hundred lines and commands that shout their input, until the signal aborts; refuses the container "side". */
+/**
+ * Serves logs of a hundred lines and commands that shout their input, until the signal aborts;
+ * refuses the container "side".
+ */
 async function runAgent(signal: AbortSignal): Promise<void> {
   const control = agent.tunnel.control('n1', signal);
   for await (const { streamId = '', logs, exec } of control.requests()) {

@@ -8,7 +8,8 @@ import { openStorage } from '../../apiserver/storage/open-storage.ts';
 import type { Pod } from '../../client/index.ts';
 import { startServer } from './apiserver-harness.ts';
 
-// One object must not be able to stop the server: neither one that asks for the impossible, nor one that cannot be read.
+// One object must not be able to stop the server: neither one that asks for the impossible,
+// nor one that cannot be read.
 let dataDir: string;
 
 beforeEach(async () => {

@@ -6,7 +6,8 @@ import { connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine, type Said } from './cli-harness.ts';
 
-// The commands that read the past, in this process, against a real API server; the agent's part is played with its certificate.
+// The commands that read the past, in this process, against a real API server;
+// the agent's part is played with its certificate.
 let server: RunningServer;
 let cli: CommandLine;
 /** Versions before and after what happened to the pod. */

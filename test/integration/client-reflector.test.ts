@@ -80,7 +80,8 @@ describe('reflector over a real server', () => {
 
     const names = Array.from({ length: 30 }, (_, index) => `map-${index}`);
     for (const [index, name] of names.entries()) {
-      // A kill costs the server as many versions as it replays at its start: a watcher that was behind has to list again.
+      // A kill costs the server as many versions as it replays at its start:
+      // a watcher that was behind has to list again.
       if (index === 10 || index === 20) {
         await expect.poll(() => seen, { timeout: 20_000 }).toContain(`ADDED map-${index - 1}`);
         await killProcess(server);

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-// What `npm pack` makes of the built tree (hack/test builds before it tests), and one `npm install --global` of it in a place of its own.
+// What `npm pack` makes of the built tree (hack/test builds before it tests),
+// and one `npm install --global` of it in a place of its own.
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 

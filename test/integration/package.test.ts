@@ -19,7 +19,9 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 const inRepository = (path: string): string => join(repository, path);
 const typeRoots = [inRepository('node_modules/@types')];
 
-/** Each line must be refused: a declaration that does not resolve would make everything `any`, and nothing be refused. */
+/**
+ * Each line must be refused: a declaration that does not resolve would make everything `any`, and nothing be refused.
+ */
 const mistakes = `
 import { connect, createInformer, type Pod } from 'berth';
 // @ts-expect-error no such field
@@ -53,7 +55,9 @@ definePlugin<number>({ name: 'State', prepare: () => proceed('text') });
 definePlugins([{ name: 'Nothing', create: () => undefined }]);
 `;
 
-/** A user's folder as \`npm install\` leaves it: the package has what package.json lists, and nothing of the sources. */
+/**
+ * A user's folder as \`npm install\` leaves it: the package has what package.json lists, and nothing of the sources.
+ */
 let folder: string;
 let server: RunningServer;
 
@@ -298,7 +302,8 @@ describe('the package, in the hands of a user', () => {
     const program = join(folder, 'node_modules', 'berth', 'dist', 'program');
     const files = (await readdir(program)).filter((name) => name.endsWith('.js'));
     const texts = await Promise.all(files.map((name) => readFile(join(program, name), 'utf8')));
-    // What a library would like to have on another system it does without; everything else that is no file beside it is a package.
+    // What a library would like to have on another system it does without;
+    // everything else that is no file beside it is a package.
     const optional = /^(macos|osx)-temperature-sensor$/;
     const required = texts.flatMap((text) =>
       [...text.matchAll(/(?:require|href\))\("([^".][^"]*)"\)/g)].map((found) => found[1]!),

@@ -19,7 +19,10 @@ export interface PlacementHistory {
   readonly nodes: ReadonlyMap<string, Node>;
   /** How many bindings there were. */
   readonly bindings: number;
-  /** Resolves when `isDone`, which is asked after everything that is heard; throws when nothing comes of it in so many milliseconds. */
+  /**
+   * Resolves when `isDone`, which is asked after everything that is heard;
+   * throws when nothing comes of it in so many milliseconds.
+   */
   until(isDone: () => boolean, withinMs: number, describe?: () => string): Promise<void>;
   close(): Promise<void>;
 }
@@ -105,8 +108,9 @@ function shareOf(pod: Pod | undefined): Record<string, number> {
 }
 
 /**
- * Walks the changes in the order of their versions and says what is wrong: a pod whose node changed, or a binding by which the pods of a node ask
- * for more than it has. The sums are added up from the pods each time: slow, and obviously right.
+ * Walks the changes in the order of their versions and says what is wrong: a pod whose node changed, or a binding by
+ * which the pods of a node ask for more than it has. The sums are added up from the pods each time: slow, and obviously
+ * right.
  */
 export function findOverCommitments(changes: readonly Change[]): string[] {
   const wrong: string[] = [];

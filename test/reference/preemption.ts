@@ -1,6 +1,6 @@
 /**
- * Preemption, slow and obviously right: every node is a list of pods, and every question is answered by adding all of them up. What the fast one in
- * scheduler/preemption/ is held to.
+ * Preemption, slow and obviously right: every node is a list of pods, and every question is answered by adding all of
+ * them up. What the fast one in scheduler/preemption/ is held to.
  */
 export interface ReferencePod {
   readonly name: string;
@@ -31,7 +31,9 @@ export function fitsBeside(pod: ReferencePod, node: ReferenceNode, others: reado
   return cpu <= node.cpu && others.length + 1 <= node.mostPods && !clash;
 }
 
-/** Every node on which others could make room, with whom they would be; the best first, and all that are as good as it. */
+/**
+ * Every node on which others could make room, with whom they would be; the best first, and all that are as good as it.
+ */
 export function choicesFor(
   pod: ReferencePod,
   nodes: readonly ReferenceNode[],

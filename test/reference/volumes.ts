@@ -41,7 +41,10 @@ const isOpen = (world: World, claim: PersistentVolumeClaim): boolean =>
 
 const gigabytes = (quantity: { string?: string } | undefined): number => Number(quantity?.string?.replace('Gi', ''));
 
-/** Of all volumes one that will do is free and reached, or one can be made; what was promised to another pod for the claim decides. */
+/**
+ * Of all volumes one that will do is free and reached, or one can be made;
+ * what was promised to another pod for the claim decides.
+ */
 function hasVolumeOn(world: World, claim: PersistentVolumeClaim, node: Node): boolean {
   const promised = world.promised.find(({ claimUid }) => claimUid === claim.metadata?.uid);
   if (promised && promised.volume === undefined) return promised.nodeName === nameOf(node);

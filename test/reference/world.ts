@@ -1,7 +1,10 @@
 import type { Container, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 
-/** What there is, as the API tells it, and when it came. Nothing is added up: the reference looks at everything each time it is asked. */
+/**
+ * What there is, as the API tells it, and when it came. Nothing is added up:
+ * the reference looks at everything each time it is asked.
+ */
 export interface World {
   now: number;
   readonly nodes: Map<string, KnownNode>;
@@ -36,7 +39,10 @@ export function createWorld(now: number): World {
   return { now, nodes: new Map(), pods: new Map(), nominated: new Map(), namespaces: new Map(), ...storage };
 }
 
-/** The world with those pods on the node, or on all nodes, for which room is being made there, as far as the pod looks out for them. */
+/**
+ * The world with those pods on the node, or on all nodes, for which room is being made there,
+ * as far as the pod looks out for them.
+ */
 export function withNominated(world: World, { spec }: Pod, node?: Node): World {
   const beside = [...world.nominated].filter(
     ([, { pod, nodeName }]) => (!node || nodeName === nameOf(node)) && (pod.spec?.priority ?? 0) >= (spec?.priority ?? 0),

@@ -19,11 +19,16 @@ export interface ContainerReading {
   readonly path: string;
 }
 
-/** Reads what containers use from their cgroups. Whatever is not there, or vanishes meanwhile, is absent; nothing is ever thrown. */
+/**
+ * Reads what containers use from their cgroups. Whatever is not there, or vanishes meanwhile, is absent;
+ * nothing is ever thrown.
+ */
 export interface ContainerReader {
   /** `all`: every figure, otherwise those for samples that are taken often. Undefined when the container has ended. */
   read(container: { readonly id: string; readonly pid: number | undefined }, all: boolean): ContainerReading | undefined;
-  /** Every figure of the root cgroup: of the machine. Undefined inside of a container, which does not see it. A copy. */
+  /**
+   * Every figure of the root cgroup: of the machine. Undefined inside of a container, which does not see it. A copy.
+   */
   readWhole(): Float64Array | undefined;
   /** Forgets where the others were. */
   keepOnly(ids: ReadonlySet<string>): void;

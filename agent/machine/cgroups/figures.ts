@@ -1,6 +1,6 @@
 /**
- * Where each figure of a container stands in `ContainerFigures.values`. Counters are since the container started; NaN is what this machine
- * does not tell. Seconds and bytes throughout.
+ * Where each figure of a container stands in `ContainerFigures.values`. Counters are since the container started; NaN
+ * is what this machine does not tell. Seconds and bytes throughout.
  */
 export const figure = {
   cpuSeconds: 0,

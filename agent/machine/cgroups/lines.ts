@@ -1,4 +1,4 @@
-/** Readers of the forms that cgroup files have. Pure, and lean: they run for every file of every container. */
+/** Parsers of cgroup file formats. Pure and fast: they run for every file of every container. */
 
 const newline = 10;
 const zero = 48;

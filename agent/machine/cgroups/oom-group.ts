@@ -13,9 +13,10 @@ export interface OomGroupOptions {
 }
 
 /**
- * Lets the kernel kill all of a container's processes when one of them exceeds its memory limit (`memory.oom.group`), as the kubelet does: a
- * container of which a part is missing would go on unseen. Version 1 of cgroups has nothing of the kind and kills one process. To be called once the
- * container runs, since the engine has no setting for it; returns whether it was set, and never throws.
+ * Lets the kernel kill all of a container's processes when one of them exceeds its memory limit (`memory.oom.group`),
+ * as the kubelet does: a container of which a part is missing would go on unseen. Version 1 of cgroups has nothing of
+ * the kind and kills one process. To be called once the container runs, since the engine has no setting for it; returns
+ * whether it was set, and never throws.
  */
 export function createOomGroups({ root = '/', read = readSmallFile, warn = () => {} }: OomGroupOptions = {}) {
   let warned = false;

@@ -22,9 +22,9 @@ export interface CgroupPlace {
 }
 
 /**
- * The hierarchies that /proc/self/mountinfo shows. A line is "id parent dev root mountpoint options [tags] - type source super-options"; the
- * controllers of version 1 are among the super options. Of several mounts of one hierarchy the one with the shortest path counts:
- * the others are containers'.
+ * The hierarchies that /proc/self/mountinfo shows. A line is "id parent dev root mountpoint options [tags] - type
+ * source super-options"; the controllers of version 1 are among the super options. Of several mounts of one hierarchy
+ * the one with the shortest path counts: the others are containers'.
  */
 export function parseHierarchies(mountInfo: string): Hierarchies {
   const controllers = new Map<string, Hierarchy>();
@@ -45,7 +45,10 @@ function shorter(known: Hierarchy | undefined, found: Hierarchy): Hierarchy {
   return known !== undefined && known.mountPoint.length <= found.mountPoint.length ? known : found;
 }
 
-/** Where a process is counted: its cgroup in each hierarchy. Lines are "number:controllers:path"; version 2 is the line "0::path". */
+/**
+ * Where a process is counted: its cgroup in each hierarchy. Lines are "number:controllers:path";
+ * version 2 is the line "0::path".
+ */
 export interface ProcessCgroups {
   readonly controllers: ReadonlyMap<string, { readonly path: string; readonly names: string }>;
   readonly unified: string | undefined;
@@ -68,9 +71,10 @@ export function parseProcessCgroups(text: string): ProcessCgroups {
 const counted = ['cpu', 'cpuacct', 'memory', 'blkio', 'pids'] as const satisfies readonly Controller[];
 
 /**
- * The container's cgroup in each hierarchy: that of its first process, but without what the container has made inside of its own (systemd in a
- * container moves itself one deeper). Undefined when the process is not (or no more) this container's, which a process id alone
- * cannot tell. A controller without a hierarchy of version 1 is looked for in the unified one.
+ * The container's cgroup in each hierarchy: that of its first process, but without what the container has made inside
+ * of its own (systemd in a container moves itself one deeper). Undefined when the process is not (or no more) this
+ * container's, which a process id alone cannot tell. A controller without a hierarchy of version 1 is looked for in the
+ * unified one.
  */
 export function computePlace(
   root: string,

@@ -9,7 +9,10 @@ export interface Pressure {
   readonly stalledSeconds: number;
 }
 
-/** A pressure file, of a cgroup or of /proc/pressure: lines "some avg10=... avg60=... avg300=... total=..." and "full ...", in microseconds. */
+/**
+ * A pressure file, of a cgroup or of /proc/pressure: lines "some avg10=... avg60=... avg300=...
+ * total=..." and "full ...", in microseconds.
+ */
 export function parsePressure(text: string): Pressure {
   let waitingSeconds = Number.NaN;
   let stalledSeconds = Number.NaN;

@@ -29,7 +29,7 @@ export function numberFile(controller: Controller, file: string, target: Figure,
 /** The largest limit that fits, rounded down to pages, is how version 1 says "none". */
 const noLimit = 2 ** 62;
 
-/** A file that is one number or "max"; 0 stands for no limit. */
+/** A file with one number or "max"; 0 is no limit. */
 export function limitFile(controller: Controller, file: string, target: Figure): Source {
   return {
     controller,

@@ -33,7 +33,10 @@ const cpuStat = new Map([
 ]);
 const oomControl = fieldTargets({ oom_kill: figure.oomKills });
 
-/** Lines "8:0 Read 4096"; what is neither read nor written (Sync, Async, Total) is in these two already, or moves nothing (Discard). */
+/**
+ * Lines "8:0 Read 4096"; what is neither read nor written (Sync, Async, Total) is in these two already,
+ * or moves nothing (Discard).
+ */
 function blockFile(files: readonly string[], read: 'readBytes' | 'reads', write: 'writeBytes' | 'writes'): Source {
   return {
     controller: 'blkio',
@@ -60,14 +63,20 @@ function blockFile(files: readonly string[], read: 'readBytes' | 'reads', write:
   };
 }
 
-/** Which of them there are depends on the kernel: cfq went with 5.0, and without it the throttler's are the only ones that count. */
+/**
+ * Which of them there are depends on the kernel: cfq went with 5.0,
+ * and without it the throttler's are the only ones that count.
+ */
 const blockFiles = (name: string): string[] => [
   `blkio.throttle.${name}_recursive`,
   `blkio.${name}_recursive`,
   `blkio.throttle.${name}`,
 ];
 
-/** Everything that is read of a container under cgroup version 1. Pressure is in the unified hierarchy, where there is one beside it. */
+/**
+ * Everything that is read of a container under cgroup version 1. Pressure is in the unified hierarchy,
+ * where there is one beside it.
+ */
 export const version1: readonly Source[] = [
   often(numberFile('cpuacct', 'cpuacct.usage', figure.cpuSeconds, nanos)),
   fieldsFile('cpuacct', 'cpuacct.stat', cpuacctStat),

@@ -49,7 +49,7 @@ const cpuMax: Source = {
   },
 };
 
-/** A weight of 1 to 10,000 stands for shares of 2 to 262,144, as the engine's runtime converts them. */
+/** Converts a weight of 1 to 10,000 to shares of 2 to 262,144, as the engine's runtime does. */
 const cpuWeight: Source = {
   controller: 'cpu',
   files: ['cpu.weight'],
@@ -60,8 +60,8 @@ const cpuWeight: Source = {
 };
 
 /**
- * Lines "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6". Some kernels name devices that have nothing to tell, on a line of their own or
- * before the next one's on the same.
+ * Lines "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6". Some kernels name devices that have nothing to tell, on
+ * a line of their own or before the next one's on the same.
  */
 const ioStat: Source = {
   controller: 'blkio',
@@ -83,7 +83,10 @@ const ioStat: Source = {
 };
 const ioFigures = [figure.readBytes, figure.writeBytes, figure.reads, figure.writes] as const;
 
-/** Everything that is read of a container under cgroup version 2. A controller that is not delegated has no files: its figures stay unknown. */
+/**
+ * Everything that is read of a container under cgroup version 2. A controller that is not delegated has no files:
+ * its figures stay unknown.
+ */
 export const version2: readonly Source[] = [
   often(fieldsFile('cpuacct', 'cpu.stat', cpuStat)),
   cpuMax,

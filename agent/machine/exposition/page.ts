@@ -4,7 +4,10 @@ import type { MetricDefinition } from '../../../api/metrics/index.ts';
 export class ExpositionPage {
   #text = '';
 
-  /** Begins a family; without samples it is left out. `values` gives labels as text and numbers; NaN is not known and left out. */
+  /**
+   * Begins a family; without samples it is left out. `values` gives labels as text and numbers;
+   * NaN is not known and left out.
+   */
   family({ name, type, help }: MetricDefinition, samples: Iterable<readonly [labels: string, value: number]>): void {
     let lines = '';
     for (const [labels, value] of samples)

@@ -15,8 +15,8 @@ interface From {
 }
 
 /**
- * A session with all output of a container, each byte once: from the connection that joined it before it started, or else from its log, in which
- * a line stands when it is complete. Input has a connection of its own.
+ * A session with all output of a container, each byte once: from the connection that joined it before it started, or
+ * else from its log, in which a line stands when it is complete. Input has a connection of its own.
  */
 export async function openAttachFromStart(
   { engine, early, checkEnded }: From,

@@ -12,7 +12,10 @@ interface Output {
   readonly data: Uint8Array;
 }
 
-/** Joins the standard streams of a running container over a connection of its own; what was written before is not repeated. */
+/**
+ * Joins the standard streams of a running container over a connection of its own;
+ * what was written before is not repeated.
+ */
 export async function openAttach(
   engine: Engine,
   { Id: id, Config }: Inspection,
@@ -27,7 +30,10 @@ export async function openAttach(
   return { ...session, output: () => outputUntilEnded(engine, id, session) };
 }
 
-/** The engine never ends the stream of a container that had ended before the stream was joined: the container's end is watched too. */
+/**
+ * The engine never ends the stream of a container that had ended before the stream was joined:
+ * the container's end is watched too.
+ */
 async function* outputUntilEnded(engine: Engine, id: string, session: AttachSession): AsyncGenerator<Output> {
   const over = new AbortController();
   let waitingSince: number | undefined = performance.now();

@@ -1,12 +1,13 @@
 import type { Mount } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 
-/** Since this version of its API the engine is told whether what is mounted inside of a mount is read-only too; by itself it then makes it so. */
+/** From this API version on, the engine makes read-only mounts recursive by default, and has an option for it. */
 const recursiveSince = 44;
 
 /**
- * What the engine is sent of a container's mounts: as mounts, not as "from:to" texts, because a path may hold a colon, and a source that is missing
- * is an error instead of a new directory. Throws RuntimeError `invalid` for what this engine cannot do.
+ * What the engine is sent of a container's mounts: as mounts, not as "from:to" texts, because a path may hold a colon,
+ * and a source that is missing is an error instead of a new directory. Throws RuntimeError `invalid` for what this
+ * engine cannot do.
  */
 export function bindMounts(mounts: readonly Mount[], apiVersion: string): object[] {
   const minor = Number(apiVersion.split('.')[1] ?? 0);
@@ -15,7 +16,8 @@ export function bindMounts(mounts: readonly Mount[], apiVersion: string): object
     Source: mount.hostPath,
     Target: mount.containerPath,
     ReadOnly: mount.readOnly,
-    // The engine's own default is rprivate, and rslave where the source holds the engine's files, such as /: there it refuses rprivate.
+    // The engine's own default is rprivate, and rslave where the source holds the engine's files, such as /:
+    // there it refuses rprivate.
     BindOptions: {
       ...(mount.propagation !== 'rprivate' && { Propagation: mount.propagation }),
       ...recursion(mount, minor >= recursiveSince),

@@ -10,7 +10,10 @@ const names =
 
 const numbered = names.split(' ').map((name, number) => ({ name, bit: 1n << BigInt(number) }));
 
-/** What the engine's own process may do, as /proc/<pid>/status says it. Undefined where the process cannot be seen, e.g. in another container. */
+/**
+ * What the engine's own process may do, as /proc/<pid>/status says it. Undefined where the process cannot be seen,
+ * e.g. in another container.
+ */
 export function readEngineStatus(): string | undefined {
   try {
     return readFileSync(`/proc/${readFileSync(enginePidFile, 'utf8').trim()}/status`, 'utf8');
@@ -20,8 +23,8 @@ export function readEngineStatus(): string | undefined {
 }
 
 /**
- * The capabilities that a restricted machine does not have at all: no container can be given them, and the engine starts none that asks
- * for "all". Empty on a usual machine, and where nothing is known.
+ * The capabilities that a restricted machine does not have at all: no container can be given them, and the engine
+ * starts none that asks for "all". Empty on a usual machine, and where nothing is known.
  */
 export function lackingCapabilities(engineStatus: string | undefined): string[] {
   const mask = /^CapBnd:\s*([0-9a-f]+)$/m.exec(engineStatus ?? '')?.[1];

@@ -12,14 +12,14 @@ export interface ProgramOptions {
   missing(program: string): RuntimeError;
 }
 
-/** How much of what a program says of its failure is told. */
+/** The longest excerpt of a program's error output in a message. */
 const mostWords = 1024;
 /** What a shell, and the engine, answer for a program that cannot be started. */
 const notStarted = [126, 127];
 
 /**
- * A program of a container's image that copies, as the user of the container: an image that may not run as root does not get to by a copy. It ends with
- * its work or with `stop`, which everything that starts one calls at last.
+ * A program of a container's image that copies, as the user of the container: an image that may not run as root does
+ * not get to by a copy. It ends with its work or with `stop`, which everything that starts one calls at last.
  */
 export class ContainerProgram {
   readonly #command: readonly string[];

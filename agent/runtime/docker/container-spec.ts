@@ -95,7 +95,7 @@ function runtimeSpec({ identity }: SandboxConfig | ContainerConfig): object {
   return identity.runtimeHandler === undefined ? {} : { Runtime: identity.runtimeHandler };
 }
 
-/** How the engine is told what a container may use, when it is created and later. */
+/** A container's resource limits in the engine's form, for create and update. */
 export function limitsSpec({ cpuShares, cpuQuota, memoryBytes }: ContainerLimits): object {
   return {
     ...(cpuShares === 0 ? {} : { CpuShares: cpuShares }),

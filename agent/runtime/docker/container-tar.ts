@@ -26,7 +26,7 @@ export async function lookInContainer(path: string, options: ProgramOptions): Pr
   }
 }
 
-/** Reads on to the end when there is no entry, so that the exit code can be asked for. */
+/** Reads to the end when there is no entry, so that the exit code is available. */
 async function readFirst(output: AsyncIterable<Uint8Array>): Promise<FirstEntry | undefined> {
   let bytes = Buffer.alloc(0);
   let broken = false;
@@ -62,7 +62,10 @@ export async function* packInContainer(path: string, options: ProgramOptions): A
   }
 }
 
-/** Files of the kernel have no size before they are read, and an archive needs it: so much is held for one, for so many at once. */
+/**
+ * Files of the kernel have no size before they are read, and an archive needs it: so much is held for one,
+ * for so many at once.
+ */
 const mostFileBytes = 4 * 1024 * 1024;
 const filesAtOnce = 4;
 const limit = createLimit(filesAtOnce);
@@ -97,7 +100,10 @@ async function readWhole(path: string, options: ProgramOptions): Promise<Buffer>
   }
 }
 
-/** Unpacks an archive into a folder with the container's `tar`. Returns when `tar` has ended well, with everything that was sent to it. */
+/**
+ * Unpacks an archive into a folder with the container's `tar`. Returns when `tar` has ended well,
+ * with everything that was sent to it.
+ */
 export async function unpackInContainer(
   folder: string,
   archive: AsyncIterable<Uint8Array>,

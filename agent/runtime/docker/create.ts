@@ -17,9 +17,9 @@ const createTimeoutMs = 60_000;
 const attempts = 3;
 
 /**
- * Creates a container and returns its id. A name that is taken is no proof of anything: what holds it is looked at, adopted when it is the
- * very container that was asked for and has never run (the answer of an earlier create was lost), removed when it is another of ours, and
- * gone around when it is a stranger's.
+ * Creates a container and returns its id. A name that is taken is no proof of anything: what holds it is looked at,
+ * adopted when it is the very container that was asked for and has never run (the answer of an earlier create was
+ * lost), removed when it is another of ours, and gone around when it is a stranger's.
  */
 export async function createContainer(request: CreateRequest): Promise<string> {
   const { identity } = request;

@@ -27,7 +27,10 @@ export interface DockerRuntimeOptions {
   readonly warn?: (message: string) => void;
   /** How many sandboxes wait for pods, and the image that they are of; by default none. */
   readonly warm?: { readonly size: number; readonly image: () => Promise<string> };
-  /** How many processes and threads each container may have, 0 for no limit. Containers that are there keep what they were made with. */
+  /**
+   * How many processes and threads each container may have, 0 for no limit.
+   * Containers that are there keep what they were made with.
+   */
   readonly maxContainerPids?: number | undefined;
   /** Instead of a connection of its own. */
   readonly engine?: Engine;
@@ -106,7 +109,10 @@ async function takenOver(engine: Engine, call: EngineCall): Promise<UnreadConnec
   return { read: async () => connection, destroy: () => void connection.destroy() };
 }
 
-/** An engine that is not behind a Unix socket is spoken to in the general way. Calls of probes do not queue behind others. */
+/**
+ * An engine that is not behind a Unix socket is spoken to in the general way.
+ * Calls of probes do not queue behind others.
+ */
 function openEngine(options: DockerRuntimeOptions): { readonly engine: Engine; readonly probed: LeanEngine } {
   const general = options.engine ?? createEngine({ socketPath: options.socketPath, timeoutMs: options.timeoutMs });
   const socketPath = options.engine === undefined ? socketPathOf(options.socketPath) : undefined;

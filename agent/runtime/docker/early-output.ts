@@ -8,13 +8,20 @@ export const maxHeldBytes = 256 * 1024;
 export const maxHeld = 32;
 
 /**
- * What containers write before their first session joins. The engine gives a session only what comes after it has joined, and the log has a line
- * only when it is complete: only a connection that joins before the container starts, as `docker run` does, has every byte once.
+ * What containers write before their first session joins. The engine gives a session only what comes after it has
+ * joined, and the log has a line only when it is complete: only a connection that joins before the container starts, as
+ * `docker run` does, has every byte once.
  */
 export interface EarlyOutputs {
-  /** Joins a container that has not started, and starts it. Fails as `start` does: what cannot be joined is read from the log. */
+  /**
+   * Joins a container that has not started, and starts it. Fails as `start` does:
+   * what cannot be joined is read from the log.
+   */
   whileStarting<T extends { readonly startedAt: Date | undefined }>(id: string, start: () => Promise<T>): Promise<T>;
-  /** The connection, positioned at the container's first byte; undefined when there is none or its container has ended. The caller closes it. */
+  /**
+   * The connection, positioned at the container's first byte;
+   * undefined when there is none or its container has ended. The caller closes it.
+   */
   take(id: string): Duplex | undefined;
   /** Ends what nothing took. */
   close(): void;

@@ -3,15 +3,16 @@ import { type FileIdentity, isAtOrBelow, type MountEntry, type MountTable } from
 
 /** What the engine mounts into a container: a file or folder of the machine. */
 export interface EngineMount {
-  /** As it was asked for; links of the image in it are followed when it is mounted. */
+  /** The path in the spec; symbolic links of the image are resolved at the mount. */
   readonly destination: string;
   /** Without links; undefined when it is not there any more. */
   readonly source: string | undefined;
 }
 
 /**
- * How a path of a container can be copied. "engine": with the engine's archive calls. "container": only by a program inside the container, since
- * the engine does not see what is mounted there. "kernel": it is an interface of the kernel, whose files have no size before they are read.
+ * How a path of a container can be copied. "engine": with the engine's archive calls. "container": only by a program
+ * inside the container, since the engine does not see what is mounted there. "kernel": it is an interface of the
+ * kernel, whose files have no size before they are read.
  */
 export interface Place {
   readonly kind: 'engine' | 'container' | 'kernel';
@@ -25,7 +26,10 @@ export interface EngineView {
   placeOf(path: string): Place;
   /** The places below a folder that differ from "engine", the topmost of each branch. */
   below(folder: string): Place[];
-  /** Whether a path is a mount point or leads to one: then it holds no link, since the kernel tells mount points without links. */
+  /**
+   * Whether a path is a mount point or leads to one: then it holds no link,
+   * since the kernel tells mount points without links.
+   */
   hasNoLinks(path: string): boolean;
   /** Why only "kernel" or "container" is possible, in words; undefined when the mounts were read. */
   readonly unknown?: string;
@@ -45,13 +49,16 @@ const kernelTypes = new Set(
   ]),
 );
 
-/** What the engine makes in each container, below which it is no file that anyone misses. A volume at one of them is the engine's own mount. */
+/**
+ * What the engine makes in each container, below which it is no file that anyone misses.
+ * A volume at one of them is the engine's own mount.
+ */
 const deviceMounts = new Set(['/dev', '/dev/pts', '/dev/shm', '/dev/mqueue', '/dev/console']);
 
 /**
- * The engine reads and writes the container's layers with its volumes mounted on them once more, in a mount namespace of its own: it sees nothing
- * that was mounted otherwise, /proc and /dev/shm among it. It sees the right file where the file it would find is the one that the
- * container's own mount namespace has there.
+ * The engine reads and writes the container's layers with its volumes mounted on them once more, in a mount namespace
+ * of its own: it sees nothing that was mounted otherwise, /proc and /dev/shm among it. It sees the right file where the
+ * file it would find is the one that the container's own mount namespace has there.
  */
 export function createEngineView(container: MountTable, host: MountTable, mounts: readonly EngineMount[]): EngineView {
   const visible = container.visible();
@@ -88,7 +95,10 @@ export function createEngineView(container: MountTable, host: MountTable, mounts
   };
 }
 
-/** Mounts that were made before the file system that they are in have its links in their destination: it is found by what is mounted there. */
+/**
+ * Mounts that were made before the file system that they are in have its links in their destination:
+ * it is found by what is mounted there.
+ */
 function whereMounted(
   { destination, source }: EngineMount,
   visible: readonly MountEntry[],
@@ -127,7 +137,7 @@ const kernelFolders = [
   { mountPoint: '/sys', type: 'sysfs' },
 ];
 
-/** Of a container whose mounts cannot be read, for this reason: only a program in it knows what is there. */
+/** The container's mounts cannot be read, for this reason: only a program inside it can read its files. */
 export function createUnknownView(reason: string): EngineView {
   const root: Place = { kind: 'container', mount: { mountPoint: '/', type: 'unknown' }, seen: false };
   return fixedView({ running: true, unknown: reason }, [
@@ -137,8 +147,8 @@ export function createUnknownView(reason: string): EngineView {
 }
 
 /**
- * Of a container without a process: there is what the engine sees, its volumes among it. What it had in memory and of the kernel is gone, or not
- * there yet.
+ * Of a container without a process: there is what the engine sees, its volumes among it. What it had in memory and of
+ * the kernel is gone, or not there yet.
  */
 export function createStoppedView(mounts: readonly EngineMount[], inMemory: readonly string[]): EngineView {
   const memory = ['/dev', ...inMemory].map((mountPoint) => ({ mountPoint, type: 'tmpfs' }));

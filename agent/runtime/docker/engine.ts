@@ -28,7 +28,7 @@ export interface EngineCall {
   readonly accept?: readonly number[];
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Who a registry is asked as: the header X-Registry-Auth. */
+  /** The registry credentials: the header X-Registry-Auth. */
   readonly registryAuth?: string | undefined;
   /** The call waits inside the engine (stop, wait): it must not hold one of the few kept connections. */
   readonly slow?: boolean;
@@ -41,7 +41,10 @@ export interface EngineCall {
 export interface Engine {
   call<T>(call: EngineCall): Promise<T>;
   stream(call: EngineCall): Promise<Readable>;
-  /** A connection taken over from HTTP: what is written goes to the process, what is read comes from it. Ending it half-closes. */
+  /**
+   * A connection taken over from HTTP: what is written goes to the process, what is read comes from it.
+   * Ending it half-closes.
+   */
   hijack(call: EngineCall): Promise<Duplex>;
   apiVersion(): Promise<string>;
   /** Asks for the version again before the next call; for when the engine may have been replaced. */
@@ -55,7 +58,8 @@ interface VersionAnswer {
 }
 
 const defaultTimeoutMs = 30_000;
-// What this code was written for, and the newest it was read against. Between them the lower of ours and the engine's is spoken.
+// What this code was written for, and the newest it was read against.
+// Between them the lower of ours and the engine's is spoken.
 const oldestApi = '1.41';
 const newestApi = '1.52';
 // The engine works on few things at once; more connections only queue up inside of it.
@@ -145,7 +149,8 @@ function createDocker(
   agentOptions: ConstructorParameters<typeof Agent>[0],
 ): { docker: Docker; agent: Agent } {
   const agent = new Agent(agentOptions);
-  // The library renders every request with `inspect` for a debug line that is off; the agent would bring all its sockets along.
+  // The library renders every request with `inspect` for a debug line that is off;
+  // the agent would bring all its sockets along.
   Object.defineProperty(agent, inspect.custom, { value: () => 'Agent' });
   const { socketPath } = options;
   // With a path given, an address in the environment (DOCKER_HOST) must not win.
@@ -153,7 +158,10 @@ function createDocker(
   return { docker: new Docker(where), agent };
 }
 
-/** One request through the library's own dialler, which leaves query and body as they are (its methods put the body into the URL as well). */
+/**
+ * One request through the library's own dialler, which leaves query and body as they are (its methods put the body into
+ * the URL as well).
+ */
 function send(docker: Docker, call: EngineCall, kind: Kind, timeoutMs: number): Promise<unknown> {
   const subject = call.subject ?? 'container';
   return new Promise((resolve, reject) => {

@@ -16,7 +16,8 @@ const byStatus: Readonly<Record<Subject, Readonly<Record<number, RuntimeErrorCod
   // What is read-only is refused with 403 or, by older engines, with 500.
   file: { 400: 'invalid', 403: 'invalid', 404: 'not-found', 409: 'conflict', 503: 'unavailable' },
   image: { 400: 'image-invalid-name', 404: 'image-not-found', 409: 'conflict', 503: 'unavailable' },
-  // For a pull the engine answers 500 when the registry could not be asked, and passes the registry's refusals on with their own status.
+  // For a pull the engine returns 500 when the registry is unreachable, and forwards the status of the registry's own
+  // errors.
   pull: {
     400: 'image-invalid-name',
     401: 'image-unauthorized',
@@ -42,7 +43,9 @@ const connectionCodes = new Set([
   'ENOTFOUND',
 ]);
 
-/** Turns whatever the Docker library throws into a RuntimeError, by status and error code, keeping the engine's words. */
+/**
+ * Turns whatever the Docker library throws into a RuntimeError, by status and error code, keeping the engine's words.
+ */
 export function translate(error: unknown, action: string, subject: Subject): RuntimeError {
   if (error instanceof RuntimeError) return error;
   const failure = asFailure(error);

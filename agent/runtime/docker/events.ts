@@ -20,7 +20,7 @@ export interface EventsOptions {
   readonly onConnect?: () => void;
   /** Called for each event before it is passed on, and once for everything after a gap. */
   readonly onChange: (containerId: string | undefined, atMs: number | undefined) => void;
-  /** A process of this container was killed for memory. May come after the container's end, which then was told without it. */
+  /** A process of this container was OOM-killed. May arrive after the container's exit event, which then lacked it. */
   readonly onOomKill: (containerId: string) => void;
   /** A command in a container has ended. No pod has changed by that. */
   readonly onExecExit?: (exec: string, exitCode: number) => void;
@@ -28,8 +28,8 @@ export interface EventsOptions {
   readonly random?: () => number;
 }
 
-// Only what the agent does not know by itself: what it started it has seen start, and the periodic list shows what others start.
-// Of the many events of probes only the last: it saves a question.
+// Only what the agent does not know by itself: what it started it has seen start, and the periodic list shows what
+// others start. Of the many events of probes only the last: it saves a question.
 const execExit = 'exec_die';
 const actions = ['die', 'oom', 'destroy', 'pause', 'unpause', execExit];
 const firstDelayMs = 100;
@@ -37,7 +37,10 @@ const lastDelayMs = 10_000;
 // The engine's time and ours may differ a little, and events of the same moment come in any order.
 const overlapMs = 2_000;
 
-/** The engine's events of this node's containers, for as long as the signal allows: reconnects by itself and names every pod after each gap. */
+/**
+ * The engine's events of this node's containers, for as long as the signal allows:
+ * reconnects by itself and names every pod after each gap.
+ */
 export async function* watchEvents(options: EventsOptions, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
   let lastMs: number | undefined;
   let delayMs = firstDelayMs;

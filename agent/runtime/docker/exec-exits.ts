@@ -1,4 +1,7 @@
-/** How commands in containers ended, as the engine's events tell it: cheaper than asking the engine. Only what is expected is kept. */
+/**
+ * How commands in containers ended, as the engine's events tell it: cheaper than asking the engine.
+ * Only what is expected is kept.
+ */
 export interface ExecExits {
   /** Before the command is started, so that no event comes too early. */
   expect(exec: string): ExpectedExit;
@@ -7,7 +10,10 @@ export interface ExecExits {
 }
 
 export interface ExpectedExit {
-  /** The exit code as soon as it is told; undefined when it was not within so many milliseconds. Events may be lost: ask the engine then. */
+  /**
+   * Resolves with the exit code from the event, or undefined after so many milliseconds. Events may be lost; then
+   * inspect the exec.
+   */
   within(ms: number): Promise<number | undefined>;
   /** Wakes the waiters, without a value. */
   forget(): void;

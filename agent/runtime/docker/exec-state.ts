@@ -32,7 +32,10 @@ export interface Reaping {
   readonly kill: (pid: number, containerId: string) => boolean;
 }
 
-/** How often, and with what pauses, a command that is no longer needed is looked for: the engine may be about to start it. */
+/**
+ * How often, and with what pauses, a command that is no longer needed is looked for:
+ * the engine may be about to start it.
+ */
 const reapTries = 12;
 const reapPauseMs = 100;
 const slowestReapMs = 10_000;
@@ -44,7 +47,7 @@ export async function reapExec({ engine, exec, action, containerId, kill }: Reap
       const state = await inspectExec(engine, exec, action);
       if (isEnded(state) || (isStarted(state) && kill(state.Pid ?? 0, containerId))) return;
     } catch (error) {
-      // Gone with its container; otherwise the engine is away, and is asked again.
+      // Gone with its container; any other error is retried.
       if (error instanceof RuntimeError && error.code === 'not-found') return;
     }
     await delay(pauseMs, undefined, { ref: false });

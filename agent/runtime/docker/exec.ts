@@ -29,7 +29,7 @@ export async function openExec(
   return startExec(engine, await createExec(engine, containerId, options, action), { ...options, action, signal });
 }
 
-/** The same for a command of the agent's own. One whose start fails or is aborted is ended. */
+/** The same for the agent's own commands. A command whose start fails or is aborted is killed. */
 export async function openOwnExec(
   engine: Engine,
   containerId: string,

@@ -61,9 +61,9 @@ interface Found {
 }
 
 /**
- * Reads and writes files of a container. The engine does it where it sees them: it needs no program in the image. What is mounted only inside of the
- * container (`engine-view.ts`) is read and written by the container's own tar. Nothing is opened through /proc/PID/root, where links that a
- * container changes meanwhile would lead anywhere on the machine.
+ * Reads and writes files of a container. The engine does it where it sees them: it needs no program in the image. What
+ * is mounted only inside of the container (`engine-view.ts`) is read and written by the container's own tar. Nothing is
+ * opened through /proc/PID/root, where links that a container changes meanwhile would lead anywhere on the machine.
  */
 export class ContainerFiles {
   readonly #engine: Engine;
@@ -123,7 +123,10 @@ export class ContainerFiles {
     return this.#mergedArchive(path, below, { action, program, signal });
   }
 
-  /** Of a folder that the engine sees, with what it does not see below. The kernel's files are left out: they have no size. */
+  /**
+   * Of a folder that the engine sees, with what it does not see below. The kernel's files are left out:
+   * they have no size.
+   */
   #mergedArchive(
     path: string,
     below: readonly Place[],
@@ -158,7 +161,10 @@ export class ContainerFiles {
     }
   }
 
-  /** What a path is; a link is what it leads to, unless that is not there. Follows links itself: the engine does not know where they lead elsewhere. */
+  /**
+   * What a path is; a link is what it leads to, unless that is not there. Follows links itself: the engine does not
+   * know where they lead elsewhere.
+   */
   async #find(path: string, doing: string, signal: AbortSignal): Promise<Found> {
     const absolute = pathIn(this.#container, path);
     const action = `${doing} ${absolute}`;

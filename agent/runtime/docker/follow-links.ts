@@ -10,8 +10,9 @@ interface Entry {
 }
 
 /**
- * Walks down an absolute path, part by part, and follows its links as the kernel does. Undefined when there is nothing; a link at the end that
- * leads to nothing is itself what was found. `look` gets paths of which only the last part may be a link; `hasNoLinks` spares looking.
+ * Walks down an absolute path, part by part, and follows its links as the kernel does. Undefined when there is nothing;
+ * a link at the end that leads to nothing is itself what was found. `look` gets paths of which only the last part may
+ * be a link; `hasNoLinks` spares looking.
  */
 export async function followLinks<T extends Entry>(
   path: string,

@@ -10,8 +10,8 @@ const headerLength = 8;
 const stderrType = 2;
 
 /**
- * Takes Docker's multiplexed stream apart: 8 bytes of header (type, three zeros, length big-endian), then that many bytes. Pieces are
- * passed on as they come, without collecting whole frames, so that memory is bounded by one chunk.
+ * Takes Docker's multiplexed stream apart: 8 bytes of header (type, three zeros, length big-endian), then that many
+ * bytes. Pieces are passed on as they come, without collecting whole frames, so that memory is bounded by one chunk.
  */
 export function createFrameSplitter(): (chunk: Uint8Array) => Iterable<OutputChunk> {
   const header = Buffer.alloc(headerLength);

@@ -36,7 +36,7 @@ interface Info {
 
 const timeoutMs = 10_000;
 
-/** Asks the engine who it is; never throws for what the engine does or does not answer. */
+/** Identifies the engine; never throws because of its answer or silence. */
 export async function identifyEngine(nodeName: string, socketPath?: string): Promise<EngineAnswer> {
   const engine = createEngine({ socketPath, timeoutMs });
   try {

@@ -12,7 +12,10 @@ export interface ImageArchive {
 const epoch = new Date(0);
 const digestOf = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
-/** An image of one layer, the same bytes and so the same id each time: what the engine has by that id is this very image. */
+/**
+ * An image of one layer, the same bytes and so the same id each time:
+ * what the engine has by that id is this very image.
+ */
 export async function imageArchive(
   reference: string,
   layer: Uint8Array,

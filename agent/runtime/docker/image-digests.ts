@@ -8,9 +8,12 @@ const remembered = 1_000;
 
 /** By which digests images were pulled. */
 export interface ImageDigests {
-  /** The digest in the repository of the reference, else any. Undefined when there is none, or when the engine does not say. */
+  /**
+   * The digest in the repository of the reference, else any. Undefined when there is none,
+   * or when the engine does not say.
+   */
   of(id: string, reference: string): Promise<string | undefined>;
-  /** The image was just inspected, which need not be repeated: the start of a container asks nothing. */
+  /** Caches a fresh inspect, so that the start of a container needs none. */
   learn(image: LocalImage): void;
 }
 

@@ -41,7 +41,10 @@ export function labelsOf(nodeName: string, identity: ContainerIdentity): Record<
   };
 }
 
-/** Reads labels back. What is missing reads as empty or zero: such a container is still ours, and is swept as an unwanted one. */
+/**
+ * Reads labels back. What is missing reads as empty or zero: such a container is still ours,
+ * and is swept as an unwanted one.
+ */
 export function identityOf(labels: Labels): ContainerIdentity {
   return {
     podUid: labels[label.podUid] ?? '',
@@ -77,10 +80,11 @@ export function isSameLabels(a: Labels, b: Labels): boolean {
   return Object.values(label).every((key) => a[key] === b[key]);
 }
 
-// A container name has 63 characters at most, a namespace too; a pod's name may have 253 and is cut: the uid keeps names apart.
+// A container name has 63 characters at most, a namespace too; a pod's name may have 253 and is cut:
+// the uid keeps names apart.
 const longestPart = 63;
 
-/** The engine's name for a container, for people who look with `docker ps`; nothing of ours relies on it. */
+/** The engine's name of a container, for users of `docker ps`; the agent does not rely on it. */
 export function engineName(identity: ContainerIdentity): string {
   const parts = [identity.containerName, identity.podName, identity.podNamespace, identity.podUid, String(identity.attempt)];
   return ['berth', ...parts.map((part) => part.slice(0, longestPart).replace(/[^a-zA-Z0-9.-]/g, '-'))].join('_');

@@ -39,7 +39,9 @@ export function openSocket(path: string): Socket {
   return socket;
 }
 
-/** Sends one request and reads its whole answer. The error says whether a single byte of an answer came (`answered`). */
+/**
+ * Sends one request and reads its whole answer. The error says whether a single byte of an answer came (`answered`).
+ */
 export function exchange(socket: Socket, request: string): Promise<LeanAnswer> {
   return new Promise((resolve, reject) => {
     const reader = answerReader();
@@ -100,7 +102,10 @@ export function answerReader(): (chunk: Buffer) => LeanAnswer | undefined {
   };
 }
 
-/** Reads the head of an answer that is a stream: resolves with its status; what follows is there to be read from the socket. */
+/**
+ * Reads the head of an answer that is a stream: resolves with its status;
+ * what follows is there to be read from the socket.
+ */
 export function readHead(socket: Socket): Promise<{ readonly status: number }> {
   return new Promise((resolve, reject) => {
     let data: Buffer = Buffer.alloc(0);
@@ -129,7 +134,10 @@ export function readHead(socket: Socket): Promise<{ readonly status: number }> {
   });
 }
 
-/** The answer at the start of these bytes, or undefined while some of it is missing. Throws for what is no answer of HTTP. */
+/**
+ * The answer at the start of these bytes, or undefined while some of it is missing.
+ * Throws for what is no answer of HTTP.
+ */
 export function parseAnswer(data: Buffer): LeanAnswer | undefined {
   const head = parseHead(data);
   if (head === undefined) return undefined;

@@ -1,4 +1,5 @@
-// A line of the engine's is an event or a step of a pull: a few hundred bytes. More is damage, and must not fill memory.
+// A line of the engine's is an event or a step of a pull: a few hundred bytes. More is damage,
+// and must not fill memory.
 const longestLine = 1_000_000;
 
 /** Reads a stream of JSON objects, one a line, as they come. */

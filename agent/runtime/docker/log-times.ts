@@ -9,8 +9,9 @@ const longestTime = 40;
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d) $/;
 
 /**
- * The engine puts the time before each of its messages and cuts a long line into several: readers want it once a line, at its beginning.
- * Takes out those that stand in the middle. One filter serves one log: it remembers where the last piece ended.
+ * The engine puts the time before each of its messages and cuts a long line into several: readers want it once a line,
+ * at its beginning. Takes out those that stand in the middle. One filter serves one log: it remembers where the last
+ * piece ended.
  */
 export function createTimeFilter(): (pieces: Iterable<OutputChunk>) => Iterable<OutputChunk> {
   const inLine = { stdout: false, stderr: false };
@@ -33,8 +34,8 @@ export function createTimeFilter(): (pieces: Iterable<OutputChunk>) => Iterable<
 }
 
 /**
- * The log of a terminal has no frames: finds the messages in it, so that the time filter can do its work. A message is a time, a space,
- * and then a line or `longestMessage` bytes of one.
+ * The log of a terminal has no frames: finds the messages in it, so that the time filter can do its work. A message is
+ * a time, a space, and then a line or `longestMessage` bytes of one.
  */
 export function createTerminalSplitter(): LogSplitter {
   /** What may be the time at the beginning of a message, as far as it has come. */
@@ -76,8 +77,8 @@ export interface LogSplitter {
 }
 
 /**
- * The pieces of a log, all that one read brings as one: the engine sends every line as a message of its own, and a frame for each would cost
- * the API server and the reader far more than the line.
+ * The pieces of a log, all that one read brings as one: the engine sends every line as a message of its own, and a
+ * frame for each would cost the API server and the reader far more than the line.
  */
 export async function* gatherLog(
   source: AsyncIterable<Uint8Array>,

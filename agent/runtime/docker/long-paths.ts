@@ -5,8 +5,9 @@ import { RuntimeError } from '../runtime-error.ts';
 const longestPath = 4_095;
 
 /**
- * Refuses paths that no kernel takes. runc would tell of them on a pipe that is not read before it has ended: with one of 64 KiB it waits for
- * ever, and with it every call of the engine for this container, its removal too. Throws RuntimeError.
+ * Refuses paths that no kernel takes. runc would tell of them on a pipe that is not read before it has ended: with one
+ * of 64 KiB it waits for ever, and with it every call of the engine for this container, its removal too. Throws
+ * RuntimeError.
  */
 export async function checkPaths(
   { command, args, workingDir, mounts, image }: Pick<ContainerConfig, 'command' | 'args' | 'workingDir' | 'mounts' | 'image'>,

@@ -40,7 +40,10 @@ export async function* mergeArchives({ name, base, without, parts }: Merging): A
   }
 }
 
-/** Adds all entries of an archive under other names. The first part of a name, which stands for what is packed, is not given to `rename`. */
+/**
+ * Adds all entries of an archive under other names. The first part of a name, which stands for what is packed,
+ * is not given to `rename`.
+ */
 async function addAll(
   merged: Pack,
   archive: AsyncIterable<Uint8Array>,

@@ -2,7 +2,10 @@ import { createLimit } from '../../limit.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
 
-/** Takes a container that is about to end out of the engine's networks, where its end would otherwise risk the engine. Never throws. */
+/**
+ * Takes a container that is about to end out of the engine's networks,
+ * where its end would otherwise risk the engine. Never throws.
+ */
 export type ReleaseNetworks = (id: string) => Promise<void>;
 
 /** What Docker 20.10 speaks; 23.0, the next, speaks 1.42. */
@@ -11,9 +14,10 @@ const deadlockingApi = '1.41';
 const timeoutMs = 5_000;
 
 /**
- * Docker 20.10, up to 20.10.26, takes two locks in both orders when two containers leave a network at once (moby/moby#42545, moby/libnetwork#2679),
- * and can deadlock: until it is restarted it then answers nothing that touches a network, `docker info` included. With such an engine containers leave
- * their networks one after the other, before they end; the rest of their ends goes on side by side.
+ * Docker 20.10, up to 20.10.26, takes two locks in both orders when two containers leave a network at once
+ * (moby/moby#42545, moby/libnetwork#2679), and can deadlock: until it is restarted it then answers nothing that touches
+ * a network, `docker info` included. With such an engine containers leave their networks one after the other, before
+ * they end; the rest of their shutdown runs in parallel.
  */
 export function createReleaseNetworks(
   engine: Pick<Engine, 'call' | 'apiVersion'>,

@@ -2,11 +2,15 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { createLru } from '../../../client/lru.ts';
 
 /**
- * The containers of which a process was killed for memory. The engine learns of such a kill from a notice of the container's cgroup, and
- * misses it when the container has only just begun, or is gone before the notice was read; the kernel writes every one into its log before it kills.
+ * The containers of which a process was killed for memory. The engine learns of such a kill from a notice of the
+ * container's cgroup, and misses it when the container has only just begun, or is gone before the notice was read; the
+ * kernel writes every one into its log before it kills.
  */
 export interface OomKills {
-  /** Whether a process of this container was killed for memory, as far as the kernel's log still tells. Costs one read when nothing is new. */
+  /**
+   * Whether a process of this container was killed for memory, as far as the kernel's log still tells.
+   * Costs one read when nothing is new.
+   */
   has(containerId: string): boolean;
   /** The engine said so after all, in an event that came after the end. */
   note(containerId: string): void;
@@ -43,11 +47,12 @@ export function createOomKills(log: { read: ReadRecord; close(): void } = openKe
   };
 }
 
-// "6,992,686299432,-;oom-kill:constraint=...,task_memcg=/docker/<id>,task=tail,pid=1,uid=0": only the kernel itself writes levels below 8.
+// "6,992,686299432,-;oom-kill:constraint=...,task_memcg=/docker/<id>,task=tail,pid=1,uid=0":
+// only the kernel itself writes levels below 8.
 const report = /^[0-7],[^;]*;oom-kill:.*?,task_memcg=([^,]*),/;
 const containerIds = /[0-9a-f]{64}/g;
 
-/** The containers whose process the kernel says it is about to kill; with containers inside of containers there are several. */
+/** The containers of a process that the kernel is about to kill; several for nested containers. */
 export function killedContainers(record: string): readonly string[] {
   return report.exec(record)?.[1]?.match(containerIds) ?? [];
 }
@@ -69,7 +74,7 @@ function openKernelLog(): { read: ReadRecord; close(): void } {
         } catch (error) {
           const { code } = error as NodeJS.ErrnoException;
           if (code === 'EAGAIN') return undefined;
-          // EPIPE: what would have come next was overwritten; the following read goes on with what is left.
+          // EPIPE: the next records were overwritten; the following read continues with the oldest remaining one.
           if (code !== 'EPIPE') throw error;
         }
       }

@@ -2,9 +2,9 @@ import { RuntimeError } from '../runtime-error.ts';
 import { readEngineStatus } from './capabilities.ts';
 
 /**
- * Whether containers may have a negative oom score. That needs a capability that a restricted machine may lack, and the engine's error then
- * does not say so. The engine's own process tells where it can be seen; else the first sandbox is the probe: when it starts only without,
- * no container asks for one any more.
+ * Whether containers may have a negative oom score. That needs a capability that a restricted machine may lack, and the
+ * engine's error then does not say so. The engine's own process tells where it can be seen; else the first sandbox is
+ * the probe: when it starts only without, no container asks for one any more.
  */
 export interface OomPolicy {
   /** The score to ask for instead of this one. */

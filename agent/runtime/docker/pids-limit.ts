@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** Enough for every program that is no attack; a fork bomb meets it before the machine is out of process ids. */
+/** Enough for regular programs; stops a fork bomb before the machine runs out of process ids. */
 export const defaultContainerPids = 4_096;
 
-/** How many processes and threads each container may have: what was asked for, or what the machine allows if that is less. 0 is no limit. */
+/**
+ * The limit of processes and threads per container: the configured one, or the machine's if that is lower. 0 is no
+ * limit.
+ */
 export function pidsLimitOf(asked: number = defaultContainerPids, pidMax: number | undefined = readPidMax()): number {
   return pidMax === undefined || asked === 0 ? asked : Math.min(asked, pidMax);
 }

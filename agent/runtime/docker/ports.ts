@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import type { PortMapping } from '../runtime.ts';
 
 /**
- * The first mapping whose port on the machine is in use. The engine reports a taken port like any other failure, in words only, so
- * the machine is asked instead: by binding the port for a moment.
+ * The first mapping whose port on the machine is in use. The engine reports a taken port like any other failure, in
+ * words only, so the machine is asked instead: by binding the port for a moment.
  */
 export async function findTakenPort(mappings: readonly PortMapping[]): Promise<PortMapping | undefined> {
   for (const mapping of mappings) if (await isTaken(mapping)) return mapping;

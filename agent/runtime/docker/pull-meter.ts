@@ -14,7 +14,8 @@ interface Layer {
   total: number;
 }
 
-// The engine's words for the state of a layer; a line with others ("Pulling from ...", "Retrying in 5 seconds") changes none.
+// The engine's words for the state of a layer; a line with others ("Pulling from ...", "Retrying in 5 seconds")
+// changes none.
 const states: Readonly<Record<string, Layer['state']>> = {
   'Pulling fs layer': 'asking',
   Waiting: 'queued',

@@ -2,8 +2,9 @@ import { type IncomingMessage, request as plainRequest, type RequestOptions } fr
 import { request as tlsRequest } from 'node:https';
 
 /**
- * Whether the registry of a repository ("registry:5000/team/app") answers that a user and a password are needed. False for one that is away,
- * that hands out anonymous tokens, and behind a proxy that only the engine knows. Nothing secret is sent.
+ * Whether the registry of a repository ("registry:5000/team/app") answers that a user and a password are needed. False
+ * for one that is away, that hands out anonymous tokens, and behind a proxy that only the engine knows. Nothing secret
+ * is sent.
  */
 export async function asksForPassword(repository: string, timeoutMs: number): Promise<boolean> {
   const authority = repository.slice(0, Math.max(0, repository.indexOf('/')));

@@ -2,7 +2,10 @@ import type { ContainerConfig, ContainerSecurity, DeviceMapping, PodNamespaces }
 
 type Secured = Pick<ContainerConfig, 'security' | 'devices'>;
 
-/** The part of a container's host configuration that says what it may do. `lacking`: capabilities that this machine cannot grant. */
+/**
+ * The part of a container's host configuration that says what it may do. `lacking`:
+ * capabilities that this machine cannot grant.
+ */
 export function securitySpec({ security, devices = [] }: Secured, lacking: readonly string[]): object {
   const common = {
     ...(devices.length === 0 ? {} : { Devices: devices.map(deviceSpec) }),
@@ -24,8 +27,9 @@ export function securitySpec({ security, devices = [] }: Secured, lacking: reado
 const unmasked = { MaskedPaths: [], ReadonlyPaths: [] };
 
 /**
- * The engine starts no privileged container on a machine without all capabilities. This one may do what the machine itself can: every
- * capability there is, every device, no profiles. Only /sys and the cgroups are mounted read-only; it may mount them anew.
+ * The engine starts no privileged container on a machine without all capabilities. This one may do what the machine
+ * itself can: every capability there is, every device, no profiles. Only /sys and the cgroups are mounted read-only; it
+ * may mount them anew.
  */
 function asPrivilegedAsPossible(lacking: readonly string[], devices: readonly DeviceMapping[]): object {
   return {

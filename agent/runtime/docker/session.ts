@@ -6,8 +6,8 @@ import type { Engine } from './engine.ts';
 import { demultiplex, undivided } from './frames.ts';
 
 /**
- * Typed in a terminal, these keys would end the session without the process being asked; the engine cannot be told to have none. The default
- * (Ctrl-P Ctrl-Q) swallows the shell's "previous command"; this one is not typed.
+ * Typed in a terminal, these keys would end the session without the process being asked; the engine cannot be told to
+ * have none. The default (Ctrl-P Ctrl-Q) swallows the shell's "previous command"; this one is not typed.
  */
 export const detachKeys = 'ctrl-^,ctrl-^,ctrl-^,ctrl-^,ctrl-^,ctrl-^';
 

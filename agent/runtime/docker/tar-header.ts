@@ -20,8 +20,9 @@ const types: Readonly<Record<string, FirstEntry['type']>> = {
 };
 
 /**
- * Reads the first entry of an archive from its beginning, with the records before it that hold what is too long for it (POSIX' "x" and "g", GNU's
- * "L" and "K"). "more": these bytes do not suffice. "none": the archive is empty. "broken": it is no archive.
+ * Reads the first entry of an archive from its beginning, with the records before it that hold what is too long for it
+ * (POSIX' "x" and "g", GNU's "L" and "K"). "more": these bytes do not suffice. "none": the archive is empty. "broken":
+ * it is no archive.
  */
 export function parseFirstEntry(bytes: Buffer): FirstEntry | 'more' | 'none' | 'broken' {
   let longTarget: string | undefined;

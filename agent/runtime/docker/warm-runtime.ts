@@ -11,7 +11,10 @@ import type { Inventory } from './inventory.ts';
 import { networkMounts } from './network-files.ts';
 import type { WarmNetworks } from './warm-networks.ts';
 
-/** The runtime's calls, with sandboxes that enter a warm network where there is one for them. For the caller they are like any other. */
+/**
+ * The runtime's calls, with sandboxes that enter a warm network where there is one for them.
+ * For the caller they are like any other.
+ */
 export function withWarmNetworks(
   calls: ContainerCalls,
   networks: WarmNetworks,
@@ -22,7 +25,7 @@ export function withWarmNetworks(
     return (await inventory.inspect(id))?.State.Running === true;
   }
 
-  /** A sandbox whose network is gone can hold no pod: it reads as ended. */
+  /** A sandbox without its network cannot hold a pod: it is reported as exited. */
   async function judged(container: ObservedContainer, all: readonly ObservedContainer[] | undefined): Promise<ObservedContainer> {
     const { network, state } = container;
     if (network === undefined || state !== 'running' || (await isRunning(network, all))) return container;
@@ -72,7 +75,8 @@ export function withWarmNetworks(
     createContainer: (config) => networks.during(async () => calls.createContainer(await inNetwork(config))),
     runContainer: (config, createdId) =>
       networks.during(async () => calls.runContainer(createdId === undefined ? await inNetwork(config) : config, createdId)),
-    // With its sandbox the network is of no use to anyone: the engine gives its address back now, not when the pod's log is no longer wanted.
+    // With its sandbox the network is of no use to anyone: the engine gives its address back now,
+    // not when the pod's log is no longer wanted.
     stop: (id, gracePeriodSeconds) => withNetwork(id, (stopped) => calls.stop(stopped, gracePeriodSeconds)),
     remove: (id) => networks.during(() => withNetwork(id, calls.remove)),
   };
@@ -82,7 +86,7 @@ type OnCreated = (sandbox: CreatedSandbox) => void;
 
 const killedBySignal = 137;
 
-/** Whether nothing is asked of the sandbox that the network would have to know. A new wish does not compile until it is judged here. */
+/** Whether a prepared network fits the sandbox. A new sandbox option does not compile until it is handled here. */
 export function isPlain(config: SandboxConfig): boolean {
   const { identity, image: _image, hostname: _hostname, hostNetwork, portMappings, namespaces, sysctls, ...rest } = config;
   rest satisfies Record<string, never>;

@@ -12,8 +12,8 @@ export interface EnteringSandboxConfig extends SandboxConfig {
 const networkMount = '/network';
 
 /**
- * What the engine is sent to create a sandbox that enters a warm network. The engine gives it none; for the moment of entering it has the one
- * right that this takes, which its program gives up at once.
+ * What the engine is sent to create a sandbox that enters a warm network. The engine gives it none; for the moment of
+ * entering it has the one right that this takes, which its program gives up at once.
  */
 export function warmSandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: SandboxConfig, network: WarmNetwork): CreateSpec {
   return {

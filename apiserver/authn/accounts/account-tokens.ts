@@ -12,7 +12,7 @@ import type { TokenTable } from '../tokens.ts';
 import { isJsonWebToken, type NamedObject, readToken, signToken, type TokenClaims } from './json-web-token.ts';
 import { MAX_TOKEN_SECONDS, type TokenKeys } from './token-keys.ts';
 
-/** Who makes the tokens, and the audience of those that are for the API server: Kubernetes' name for it, which programs expect. */
+/** The issuer, and the audience of the API server: Kubernetes' value, which programs expect. */
 export const TOKEN_ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
 const LEAST_SECONDS = 600;
@@ -22,7 +22,7 @@ const MAX_AUDIENCES = 16;
 const EARLY_SECONDS = 60;
 /** What is being deleted may end its work with its token. */
 const LEAVING_MS = 60_000;
-/** Tokens whose signature was checked; a check costs 0.1 ms. */
+/** Cached tokens with a verified signature; verification costs 0.1 ms. */
 const MAX_CHECKED = 1_000;
 
 export interface AccountTokensOptions {
@@ -32,7 +32,7 @@ export interface AccountTokensOptions {
   readonly now: () => Date;
 }
 
-/** Whose a token is, and for which of the audiences that were asked about. */
+/** The account of a token, and the matching audiences. */
 export interface ReviewedToken {
   readonly identity: Identity;
   readonly audiences: readonly string[];

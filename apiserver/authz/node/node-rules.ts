@@ -5,10 +5,10 @@ import type { NodeGraph } from './node-graph.ts';
 /** Objects of the cluster that reveal nothing of pods, and that agents look up. */
 const SHARED: readonly string[] = ['node.k8s.io/runtimeclasses', 'storage.k8s.io/storageclasses'];
 const READ: readonly string[] = ['get', 'list', 'watch'];
-/** An agent makes these objects and keeps them up to date; that they go is for others to say. */
+/** An agent creates and updates these objects, but may not delete them. */
 const KEEP: readonly string[] = ['get', 'list', 'watch', 'create', 'update', 'patch'];
 
-/** What asks for a rule of its own, by "group/resource" or "group/resource/subresource". */
+/** The rule of a resource, by "group/resource" or "group/resource/subresource". */
 type NodeRule = (attributes: Attributes, node: string, graph: NodeGraph) => boolean;
 
 const isOwn: NodeRule = ({ name }, node) => name === node;
@@ -23,20 +23,20 @@ const rules: Readonly<Record<string, NodeRule>> = {
   'coordination.k8s.io/leases': (attributes, node, graph) =>
     attributes.namespace === namespaces.nodeLease && isOwn(attributes, node, graph),
   '/events': ({ verb }) => ['create', 'update', 'patch'].includes(verb),
-  // Mirrors of the node's own, and ends of its own: what is in them is judged when it is known.
+  // Creates of mirror pods and deletes of its own pods; admission and checkNodeChange check the object.
   '/pods': ({ verb, namespace, name, selected }, node, graph) => {
     if (verb === 'create' || verb === 'delete') return true;
     if (verb === 'get') return graph.hasPod(node, `pods/${namespace}/${name}`);
     return (verb === 'list' || verb === 'watch') && selected?.['spec.nodeName'] === node;
   },
   '/pods/status': ({ verb }) => verb === 'update' || verb === 'patch',
-  // The successor of its certificate; which names it may ask for, the approver judges. What stands in it is no secret.
+  // Certificate rotation. The approver checks the requested names; the content is not confidential.
   'certificates.k8s.io/certificatesigningrequests': ({ verb }) => verb === 'create' || verb === 'get',
   '/secrets': usedBy,
   '/configmaps': usedBy,
   '/persistentvolumeclaims': usedBy,
   '/serviceaccounts': usedBy,
-  // For which pod, and whom, is judged when that is known (node-tokens.ts).
+  // The pod and the audiences are checked with the request (node-tokens.ts).
   '/serviceaccounts/token': ({ verb, namespace, name }, node, graph) =>
     verb === 'create' && graph.isUsed(node, `serviceaccounts/${namespace}/${name}`),
   '/persistentvolumes': ({ verb, name, selected }, node, graph) => {
@@ -47,8 +47,8 @@ const rules: Readonly<Record<string, NodeRule>> = {
 };
 
 /**
- * Whether a node may do something because it is that node: with its own objects, with its pods and with what they use. What may be changed in pods,
- * volumes and events is judged again from the object itself (node-changes.ts). Pure.
+ * The node authorizer: permits a node access to its own objects, to its pods and to the objects that they use. Changes
+ * of pods, volumes and events are also checked against the stored object (node-changes.ts). Pure.
  */
 export function nodeMay(node: string, attributes: Attributes, graph: NodeGraph): boolean {
   const { verb, group, resource, subresource } = attributes;

@@ -3,8 +3,9 @@ import type { Pod, TokenRequestSpec } from '../../../api/generated/types.ts';
 import { type Identity, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
 
 /**
- * What tokens a node gets, as in Kubernetes: of an account only bound to a pod of that account (which who makes them checks) that runs on this very node, named with
- * its uid, and only for those whom a volume of the pod names. So a stolen certificate of a node gives what its pods have anyway. Throws PERMISSION_DENIED.
+ * Checks a node's request for a service account token, as in Kubernetes: the token must be bound, by uid, to a pod on
+ * this node (the issuer checks that the pod uses the account), and its audiences must be those of the pod's volumes. A
+ * stolen node certificate therefore yields only tokens that the node's pods have anyway. Throws PERMISSION_DENIED.
  */
 export function checkNodeToken(identity: Identity, spec: TokenRequestSpec, pod: Pod | undefined): void {
   if (isMaster(identity) || !isNode(identity)) return;
@@ -23,7 +24,7 @@ export function checkNodeToken(identity: Identity, spec: TokenRequestSpec, pod: 
     throw refuse(`no volume of the pod "${name}" shows a token for ${other === '' ? 'the API server' : `"${other}"`}`);
 }
 
-/** For whom the pod's volumes show tokens; "" is the API server. */
+/** The audiences of the tokens in the pod's volumes; "" is the API server. */
 function audiencesOf({ spec }: Pod): Set<string> {
   const sources = (spec?.volumes ?? []).flatMap(({ volumeSource }) => volumeSource?.projected?.sources ?? []);
   return new Set(sources.flatMap(({ serviceAccountToken: token }) => (token ? [token.audience ?? ''] : [])));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClusterRole, PolicyRule } from '../../../api/generated/types.ts';
 import { labelSelectorMatches } from '../../../api/meta/labels.ts';
 
-/** A cluster role whose rules are not those of the roles that it is made of. */
+/** A cluster role whose rules differ from the union of its aggregated roles. */
 export interface StaleRole {
   readonly name: string;
   readonly rules: readonly PolicyRule[];

@@ -6,7 +6,7 @@ import type { Access } from '../attributes.ts';
 import { missingRules } from './covers.ts';
 import type { RuleSet } from './rule-set.ts';
 
-/** What is asked of the authorizer about who changes a role or a binding. */
+/** The authorizer's data about a user that writes a role or a binding. */
 export interface RoleQuestions {
   readonly user: string;
   readonly held: RuleSet;
@@ -14,15 +14,16 @@ export interface RoleQuestions {
   readonly rulesOfRole: (namespace: string, roleRef: { kind?: string; name?: string }) => readonly PolicyRule[] | undefined;
 }
 
-/** Who may choose the rules of others by labels must be able to do all that such rules can say. */
+/** An aggregation rule can select any rules, so its writer must hold all of them. */
 const everything: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
 /**
- * Whether a user grants more than it holds: a role gets only rules that its writer holds, unless it may "escalate" it; a binding gives only a
- * role whose rules its writer holds, unless he may "bind" it. `previous` is undefined of what is new. Throws PERMISSION_DENIED.
+ * Prevents privilege escalation: a user may write only rules that it holds, unless it may "escalate" the role, and bind
+ * only a role whose rules it holds, unless it may "bind" the role. `previous` is undefined on create. Throws
+ * PERMISSION_DENIED.
  */
 export function checkRoleChange(ask: RoleQuestions, access: Access, next: ApiObject, previous: ApiObject | undefined): void {
   if (access.kind === 'Role' || access.kind === 'ClusterRole') checkRole(ask, access, next, previous);
@@ -53,7 +54,7 @@ function checkBinding(
   if (previous && same && isDeepStrictEqual(next.roleRef, previous.roleRef)) return;
   const { kind = '', name = '' } = next.roleRef ?? {};
   const ofRole: Access = { verb: 'bind-role', kind, name, namespace: kind === 'Role' ? access.namespace : '' };
-  // A cluster role may be bound in one namespace by who may do that there.
+  // A cluster role may be bound in a namespace by a user that may "bind" it there.
   if ((kind === 'Role' || kind === 'ClusterRole') && (ask.may(ofRole) || ask.may({ ...ofRole, namespace: access.namespace })))
     return;
   const rules = ask.rulesOfRole(access.namespace, { kind, name });

@@ -1,15 +1,15 @@
 import type { PolicyRule } from '../../../api/generated/types.ts';
 import type { Attributes } from '../attributes.ts';
 
-/** The answers that are kept for one user. A client asks the same few things again and again. */
+/** The size of a user's decision cache. A client repeats the same few requests. */
 const MAX_ANSWERS = 1_000;
-/** What is asked comes from clients, and may be as long as a message: a question longer than any that is meant is not kept. */
+/** Bounds the keys of the decision cache: attributes come from clients and may be as long as a message. */
 const MAX_QUESTION = 512;
 
-/** A rule as it is asked for one resource. */
+/** A rule's grant on one resource. */
 interface Grant {
   readonly verbs: ReadonlySet<string>;
-  /** Undefined: of any name. */
+  /** Undefined: all names. */
   readonly names: ReadonlySet<string> | undefined;
 }
 
@@ -18,8 +18,8 @@ type Grants = ReadonlyMap<string, readonly Grant[]>;
 const noGrants: Grants = new Map();
 
 /**
- * What a user's rules allow, in the cluster and in each namespace. Looks rules up by resource, so that an answer costs what the rules about
- * that resource are, and keeps its answers. Never changed: other rules are another set.
+ * A user's permissions, in the cluster and in each namespace. Indexed by resource, so a decision costs as much as the
+ * rules for that resource, and cached. Immutable: changed rules make a new set.
  */
 export class RuleSet {
   /** The rules as they were written, by namespace; "" is everywhere. */
@@ -44,7 +44,7 @@ export class RuleSet {
     return isYes(answer, attributes);
   }
 
-  /** Paths are asked for seldom. A "*" at the end stands for anything. */
+  /** Non-resource URLs are rare, so decisions are not cached. A trailing "*" is a wildcard. */
   allowsPath(verb: string, path: string): boolean {
     return (this.rules.get('') ?? []).some(
       ({ verbs = [], nonResourceURLs = [] }) =>

@@ -3,7 +3,7 @@ import type { RefusalReason } from './refusals.ts';
 const sentence =
   'This port speaks gRPC over TLS (HTTP/2). Use "berth", a gRPC client, or "openssl s_client" to look at the certificate.\n';
 
-/** For who speaks HTTP/1.1 here, with or without TLS: a browser, curl, a health check. */
+/** The response to HTTP/1.1 clients, with or without TLS: a browser, curl, a health check. */
 export const plainAnswer = [
   'HTTP/1.1 400 Bad Request',
   'Content-Type: text/plain; charset=utf-8',

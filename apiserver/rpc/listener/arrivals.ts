@@ -48,8 +48,9 @@ export interface ArrivalsOptions {
 }
 
 /**
- * The requests that are under way to this server. Nothing else bounds them: who calls is looked at when the message is there. One that takes too long ends; when all
- * together are too large, the heaviest connection of the client that has most of it does.
+ * Bounds incomplete requests: authentication and its limits apply only once the message has arrived. A request that
+ * takes too long is cancelled; when all together are too large, the heaviest connection of the client with the most
+ * bytes is closed.
  */
 export class Arrivals {
   readonly #options: ArrivalsOptions;
@@ -70,7 +71,7 @@ export class Arrivals {
     return this.#bytes;
   }
 
-  /** A call whose request is one message begins. */
+  /** Starts tracking a call whose request is one message. */
   begin(stream: ServerHttp2Stream, call: Arrival['call']): void {
     this.#timer ??= setTimeout(() => this.#sweepOn(), this.#options.limits.timeMs / SWEEPS).unref();
     const arrival: Arrival = { stream, call, at: this.#options.now(), bytes: 0 };

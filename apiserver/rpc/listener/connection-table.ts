@@ -105,7 +105,7 @@ export class ConnectionTable<T extends Connection> {
   }
 }
 
-/** Whom a connection counts for: an address, and of version 6 the network of 64 bits that one customer has. */
+/** The key of a connection's peer: an IPv4 address, or the /64 of an IPv6 address, which one customer owns. */
 export function peerOf(address: string | undefined): string {
   if (address === undefined) return 'unknown';
   const four = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -43,8 +43,9 @@ const sessionOptions = {
 } as const;
 
 /**
- * How the server does TLS and HTTP/2. The one port asks for a client certificate and does not require it, so that bearer tokens come in as well. With
- * credentials of our own, because those of grpc-js leave out the versions, the times and the memory of a session.
+ * How the server does TLS and HTTP/2. The port requests a client certificate without requiring it, so that bearer
+ * tokens work as well. With credentials of our own, because those of grpc-js leave out the versions, the times and the
+ * memory of a session.
  */
 export class ListenerCredentials extends ServerCredentials {
   readonly #tls: SecureContextOptions;

@@ -104,7 +104,7 @@ export class Listener {
     metrics.read(apiserverMetrics.unknownStreams, () => this.#streams.total);
   }
 
-  /** Listens and answers the port, which matters when 0 was asked for. */
+  /** Listens and returns the port, for a requested port of 0. */
   open(address: string): Promise<number> {
     const at = address.lastIndexOf(':');
     const host = address.slice(0, at).replace(/^\[|\]$/g, '');
@@ -240,8 +240,8 @@ export class Listener {
   }
 
   /**
-   * grpc-js asks every session to close and waits for the word that it has, which Node.js never gives of one that was destroyed a moment before
-   * and has not said so yet, as those of clients that went silent: the stop would wait for ever.
+   * grpc-js closes every session and waits for its close event. Node.js never emits that for a session that was just
+   * destroyed and has not emitted it yet, such as one of a silent client: the stop would never complete.
    */
   #forgetDestroyed(): void {
     const sessions = http2ServersOf(this.#server).get(this.#http2)?.sessions;

@@ -4,7 +4,7 @@ import { type ApiError, callCancelled } from '../../../api/errors/index.ts';
 export type Duplex = ServerDuplexStream<Buffer, Buffer>;
 
 /**
- * The frames that the other side sends, read no faster than the caller asks; leaving the loop leaves the stream open. A stream whose
+ * The peer's frames, read only as fast as the caller iterates; leaving the loop leaves the stream open. A stream whose
  * peer is gone ends; the call's signal says why.
  */
 export function framesOf(call: Duplex): AsyncIterableIterator<Buffer> {

@@ -43,7 +43,7 @@ export async function forwardOutput(
   call: Duplex | ServerWritableStream<Buffer, Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
-  // A client that is still connected is told that the server stops.
+  // Tells a connected client that the server is stopping.
   const leaving = () => unavailable('the API server is stopping: try again');
   for (;;) {
     const frame = await abortable(stream.frames.next(), signal, leaving);

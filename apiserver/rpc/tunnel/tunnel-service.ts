@@ -58,7 +58,7 @@ async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Pro
 }
 
 async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Promise<void> {
-  // Which node's the stream is, is judged when it is found.
+  // The node of the stream is checked when the stream is looked up.
   context.authorizeNode();
   keepLittleUnread(call);
   const frames = framesOf(call);

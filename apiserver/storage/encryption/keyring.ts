@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ensurePrivateDir, readIfThere, writePrivateFile } from '../../pki/files.ts';
 import { StorageError } from '../storage-error.ts';
 
-/** A key that hides values. Nothing of it but the id may be told. */
+/** An encryption key. Only its id may be revealed. */
 export interface SealingKey {
   /** 16 hex digits. */
   readonly id: string;

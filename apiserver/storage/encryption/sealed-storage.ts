@@ -9,7 +9,7 @@ export interface SealedStorageOptions {
   readonly isSealed: (storageKey: string) => boolean;
 }
 
-/** No generator: that would begin to watch only when it is first asked. */
+/** Not a generator, which would start watching only at the first next(). */
 function mapped<T>(source: AsyncIterable<T>, map: (value: T) => T): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]() {

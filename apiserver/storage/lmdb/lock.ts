@@ -10,9 +10,10 @@ export interface DirectoryLock {
 const held = 1;
 
 /**
- * One process per directory. The lock is the kernel's (flock) on the directory itself, which no other user may open: the kernel takes it
- * back the moment the holder dies, however it dies, so there is no stale lock to judge, and a full disk does not matter. Node.js has no
- * flock; the lock belongs to the open directory, which the program of that name shares with this process, and stays when the program ends.
+ * One process per directory. The lock is the kernel's (flock) on the directory itself, which no other user may open:
+ * the kernel takes it back the moment the holder dies, however it dies, so there is no stale lock to detect, and a full
+ * disk does not matter. Node.js has no flock; the lock belongs to the open directory, which the program of that name
+ * shares with this process, and stays when the program ends.
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const file = openDirectory(directory);

@@ -12,7 +12,7 @@ const keys = Array.from({ length: pieces }, (_, index) => `reserve-${index}`);
 export const lowBytes = 8 * mebi;
 /** Taking it back must not bring the disk near that again. */
 const plentyBytes = lowBytes + 3 * pieces * pieceBytes;
-/** The disk is asked at most this often. */
+/** The shortest interval between checks of free space. */
 const askEveryMs = 200;
 const swallow = (): void => undefined;
 
@@ -20,7 +20,7 @@ export interface ReserveOptions {
   readonly tables: Tables;
   readonly directory: string;
   readonly clock: StorageClock;
-  /** Free bytes of the disk, when not asked of the system. */
+  /** Free bytes of the disk; by default from statfs. */
   readonly freeBytes?: ((directory: string) => number) | undefined;
 }
 

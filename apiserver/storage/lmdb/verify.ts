@@ -18,7 +18,7 @@ export interface Soundness {
 /** The last line that verify-child prints. */
 export type Verdict = ({ readonly code: 'sound' } & Soundness) | { readonly code: StorageErrorCode; readonly message: string };
 
-/** A store of a million records takes seconds; a child that hangs in a damaged tree must not hang the start for ever. */
+/** A store of a million records takes seconds; a child that hangs in a damaged tree must not block the start. */
 const timeoutMs = 600_000;
 
 /**

@@ -24,7 +24,7 @@ export async function translateWriteError(error: unknown, directory: string): Pr
 async function commitError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
   try {
-    // lmdb rejects it in the same turn; should it ever not, the writes behind must not wait for ever.
+    // lmdb rejects it in the same turn; otherwise the writes behind it must not hang.
     await Promise.race([error.commitError, setTimeout(1000, undefined, { ref: false })]);
     return error;
   } catch (inner) {

@@ -1,6 +1,6 @@
 /**
- * A whole number for each domain, most of them 0. Few numbers are kept in a map, so that thousands of terms of which each concerns a few of thousands
- * of nodes stay small; many in an array, which loops over nodes read as it is.
+ * A whole number for each domain, most of them 0. Few numbers are kept in a map, so that thousands of terms of which
+ * each concerns a few of thousands of nodes stay small; many in an array, which loops over nodes read as it is.
  */
 export interface DomainCounts {
   add(domain: number, amount: number): void;

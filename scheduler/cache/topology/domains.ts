@@ -7,7 +7,10 @@ export const nodeItself = '\0node';
 /** How one label parts the nodes: nodes with equal values of it are one domain. */
 export interface Domains {
   readonly key: string;
-  /** The domain of the node in each row; -1 where the node does not have the label. Another array once there are more nodes. */
+  /**
+   * The domain of the node in each row; -1 where the node does not have the label.
+   * Another array once there are more nodes.
+   */
   readonly ids: Int32Array;
   /** All domains are numbered below this; numbers of domains that are gone are given again. */
   readonly size: number;

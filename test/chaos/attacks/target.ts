@@ -27,7 +27,10 @@ export interface Target {
   readonly address: string;
   /** A connection of a known user. */
   as(user: string): Client;
-  /** Runs an attack while the administrator goes on asking; rejects when the server ends, or does not answer the administrator. */
+  /**
+   * Runs an attack while the administrator goes on asking; rejects when the server ends,
+   * or does not answer the administrator.
+   */
   observe(attack: () => Promise<void>): Promise<Observed>;
   /** The audit log: all of its files, the oldest first. */
   auditLog(): Promise<string>;

@@ -6,7 +6,8 @@ import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { objectBytes, patchBytes, sampleOf } from './objects.ts';
 import { names, strangeTexts, textFor } from './words.ts';
 
-// Arbitrary messages of every type, made from the descriptors. A message has few of its fields, so that what is far below is reached as well.
+// Arbitrary messages of every type, made from the descriptors. A message has few of its fields, so that what is far
+// below is reached as well.
 
 type Message = Record<string, unknown>;
 

@@ -1,12 +1,16 @@
 import type { Change, WriteRecord } from './write-record.ts';
 
-/** The first version of each life of the server: what was written in round r lies above `starts[r]` and not above `starts[r + 1]`. */
+/**
+ * The first version of each life of the server: what was written in round r lies above `starts[r]` and not above
+ * `starts[r + 1]`.
+ */
 export type RoundStarts = readonly number[];
 
 /**
- * Compares what clients were told with the log of what is stored, and answers every contradiction as a sentence: an acknowledged write that is
- * missing or another one, a revision that was given out twice, a change that was not requested or was refused, one write that happened twice,
- * a compare-and-swap that swapped something else, a write that happened after its server had died, and revisions against the order of time.
+ * Compares what clients were told with the log of what is stored, and answers every contradiction as a sentence: an
+ * acknowledged write that is missing or another one, a revision that was given out twice, a change that was not
+ * requested or was refused, one write that happened twice, a compare-and-swap that swapped something else, a write that
+ * happened after its server had died, and revisions against the order of time.
  */
 export function checkHistory(writes: readonly WriteRecord[], log: readonly Change[], starts: RoundStarts): string[] {
   return [
@@ -56,7 +60,10 @@ function isEffect(write: WriteRecord, change: Change): boolean {
   return types[write.type] === change.type && write.name === change.name && (write.step ?? change.step) === change.step;
 }
 
-/** Each change is one acknowledged write, or one whose outcome is unknown, begun in the life of the server in which it happened. */
+/**
+ * Each change is one acknowledged write, or one whose outcome is unknown,
+ * begun in the life of the server in which it happened.
+ */
 function checkOrigins(writes: readonly WriteRecord[], log: readonly Change[], starts: RoundStarts): string[] {
   const found: string[] = [];
   const acknowledged = new Set(writes.map(({ outcome, revision }) => (outcome === 'acknowledged' ? revision : undefined)));

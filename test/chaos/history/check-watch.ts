@@ -10,7 +10,9 @@ export interface Stretch {
   readonly seen: readonly Change[];
 }
 
-/** Whether an object with these words in its step is selected; the watcher sees comings and goings as ADDED and DELETED. */
+/**
+ * Whether an object with these words in its step is selected; the watcher sees comings and goings as ADDED and DELETED.
+ */
 export type Selects = (step: string) => boolean;
 
 /** Compares a watcher with the log: gaps, duplicates, disorder and changes that never were, each as a sentence. */

@@ -78,8 +78,8 @@ function send({ configMaps }: Client, kind: Kind, { name, step = '', base }: Pla
 }
 
 /**
- * A client that lost its server stops; everything else that goes wrong is a fault. On a busy machine the client may notice the loss only by its
- * deadline, but a server that lives has to answer.
+ * A client that lost its server stops; everything else that goes wrong is a fault. On a busy machine the client may
+ * notice the loss only by its deadline, but a server that lives has to answer.
  */
 export function endOf(error: unknown, isKilled: boolean): undefined {
   const { code } = error as { code?: unknown };

@@ -96,7 +96,9 @@ describe('the linearizability checker finds', () => {
 });
 
 describe('the linearizability checker, tried on chance', () => {
-  /** Clients at one true object, each operation taking effect somewhere between its two instants; some never hear of it. */
+  /**
+   * Clients at one true object, each operation taking effect somewhere between its two instants; some never hear of it.
+   */
   function trueHistory(chance: ReturnType<typeof createChance>): Operation[] {
     let value: string | undefined;
     const seen: string[] = ['none'];

@@ -1,6 +1,7 @@
 /**
- * The operations of a client on one object, and their answers. The object is a register that may be absent; every write writes a value of its own, so a
- * value names a version. `swap` replaces exactly one version. Instants are ticks of one counter for all clients.
+ * The operations of a client on one object, and their answers. The object is a register that may be absent; every write
+ * writes a value of its own, so a value names a version. `swap` replaces exactly one version. Instants are ticks of one
+ * counter for all clients.
  */
 export interface Operation {
   readonly type: 'get' | 'create' | 'put' | 'swap' | 'delete' | 'delete-swap';
@@ -55,7 +56,10 @@ export function apply(operation: Operation, before: Value): { after: Value; answ
   }
 }
 
-/** Whether the object can answer like this now; the value afterwards. One without an answer always can: what it does shows later. */
+/**
+ * Whether the object can answer like this now; the value afterwards. One without an answer always can:
+ * what it does shows later.
+ */
 function step(operation: Operation, before: Value): { after: Value } | undefined {
   const { after, answer } = apply(operation, before);
   if (operation.answer === 'unknown') return { after };
@@ -76,8 +80,9 @@ interface Place {
 }
 
 /**
- * Wing and Gong's search with Lowe's memory: is there one order of all operations, true to time, in which a single object would have given
- * these answers? Operations without an answer may stand anywhere behind their beginning; where they do nothing they stand at the end.
+ * Wing and Gong's search with Lowe's memory: is there one order of all operations, true to time, in which a single
+ * object would have given these answers? Operations without an answer may stand anywhere behind their beginning; where
+ * they do nothing they stand at the end.
  */
 export function checkLinearizable(operations: readonly Operation[]): Verdict {
   const sorted = operations.toSorted((a, b) => a.invokedAt - b.invokedAt);

@@ -9,8 +9,9 @@ const remembered = 30;
 const longestDelayMs = 40;
 
 /**
- * A client as a scheduler has it on a bad day: its watches of pods and nodes lag behind each other, tell things again that they told before, and tell
- * of different objects in another order; a binding's answer may be lost, or the binding itself.
+ * A client as a scheduler has it on a bad day: its watches of pods and nodes lag behind each other, tell things again
+ * that they told before, and tell of different objects in another order; a binding's answer may be lost, or the binding
+ * itself.
  */
 export function disturbedClient(client: Client, chance: Chance): Client {
   return {

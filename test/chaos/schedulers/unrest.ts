@@ -36,7 +36,10 @@ export async function createPods({ client, chance }: Unrest, count: number, sche
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-/** What agents do to pods that were bound: most finish, some are refused by the agent, some are deleted. Each pod has one fate. */
+/**
+ * What agents do to pods that were bound: most finish, some are refused by the agent, some are deleted.
+ * Each pod has one fate.
+ */
 export async function runAgents({ client, history, chance, signal }: Unrest, count: (what: string) => void): Promise<void> {
   const judged = new Set<string>();
   const fates = {
@@ -59,8 +62,8 @@ export async function runAgents({ client, history, chance, signal }: Unrest, cou
 }
 
 /**
- * Waits until so many more pods were bound: what disturbs by the clock leaves a slow machine no time to do anything. With nothing to bind for a while
- * it goes on, too.
+ * Waits until so many more pods were bound: what disturbs by the clock leaves a slow machine no time to do anything.
+ * With nothing to bind for a while it goes on, too.
  */
 async function work({ history, signal }: Unrest, bindings: number): Promise<void> {
   const from = history.bindings;
