@@ -7,7 +7,9 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The API as it was promised last: a buf image without sources, written by hack/update-proto-baseline. */
 export const baseline = join(root, 'proto', 'baseline.binpb');
 
-/** Runs `buf ...args` at the root of the repository; its complaints go to standard error. Returns whether it had none. */
+/**
+ * Runs `buf ...args` at the root of the repository; its complaints go to standard error. Returns whether it had none.
+ */
 export function buf(...args) {
   const { status, error, stdout } = spawnSync(join(root, 'node_modules', '.bin', 'buf'), args, {
     cwd: root,
