@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
+import { splitCertificates } from '../api/meta/authority.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
-import { splitCertificates } from './pki/authorities.ts';
 import type { ServerPki } from './pki/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
 import { ListenerCredentials, type TlsOptions } from './rpc/listener/credentials.ts';

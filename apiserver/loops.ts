@@ -17,7 +17,7 @@ export function runLoops(
   const requests = registry.stores.get('CertificateSigningRequest');
   return [
     runCompaction(registry.storage, { keepMs: historyMs, onError: compactionFailed(log, metrics) }, signal),
-    ...runExpiries(registry.stores.values(), { ttlMs: eventTtlMs, log }, signal),
+    ...runExpiries(registry.stores, { ttlMs: eventTtlMs, log }, signal),
     ...(requests ? [runSigner({ store: requests, authority: () => pki.certificates.authorities.signer, log }, signal)] : []),
     runCertificateRenewal({ certificates: pki.certificates, log }, signal).finally(
       measureCertificates(metrics, pki.certificates),

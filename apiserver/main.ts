@@ -11,7 +11,7 @@ import { ensureObjects } from './registry/ensure-objects.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import type { Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
-import { createServerRegistry } from './server-registry.ts';
+import { createServerRegistry, type ServerRegistry } from './server-registry.ts';
 import { measureStorage } from './storage-metrics.ts';
 import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
@@ -26,8 +26,8 @@ export { compactFiles, restoreFiles } from './store-files.ts';
 const DRAIN_MS = 5_000;
 
 /**
- * Runs the API server until the signal aborts: opens the store, fills the watch caches, listens, serves; then drains and closes the
- * store. Rejects when it cannot start or the store fails for good.
+ * Runs the API server until the signal aborts: opens the store, fills the watch caches, listens, serves; then drains
+ * and closes the store. Rejects when it cannot start or the store fails for good.
  */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
@@ -44,7 +44,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
-  const { registry, caches, ledger } = createServerRegistry(options, storage, metrics);
+  const { registry, caches, addKind } = createServerRegistry(options, storage, metrics);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   const endStorage = measureStorage(metrics, storage);
@@ -55,7 +55,6 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     const feed = await startFeed({ storage, caches, log }, inner.signal);
     loops.push(feed.ended);
     for (const each of [sums, tokens]) each.observe();
-    for (const cache of caches.values()) ledger.observe(cache);
     loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry);
     loops.push(runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
@@ -63,6 +62,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
       options: { ...options, metrics },
       store,
       registry,
+      addKind,
       sums,
       pki: { ...pki, tokens: anyOf([pki.tokens, tokens]) },
       signal: AbortSignal.any([signal, feed.failed]),
@@ -79,12 +79,13 @@ interface ListenInput {
   readonly options: ServerOptions & { readonly metrics: MetricsRegistry };
   readonly store: OpenedStore;
   readonly registry: Registry;
+  readonly addKind: ServerRegistry['addKind'];
   readonly sums: NodeSums;
   readonly pki: ServerPki;
   readonly signal: AbortSignal;
 }
 
-async function listenUntil({ options, store, registry, sums, pki, signal }: ListenInput): Promise<void> {
+async function listenUntil({ options, store, registry, addKind, sums, pki, signal }: ListenInput): Promise<void> {
   const { log, watchLimits = {}, listLimits = {}, itemStreamLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
   // Every open stream listens to it.
@@ -107,7 +108,7 @@ async function listenUntil({ options, store, registry, sums, pki, signal }: List
   });
   const listeners = await openListeners({ ...options, api, pki }, stopping.signal);
   api.setServing(true);
-  options.ready?.({ address: listeners.address, port: listeners.port, ca: pki.certificates.trusted() });
+  options.ready?.({ address: listeners.address, port: listeners.port, ca: pki.certificates.trusted(), addKind });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);

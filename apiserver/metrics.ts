@@ -1,5 +1,7 @@
+import { resourceOf } from '../api/kinds/identity.ts';
 import { fastSeconds, type MetricsRegistry, type MetricTable, type Reading } from '../api/metrics/index.ts';
 import type { KindCache } from './watch/kind-cache.ts';
+import type { KindCaches } from './watch/kind-caches.ts';
 
 /** What the API server measures. docs/metrics.md is made from this. */
 export const apiserverMetrics = {
@@ -211,9 +213,9 @@ export const apiserverMetrics = {
 } as const satisfies MetricTable;
 
 /** What the watch caches know of themselves; costs nothing until the page is read. */
-export function measureCaches(metrics: MetricsRegistry, caches: readonly KindCache[]): void {
+export function measureCaches(metrics: MetricsRegistry, caches: KindCaches): void {
   const each = (value: (cache: KindCache) => number) => (): Reading[] =>
-    caches.map((cache) => ({ labels: [cache.kind.plural], value: value(cache) }));
+    Array.from(caches, (cache) => ({ labels: [resourceOf(cache.kind)], value: value(cache) }));
   metrics.read(
     apiserverMetrics.watchers,
     each((cache) => cache.batcher.size),
@@ -230,5 +232,5 @@ export function measureCaches(metrics: MetricsRegistry, caches: readonly KindCac
     apiserverMetrics.ring,
     each((cache) => cache.ring.endSequence - cache.ring.firstSequence),
   );
-  metrics.read(apiserverMetrics.revision, () => Math.max(0, ...caches.map((cache) => cache.revision)));
+  metrics.read(apiserverMetrics.revision, () => Math.max(0, ...Array.from(caches, (cache) => cache.revision)));
 }

@@ -28,7 +28,7 @@ export interface ServerOptions {
   /** A name or address under which clients reach the server, if it is not one of the machine's own. */
   readonly advertise?: string | undefined;
   readonly backend: 'memory' | 'lmdb';
-  /** How long versions are kept that are no longer the newest; an hour unless told otherwise. */
+  /** The retention of old versions; an hour by default. */
   readonly historyMs?: number | undefined;
   /** How many bytes they may take; then the older half is forgotten before its time. */
   readonly historyBytes?: number | undefined;
@@ -49,7 +49,7 @@ export interface ServerOptions {
   readonly eventTtlMs?: number | undefined;
   /** How many seconds pods that say nothing of it stay on a lost node (default 300). */
   readonly lostNodeSeconds?: LostNodeSeconds | undefined;
-  /** Where it is written down who did what; absent: nowhere. The caller closes it. */
+  /** The audit log; absent: disabled. The caller closes it. */
   readonly audit?: Audit | undefined;
   /** Which TLS is spoken; what is left out is as by default: 1.3 only. */
   readonly tls?: Partial<TlsOptions> | undefined;
@@ -74,4 +74,6 @@ export interface ServerInfo {
   readonly port: number;
   /** The authority's certificate, PEM. */
   readonly ca: string;
+  /** Serves one more kind; resolves when its objects are shown. Throws RangeError for one that is there already. */
+  addKind(kind: Kind): Promise<void>;
 }

@@ -1,9 +1,9 @@
 import type { Pod } from '../api/generated/types.ts';
-import { kinds as apiKinds } from '../api/kinds/index.ts';
+import { kinds as apiKinds, isKind } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { tolerateLostNode } from '../api/kinds/pod/defaults.ts';
 
-/** How many seconds a pod that says nothing of it stays on a node that is not ready, or not heard of. */
+/** The default toleration, in seconds, for unready and unreachable nodes. */
 export interface LostNodeSeconds {
   readonly notReady?: number | undefined;
   readonly unreachable?: number | undefined;
@@ -15,9 +15,9 @@ export interface ServedKindsOptions {
   readonly lostNodeSeconds?: LostNodeSeconds | undefined;
 }
 
-/** The kinds that the server has, with the defaults that it was told. */
+/** The served kinds, with the configured defaults. */
 export function servedKinds({ kinds = apiKinds, lostNodeSeconds = {} }: ServedKindsOptions): readonly Kind[] {
-  return kinds.map((kind) => (kind.kind === 'Pod' ? withSeconds(kind, lostNodeSeconds) : kind));
+  return kinds.map((kind) => (isKind(kind, 'Pod') ? withSeconds(kind, lostNodeSeconds) : kind));
 }
 
 function withSeconds(kind: Kind, seconds: LostNodeSeconds): Kind {

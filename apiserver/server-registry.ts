@@ -1,30 +1,52 @@
 import { randomUUID } from 'node:crypto';
+import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { measureCaches } from './metrics.ts';
 import { measureNamespaces } from './namespace-metrics.ts';
 import type { ServerOptions } from './options.ts';
+import { ensureCollected } from './registry/ensure-objects.ts';
+import { KindStore } from './registry/kind-store.ts';
 import { NamespaceLedger } from './registry/namespace-ledger.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { servedKinds } from './served-kinds.ts';
 import type { Storage } from './storage/storage.ts';
+import { feedKind } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
+import { KindCaches } from './watch/kind-caches.ts';
 
 /** The registry of a server, over caches that are still empty. */
 export interface ServerRegistry {
   readonly registry: Registry;
-  /** By the first part of their keys: to be fed. */
-  readonly caches: ReadonlyMap<string, KindCache>;
-  readonly ledger: NamespaceLedger;
+  /** To be fed. */
+  readonly caches: KindCaches;
+  /**
+   * Serves one more kind while the server runs; resolves when its objects are shown. Throws RangeError for one that is
+   * there already.
+   */
+  addKind(kind: Kind): Promise<void>;
 }
 
 /** Makes the caches and stores of the kinds that the options name, and measures them; starts nothing. */
 export function createServerRegistry(options: ServerOptions, storage: Storage, metrics: MetricsRegistry): ServerRegistry {
   const { log, ring = {} } = options;
-  const caches = new Map(servedKinds(options).map((kind) => [kind.plural, new KindCache(kind, { bounds: ring, log })]));
+  const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: ring, log });
+  const caches = new KindCaches(servedKinds(options).map(cacheOf));
   const ledger = new NamespaceLedger(options.namespaceLimits);
   const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger };
-  const registry = createRegistry(caches.values(), environment, options);
-  measureCaches(metrics, [...caches.values()]);
+  const registry = createRegistry(caches, environment, options);
+  for (const cache of caches) ledger.observe(cache);
+  measureCaches(metrics, caches);
   measureNamespaces(metrics, ledger);
-  return { registry, caches, ledger };
+  return {
+    registry,
+    caches,
+    async addKind(kind) {
+      const store = new KindStore(cacheOf(kind), environment);
+      registry.stores.check(store);
+      await feedKind({ storage, caches }, store.cache);
+      ledger.observe(store.cache);
+      registry.stores.add(store);
+      await ensureCollected(registry, kind);
+    },
+  };
 }

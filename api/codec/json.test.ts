@@ -42,7 +42,10 @@ const special: Record<string, fc.Arbitrary<unknown>> = {
 
 const isInline = (field: Field): boolean => Boolean(field.options?.['(berth.meta.v1.inline)']);
 
-/** A message with some of its fields set; empty lists, maps and inlined messages are absent, as the wire and JSON have them. */
+/**
+ * A message with some of its fields set; empty lists, maps and inlined messages are absent,
+ * as the wire and JSON have them.
+ */
 function randomMessage(type: Type, depth: number): fc.Arbitrary<object> {
   const known = special[type.fullName.slice(1)];
   if (known) return known as fc.Arbitrary<object>;
@@ -109,6 +112,8 @@ it('collects every violation with its path, and hints at the field that was prob
     spec: {
       containers: [{ name: 'c', imagee: 'x', resources: { limits: { cpu: 'much' } } }, 7, null],
       hostNetwork: 'yes',
+      hostPID: 'true',
+      activeDeadlineSeconds: '80',
       priority: 1.5,
       volumes: { a: 1 },
       Containers: [],
@@ -125,6 +130,10 @@ it('collects every violation with its path, and hints at the field that was prob
     'spec.containers[1]: wrong type: expected an object, found number 7',
     'spec.containers[2]: wrong type: expected an item, found null',
     'spec.hostNetwork: wrong type: expected true or false, found string "yes"',
+    'spec.hostPID: wrong type: expected true or false, found string "true"; remove the quotes',
+    expect.stringMatching(
+      /^spec\.activeDeadlineSeconds: wrong type: expected an integer from .* found string "80"; remove the quotes$/,
+    ),
     'spec.priority: wrong type: expected an integer from -2147483648 to 2147483647, found number 1.5',
     'spec.volumes: wrong type: expected a list, found an object',
     'spec.Containers: unknown field; did you mean "containers"?',

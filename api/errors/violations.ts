@@ -57,9 +57,16 @@ export function notFoundValue(field: string, value: unknown): FieldViolation {
 
 /** The value has the wrong JSON type. */
 export function wrongType(field: string, expected: string, found: string): FieldViolation {
-  // YAML reads 5, yes and true without quotes as numbers and booleans.
-  const hint = expected === 'a string' && /^(number|true|false|boolean)/.test(found) ? '; put it in quotes' : '';
+  const hint = quotesHint(expected, found);
   return { field, description: `wrong type: expected ${expected}, found ${found}${hint}`, reason: 'FieldValueTypeInvalid' };
+}
+
+/** YAML reads 5, yes and true without quotes as numbers and booleans, and "80" with them as a string. */
+function quotesHint(expected: string, found: string): string {
+  if (expected === 'a string' && /^(number|true|false|boolean)/.test(found)) return '; put it in quotes';
+  const isNumber = /^an? (integer|number)/.test(expected) && /^string "-?\d+"$/.test(found);
+  const isBoolean = expected === 'true or false' && /^string "(true|false)"$/.test(found);
+  return isNumber || isBoolean ? '; remove the quotes' : '';
 }
 
 /** The kind has no such field. */

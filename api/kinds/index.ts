@@ -3,6 +3,7 @@ import { clusterRole } from './cluster-role/kind.ts';
 import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
 import { event } from './event/kind.ts';
+import { groupKindOf, groupOf } from './identity.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
 import { namespace } from './namespace/kind.ts';
@@ -67,6 +68,25 @@ export function kindOf(name: string): Kind | undefined {
 /** The descriptor of a kind by its exact name, with its type. */
 export function kindNamed<Name extends KindName>(name: Name): Kind<KindMap[Name]> {
   return byName.get(name.toLowerCase()) as Kind as Kind<KindMap[Name]>;
+}
+
+/** Whether a kind is the one of Berth's own of that name, and no namesake of another group. */
+export function isKind(kind: Pick<Kind, 'kind' | 'apiVersion'>, name: KindName): boolean {
+  return kind.kind === name && groupOf(kind.apiVersion) === groupOf(kindNamed(name).apiVersion);
+}
+
+/**
+ * What the server calls a kind: Berth's own by their names ("Lease"), which no other kind can take, all others with
+ * their group ("Toy.toys.example.com").
+ */
+export function kindId(kind: Pick<Kind, 'kind' | 'apiVersion'>): string {
+  return isKindName(kind.kind) && isKind(kind, kind.kind) ? kind.kind : groupKindOf(kind);
+}
+
+const names: ReadonlySet<string> = new Set(kinds.map(({ kind }) => kind));
+
+function isKindName(name: string): name is KindName {
+  return names.has(name);
 }
 
 export type { ApiObject, Column, Durability, Kind, Lifecycle } from './kind.ts';

@@ -2,15 +2,24 @@ import type { FieldViolation } from '../errors/api-error.ts';
 import type { ObjectMeta, Timestamp } from '../generated/types.ts';
 import type { FieldSupportTable } from './field-support.ts';
 
-/** What every object has. In memory an object is its message as proto-loader reads it: absent is absent, nothing is a class. */
+/**
+ * What every object has. In memory an object is its message as proto-loader reads it: absent is absent, nothing is a
+ * class.
+ */
 export interface ApiObject {
   metadata?: ObjectMeta;
 }
 
-/** How a write of the kind reaches the disk: synced before it is acknowledged, or relaxed (no sync of its own, no history). */
+/**
+ * How a write of the kind reaches the disk: synced before it is acknowledged, or relaxed (no sync of its own, no
+ * history).
+ */
 export type Durability = 'synced' | 'relaxed';
 
-/** A column of the kind's table. `date` cells are RFC 3339; the printer turns them into ages. Priority 1 shows with `-o wide`. */
+/**
+ * A column of the kind's table. `date` cells are RFC 3339; the printer turns them into ages. Priority 1 shows with `-o
+ * wide`.
+ */
 export interface Column<T> {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'date';
@@ -18,13 +27,18 @@ export interface Column<T> {
   cell(object: T, now: Date): string;
 }
 
-/** What a kind may do on the way in, beyond defaults and validation. Every hook is pure and gets objects that it may change. */
+/**
+ * What a kind may do on the way in, beyond defaults and validation. Every hook is pure and gets objects that it may
+ * change.
+ */
 export interface Lifecycle<T> {
   /** After defaults, before validation: e.g. a new pod starts as Pending. A client-sent status was already dropped. */
   prepareForCreate?(object: T): void;
   /** Before validation of an update: copies what this write must not change from `previous`. */
   prepareForUpdate?(next: T, previous: T): void;
-  /** What a delete does: undefined removes at once; a number of seconds sets deletionTimestamp and waits for the agent. */
+  /**
+   * What a delete does: undefined removes at once; a number of seconds sets deletionTimestamp and waits for the agent.
+   */
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
 }
 
@@ -32,7 +46,9 @@ export interface Lifecycle<T> {
 export interface Subresource<T> {
   /** The typed method that replaces it, e.g. "UpdateResize". */
   readonly method: string;
-  /** What the subresource takes of an object that was sent: the next version, before its defaults. Both may be changed. */
+  /**
+   * What the subresource takes of an object that was sent: the next version, before its defaults. Both may be changed.
+   */
   take(sent: T, previous: T): T;
   /** Every rule that the change breaks; the kind's own `validate` has run as well. */
   validate(next: T, previous: T): FieldViolation[];
@@ -42,8 +58,8 @@ export interface Subresource<T> {
 export type FieldReader<T> = { read(object: T): string }['read'];
 
 /**
- * Everything the generic machinery (registry, services, client, command line, tests) needs to know of a kind. One value per kind, in
- * api/kinds/<kind>/kind.ts, listed once in api/kinds/index.ts. Pure data and pure functions.
+ * Everything the generic machinery (registry, services, client, command line, tests) needs to know of a kind. One value
+ * per kind, in api/kinds/<kind>/kind.ts, listed once in api/kinds/index.ts. Pure data and pure functions.
  */
 export interface Kind<T extends ApiObject = ApiObject> {
   /** e.g. "Pod". */
@@ -64,27 +80,50 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The typed service, e.g. "berth.core.v1.Pods". */
   readonly service: string;
   readonly durability: Durability;
-  /** Of a relaxed kind: whether a write is on the disk before it is acknowledged all the same. `previous` is absent for a new object. */
+  /**
+   * Of a relaxed kind: whether a write is on the disk before it is acknowledged all the same. `previous` is absent for
+   * a new object.
+   */
   awaitsDisk?(next: T, previous: T | undefined): boolean;
-  /** A write is acknowledged when the watch cache shows it: what the API server itself decides by holds from then on, and no longer. */
+  /**
+   * A write is acknowledged when the watch cache shows it: what the API server itself decides by holds from then on,
+   * and no longer.
+   */
   readonly shownBeforeAcknowledged?: true;
-  /** When an object was last of interest, as far as it says. Objects of such a kind expire; those of all others stay until they are deleted. */
+  /**
+   * When an object was last of interest, as far as it says. Objects of such a kind expire; those of all others stay
+   * until they are deleted.
+   */
   readonly expiresAfter?: { lastSeen(object: T): Timestamp | undefined }['lastSeen'];
+  /**
+   * The most bytes of an object, encoded, where clients may make many that no namespace counts. Absent: those of any
+   * object.
+   */
+  readonly maxBytes?: number;
+  /** The most objects, for the same reason. Absent: any number. */
+  readonly maxObjects?: number;
+  /** The most bytes of all objects, encoded; likewise. */
+  readonly maxTotalBytes?: number;
   /** Stands outside ownership: its ownerReferences are not followed, and a delete of it waits for no dependents. */
   readonly unowned?: true;
   /** What is in it never appears in messages about mistakes, which end up in logs. */
   readonly confidential?: true;
   /** Whether status is a subresource with a writer of its own. */
   readonly hasStatus: boolean;
-  /** The object, and its status, is replaced only by a writer that names the version which it is based on (Kubernetes: AllowUnconditionalUpdate is false). */
+  /**
+   * The object, and its status, is replaced only by a writer that names the version which it is based on (Kubernetes:
+   * AllowUnconditionalUpdate is false).
+   */
   readonly updateNeedsVersion?: true;
-  /** A new object keeps the status that it is sent with when its maker may write that; of all other kinds it is dropped. */
+  /**
+   * A new object keeps the status that it is sent with when its maker may write that; of all other kinds it is dropped.
+   */
   readonly isCreatedWithStatus?: true;
   /** The subresources besides the status, by name. */
   readonly subresources?: { readonly [name: string]: Subresource<T> };
   /**
-   * How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters), "path" (what can stand between two slashes, e.g.
-   * "system:node").
+   * How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters), "path" (what can stand
+   * between two slashes, e.g. "system:node").
    */
   readonly nameRule: 'subdomain' | 'label' | 'path';
   /** Fills in every default, in place. Runs once, on the way in. Idempotent. */
@@ -115,7 +154,10 @@ export type NamedKind<T extends ApiObject, Name extends string> = Kind<T> & { re
 /** The object of a kind: `ObjectOf<typeof pod>` is Pod. */
 export type ObjectOf<K> = K extends Kind<infer T> ? T : never;
 
-/** Checks a kind against its object's type and keeps its name: `export const pod = defineKind<Pod>()({ kind: 'Pod', ... })`. */
+/**
+ * Checks a kind against its object's type and keeps its name: `export const pod = defineKind<Pod>()({ kind: 'Pod', ...
+ * })`.
+ */
 export function defineKind<T extends ApiObject>() {
   return <const Name extends string>(kind: NamedKind<T, Name>): NamedKind<T, Name> => kind;
 }

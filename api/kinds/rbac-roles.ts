@@ -11,19 +11,35 @@ export const rbacGroup = 'rbac.authorization.k8s.io';
 
 export function validateRole({ rules = [] }: Role): FieldViolation[] {
   const out: Violations = [];
-  for (const [i, rule] of rules.entries()) checkRule(out, `rules[${i}]`, rule, true);
+  checkRules(out, rules, true);
   return out;
 }
 
 export function validateClusterRole({ rules = [], aggregationRule }: ClusterRole): FieldViolation[] {
   const out: Violations = [];
-  for (const [i, rule] of rules.entries()) checkRule(out, `rules[${i}]`, rule, false);
+  checkRules(out, rules, false);
   if (!aggregationRule) return out;
   const { clusterRoleSelectors = [] } = aggregationRule;
   if (clusterRoleSelectors.length === 0) out.push(required('aggregationRule.clusterRoleSelectors', 'name at least one selector'));
   for (const [i, selector] of clusterRoleSelectors.entries())
     checkLabelSelector(out, `aggregationRule.clusterRoleSelectors[${i}]`, selector);
   return out;
+}
+
+/**
+ * The most combinations of groups and resources in a role: the authorizer keeps them for each user who has the role.
+ * Roles of real programs have hundreds.
+ */
+const MAX_RESOURCES = 10_000;
+
+function checkRules(out: Violations, rules: readonly PolicyRule[], isNamespaced: boolean): void {
+  const combinations = rules.reduce((sum, { apiGroups = [], resources = [] }) => sum + apiGroups.length * resources.length, 0);
+  if (combinations > MAX_RESOURCES) {
+    const why = `at most ${MAX_RESOURCES} combinations of groups and resources, not ${combinations}: use "*", or several roles`;
+    out.push(invalidValue('rules', `${rules.length} rules`, why));
+    return;
+  }
+  for (const [i, rule] of rules.entries()) checkRule(out, `rules[${i}]`, rule, isNamespaced);
 }
 
 /** A rule is about resources or about paths, never both; a role of a namespace has none about paths. */

@@ -25,6 +25,18 @@ describe('roles', () => {
     expect(judged(kindNamed('ClusterRole') as Kind, { rules: [rule] } as ClusterRole)).toEqual(inClusterRole);
   });
 
+  it('hold at most 10,000 combinations of groups and resources, whatever they are', () => {
+    const many = (groups: number, resources: number): PolicyRule => ({
+      apiGroups: Array.from({ length: groups }, () => ''),
+      resources: Array.from({ length: resources }, () => 'pods'),
+      verbs: ['get'],
+    });
+    for (const name of ['Role', 'ClusterRole'] as const) {
+      expect(judged(kindNamed(name) as Kind, { rules: [many(100, 100)] } as Role)).toEqual([]);
+      expect(judged(kindNamed(name) as Kind, { rules: [many(100, 100), pods] } as Role)).toEqual(['rules']);
+    }
+  });
+
   it('are made of others only by selectors', () => {
     const of = (aggregationRule: ClusterRole['aggregationRule']) =>
       judged(kindNamed('ClusterRole') as Kind, { aggregationRule } as ClusterRole);

@@ -1,16 +1,19 @@
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import { defaultClassOf, namesNoClass } from '../../api/kinds/storage-class/default-class.ts';
 import type { Admission } from './admission.ts';
 
 /** All classes, never older than the last acknowledged write. */
 export type StorageClassesReader = () => Promise<readonly StorageClass[]>;
 
-/** As in Kubernetes: a new claim that says nothing of its class gets the default one, if there is one. "" says: none. */
+/**
+ * As in Kubernetes: a new claim that says nothing of its class gets the default one, if there is one. "" says: none.
+ */
 export function defaultStorageClassRules(listClasses: StorageClassesReader): Admission {
   return {
     async create(kind, object) {
       const claim = object as PersistentVolumeClaim;
-      if (kind.kind !== 'PersistentVolumeClaim' || !claim.spec || !namesNoClass(claim)) return;
+      if (!isKind(kind, 'PersistentVolumeClaim') || !claim.spec || !namesNoClass(claim)) return;
       const name = defaultClassOf(await listClasses())?.metadata?.name;
       if (name) claim.spec.storageClassName = name;
     },

@@ -1,5 +1,6 @@
 import { permissionDenied } from '../../api/errors/index.ts';
 import type { Node, Pod } from '../../api/generated/types.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import type { Admission } from './admission.ts';
 
@@ -7,13 +8,13 @@ import type { Admission } from './admission.ts';
 export type NodeReader = (name: string) => Promise<Node | undefined>;
 
 /**
- * As in Kubernetes, where it is a rule for nodes: a mirror pod is owned by its node alone, so that it goes with it. Here it holds
- * for every writer, because an agent may come with an administrator's certificate.
+ * As in Kubernetes, where it is a rule for nodes: a mirror pod is owned by its node alone, so that it goes with it.
+ * Here it holds for every writer, because an agent may come with an administrator's certificate.
  */
 export function mirrorPods(readNode: NodeReader): Admission {
   return {
     async create(kind, object) {
-      if (kind.kind !== 'Pod' || !isMirror(object as Pod)) return;
+      if (!isKind(kind, 'Pod') || !isMirror(object as Pod)) return;
       const pod = object as Pod;
       const nodeName = pod.spec?.nodeName ?? '';
       // Says of itself what is missing.

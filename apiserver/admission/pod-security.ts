@@ -1,5 +1,6 @@
 import { permissionDenied } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import { type PodSecurityPolicy, podSecurityPolicy } from '../../api/kinds/namespace/pod-security-labels.ts';
 import { type PodSecurityLevel, podSecurityViolations } from '../../api/kinds/pod/pod-security.ts';
 import { equalValues } from '../../api/meta/equal.ts';
@@ -7,9 +8,9 @@ import type { Admission } from './admission.ts';
 import type { NamespaceReader } from './namespace-lifecycle.ts';
 
 /**
- * As in Kubernetes: the labels pod-security.kubernetes.io/enforce and warn of a namespace say which pods may be in it. Judged are new pods, and pods that
- * get ephemeral containers; nothing else that decides can change later. A mirror of a static pod is judged like any other: the pod runs all the same,
- * because its node does not ask.
+ * As in Kubernetes: the labels pod-security.kubernetes.io/enforce and warn of a namespace say which pods may be in it.
+ * Judged are new pods, and pods that get ephemeral containers; nothing else that decides can change later. A mirror of
+ * a static pod is judged like any other: the pod runs all the same, because its node does not ask.
  */
 export function podSecurityRules(readNamespace: NamespaceReader): Admission {
   const policyOf = async (pod: Pod): Promise<PodSecurityPolicy | undefined> => {
@@ -18,7 +19,7 @@ export function podSecurityRules(readNamespace: NamespaceReader): Admission {
   };
   return {
     async create(kind, object, warn) {
-      if (kind.kind !== 'Pod') return;
+      if (!isKind(kind, 'Pod')) return;
       const policy = await policyOf(object as Pod);
       if (policy === undefined) return;
       enforce(object as Pod, policy.enforce);
@@ -26,7 +27,7 @@ export function podSecurityRules(readNamespace: NamespaceReader): Admission {
       if (problem !== undefined) warn?.(`would violate PodSecurity "${policy.warn}:latest": ${problem}`);
     },
     async update(kind, next, previous) {
-      if (kind.kind !== 'Pod') return;
+      if (!isKind(kind, 'Pod')) return;
       const [after, before] = [next as Pod, previous as Pod];
       if (equalValues(after.spec?.ephemeralContainers, before.spec?.ephemeralContainers)) return;
       enforce(after, (await policyOf(after))?.enforce ?? 'privileged');

@@ -1,5 +1,6 @@
 import { permissionDenied } from '../../api/errors/index.ts';
 import type { Pod, PriorityClass } from '../../api/generated/types.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
@@ -20,15 +21,16 @@ export interface PriorityOptions {
 }
 
 /**
- * As in Kubernetes: a new pod gets priority and preemption policy of the class that it names, or of the class that is the default of all, or 0. It is
- * refused when there is no such class, and when it says something else itself. At most one class is the default of all. The classes of the system,
- * whose pods preempt those of every tenant, are for pods of kube-system; a mirror pod tells of one that runs already.
+ * As in Kubernetes: a new pod gets priority and preemption policy of the class that it names, or of the class that is
+ * the default of all, or 0. It is refused when there is no such class, and when it says something else itself. At most
+ * one class is the default of all. The classes of the system, whose pods preempt those of every tenant, are for pods of
+ * kube-system; a mirror pod tells of one that runs already.
  */
 export function priorityRules(classes: PriorityClasses, { systemPriorityNamespaces = [] }: PriorityOptions = {}): Admission {
   const permitted = [namespaces.system, ...systemPriorityNamespaces];
   return {
     async create(kind, object) {
-      if (kind.kind === 'Pod') {
+      if (isKind(kind, 'Pod')) {
         refuseSystemClass(object as Pod, permitted);
         await resolvePriority(classes, object as Pod);
       } else await refuseSecondDefault(classes, kind, object);
@@ -78,7 +80,7 @@ async function defaultClass(classes: PriorityClasses): Promise<PriorityClass | u
 
 async function refuseSecondDefault(classes: PriorityClasses, kind: Kind, object: ApiObject): Promise<void> {
   const { globalDefault, metadata } = object as PriorityClass;
-  if (kind.kind !== 'PriorityClass' || !globalDefault) return;
+  if (!isKind(kind, 'PriorityClass') || !globalDefault) return;
   const other = (await classes.list()).find((each) => each.globalDefault && each.metadata?.name !== metadata?.name);
   if (!other) return;
   const why = `PriorityClass ${other.metadata?.name} is already marked as default. Only one default can exist`;

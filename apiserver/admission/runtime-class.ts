@@ -1,5 +1,6 @@
 import { permissionDenied } from '../../api/errors/index.ts';
 import type { Pod, PodSpec, RuntimeClass, Toleration } from '../../api/generated/types.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { compareQuantity } from '../../api/meta/quantity.ts';
 import type { Admission } from './admission.ts';
@@ -8,13 +9,14 @@ import type { Admission } from './admission.ts';
 export type RuntimeClassReader = (name: string) => Promise<RuntimeClass | undefined>;
 
 /**
- * As in Kubernetes: a new pod that names a class gets what running it takes (spec.overhead), and goes only where the class can run. It is refused
- * when there is no such class, when it contradicts the class, and when it claims an overhead that no class gives.
+ * As in Kubernetes: a new pod that names a class gets what running it takes (spec.overhead), and goes only where the
+ * class can run. It is refused when there is no such class, when it contradicts the class, and when it claims an
+ * overhead that no class gives.
  */
 export function runtimeClassRules(readClass: RuntimeClassReader): Admission {
   return {
     async create(kind, object) {
-      if (kind.kind !== 'Pod') return;
+      if (!isKind(kind, 'Pod')) return;
       const pod = object as Pod;
       const { spec } = pod;
       if (!spec) return;

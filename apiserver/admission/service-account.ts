@@ -1,5 +1,6 @@
 import { permissionDenied } from '../../api/errors/index.ts';
 import type { Pod, PodSpec, ServiceAccount } from '../../api/generated/types.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import { defaultServiceAccount, rootCertificates } from '../../api/meta/well-known.ts';
 import type { Admission } from './admission.ts';
@@ -8,17 +9,19 @@ import type { Admission } from './admission.ts';
 export type AccountReader = (namespace: string, name: string) => Promise<ServiceAccount | undefined>;
 
 /**
- * As in Kubernetes: every new pod has a service account, "default" unless it names one; it is refused when there is no such account, and gets the account's
- * secrets for images when it names none itself. Unlike there a token is mounted only when the pod or its account says so
- * (automountServiceAccountToken: true): most programs never call the API, and each token costs its pod a mount and a signature, and is worth stealing. Only "default" may be missing: a controller makes it, a moment after its namespace, and a create does not
- * wait for that. A static pod's mirror has none, because the pod runs without the API server.
+ * As in Kubernetes: every new pod has a service account, "default" unless it names one; it is refused when there is no
+ * such account, and gets the account's secrets for images when it names none itself. Unlike there a token is mounted
+ * only when the pod or its account says so (automountServiceAccountToken: true): most programs never call the API, and
+ * each token costs its pod a mount and a signature, and is worth stealing. Only "default" may be missing: a controller
+ * makes it, a moment after its namespace, and a create does not wait for that. A static pod's mirror has none, because
+ * the pod runs without the API server.
  */
 export function serviceAccountRules(readAccount: AccountReader): Admission {
   return {
     async create(kind, object) {
       const pod = object as Pod;
       const { spec } = pod;
-      if (kind.kind !== 'Pod' || !spec || isMirror(pod)) return;
+      if (!isKind(kind, 'Pod') || !spec || isMirror(pod)) return;
       const { namespace = '', name: podName = '' } = pod.metadata ?? {};
       const name = spec.serviceAccountName || defaultServiceAccount;
       spec.serviceAccountName = spec.serviceAccount = name;
@@ -41,7 +44,9 @@ const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 const tokenSeconds = 3_607;
 const fileMode = 0o644;
 
-/** Adds the volume with token, authorities and namespace to all containers that have nothing of their own in its place. */
+/**
+ * Adds the volume with token, authorities and namespace to all containers that have nothing of their own in its place.
+ */
 function mountToken(spec: PodSpec, podUid: string): void {
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].filter(
     ({ volumeMounts = [] }) => !volumeMounts.some((mount) => mount.mountPath === mountPath),

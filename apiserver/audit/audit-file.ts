@@ -25,93 +25,110 @@ const gatherMs = 100;
 const warnEveryMs = 60_000;
 
 export function openAuditFile(options: AuditFileOptions): AuditFile {
-  const { path, log, maxBytes = 10_000_000, keep = 10, maxWaitingBytes = 8_000_000 } = options;
-  let waiting: string[] = [];
-  let waitingBytes = 0;
-  let lost = 0;
-  let warnedAt = Number.NEGATIVE_INFINITY;
-  let file: FileHandle | undefined;
-  let size = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> | undefined;
-  let isClosed = false;
+  return new BoundedAuditFile(options);
+}
 
-  function schedule(): void {
-    if (timer || writing || waiting.length === 0) return;
-    timer = setTimeout(() => void flush(), gatherMs);
-    timer.unref();
+class BoundedAuditFile implements AuditFile {
+  readonly #options: AuditFileOptions;
+  readonly #maxBytes: number;
+  readonly #keep: number;
+  readonly #maxWaitingBytes: number;
+  #waiting: string[] = [];
+  #waitingBytes = 0;
+  #lost = 0;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+  #file: FileHandle | undefined;
+  #size = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: AuditFileOptions) {
+    this.#options = options;
+    this.#maxBytes = options.maxBytes ?? 10_000_000;
+    this.#keep = options.keep ?? 10;
+    this.#maxWaitingBytes = options.maxWaitingBytes ?? 8_000_000;
   }
 
-  function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    writing ??= write().finally(() => {
-      writing = undefined;
-      schedule();
+  add(line: string): void {
+    if (this.#isClosed) return;
+    if (this.#waitingBytes + line.length > this.#maxWaitingBytes) this.#lost++;
+    else {
+      this.#waiting.push(`${line}\n`);
+      this.#waitingBytes += line.length + 1;
+    }
+    this.#schedule();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#writing;
+    await this.#flush();
+    await this.#file?.close().catch(() => {});
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    if (this.#timer || this.#writing || this.#waiting.length === 0) return;
+    this.#timer = setTimeout(() => void this.#flush(), gatherMs);
+    this.#timer.unref();
+  }
+
+  #flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+      this.#schedule();
     });
-    return writing;
+    return this.#writing;
   }
 
-  async function write(): Promise<void> {
-    const lines = waiting;
-    const missing = lost;
-    [waiting, waitingBytes, lost] = [[], 0, 0];
+  async #write(): Promise<void> {
+    const lines = this.#waiting;
+    const missing = this.#lost;
+    [this.#waiting, this.#waitingBytes, this.#lost] = [[], 0, 0];
     if (missing > 0) lines.push(`${JSON.stringify({ time: new Date().toISOString(), lost: missing })}\n`);
     if (lines.length === 0) return;
     try {
-      await append(Buffer.from(lines.join('')));
+      await this.#append(Buffer.from(lines.join('')));
     } catch (error) {
-      lost += lines.length + missing - (missing > 0 ? 1 : 0);
-      await file?.close().catch(() => {});
-      file = undefined;
-      warn(error);
+      this.#lost += lines.length + missing - (missing > 0 ? 1 : 0);
+      await this.#file?.close().catch(() => {});
+      this.#file = undefined;
+      this.#warn(error);
     }
   }
 
-  async function append(bytes: Buffer): Promise<void> {
-    if (file && size > 0 && size + bytes.length > maxBytes) await rotate();
-    if (!file) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      file = await open(path, 'a', 0o600);
-      size = (await file.stat()).size;
+  async #append(bytes: Buffer): Promise<void> {
+    if (this.#file && this.#size > 0 && this.#size + bytes.length > this.#maxBytes) await this.#rotate();
+    if (!this.#file) {
+      await mkdir(dirname(this.#options.path), { recursive: true, mode: 0o700 });
+      this.#file = await open(this.#options.path, 'a', 0o600);
+      this.#size = (await this.#file.stat()).size;
     }
-    await file.appendFile(bytes);
-    size += bytes.length;
+    await this.#file.appendFile(bytes);
+    this.#size += bytes.length;
   }
 
-  async function rotate(): Promise<void> {
-    await file?.close();
-    file = undefined;
-    await rm(`${path}.${keep - 1}`, { force: true });
-    for (let at = keep - 2; at >= 1; at--) await moveIfThere(`${path}.${at}`, `${path}.${at + 1}`);
+  async #rotate(): Promise<void> {
+    const { path } = this.#options;
+    await this.#file?.close();
+    this.#file = undefined;
+    await rm(`${path}.${this.#keep - 1}`, { force: true });
+    for (let at = this.#keep - 2; at >= 1; at--) await moveIfThere(`${path}.${at}`, `${path}.${at + 1}`);
     await moveIfThere(path, `${path}.1`);
   }
 
-  function warn(error: unknown): void {
+  #warn(error: unknown): void {
     const now = performance.now();
-    if (now - warnedAt < warnEveryMs) return;
-    warnedAt = now;
-    log.warn({ err: error, path, lost }, 'the audit log cannot be written: calls are served, and lines are lost');
+    if (now - this.#warnedAt < warnEveryMs) return;
+    this.#warnedAt = now;
+    this.#options.log.warn(
+      { err: error, path: this.#options.path, lost: this.#lost },
+      'the audit log cannot be written: calls are served, and lines are lost',
+    );
   }
-
-  return {
-    add(line) {
-      if (isClosed) return;
-      if (waitingBytes + line.length > maxWaitingBytes) lost++;
-      else {
-        waiting.push(`${line}\n`);
-        waitingBytes += line.length + 1;
-      }
-      schedule();
-    },
-    async close() {
-      isClosed = true;
-      await writing;
-      await flush();
-      await file?.close().catch(() => {});
-      clearTimeout(timer);
-    },
-  };
 }
 
 async function moveIfThere(from: string, to: string): Promise<void> {

@@ -7,7 +7,7 @@ import { RefusalCount } from './refusal-count.ts';
 
 /** A line of the audit log. What is empty is left out. */
 export interface AuditEntry {
-  /** RFC 3339, when it was asked for. */
+  /** The time of the request, RFC 3339. */
   readonly time: string;
   readonly level: AuditLevel;
   /** `begun`: a stream that goes on; its end is a line of its own. */
@@ -15,7 +15,7 @@ export interface AuditEntry {
   readonly requestId: string;
   readonly user: string;
   readonly groups: readonly string[];
-  /** Who called as that user, when it was another. */
+  /** The impersonating user, if any. */
   readonly by?: string;
   readonly verb: string;
   readonly group?: string;
@@ -28,7 +28,11 @@ export interface AuditEntry {
   readonly code?: string;
   readonly reason?: string;
   readonly message?: string;
-  /** The user is refused so often that for a while nothing more of that is written down. */
+  /** Objects that a call changed before it failed. */
+  readonly changed?: number;
+  /**
+   * The user is refused so often that for a while nothing more of that is written down; or changes nothing so often.
+   */
   readonly moreRefused?: true;
   readonly ms?: number;
   readonly requestObject?: unknown;
@@ -51,6 +55,10 @@ export interface AuditedAccess {
   request(object: unknown): void;
   response(object: unknown): void;
   begun(): void;
+  /** The call has changed something: its line is written, whatever it ends with. */
+  changed(): void;
+  /** The call changes nothing, though it is permitted: it is a dry run, or what it wants is so already. */
+  unchanged(): void;
   /** Without an error it went well. Once. */
   ended(error?: ApiError): void;
 }
@@ -65,7 +73,10 @@ const maxCallerLength = 4_096;
 const maxNameLength = 512;
 const maxMessageLength = 1_024;
 
-/** Writes down who did what, as the policy says. On the way of every write: what does not change from one line to the next is worked out once. */
+/**
+ * Writes down who did what, as the policy says. On the way of every write: what does not change from one line to the
+ * next is worked out once.
+ */
 export class Audit {
   private readonly levels: AuditLevels;
   private readonly refusals: boolean;
@@ -93,9 +104,13 @@ export class Audit {
     return this.refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
   }
 
-  /** What becomes of the line of a refusal. Those of rights are counted by themselves: invalid requests do not hide them. */
-  place(caller: string, ms: number, code: ApiError['code']): ReturnType<RefusalCount['take']> {
-    return this.refused.take(code === 'PERMISSION_DENIED' ? caller : `${caller}\0other`, ms);
+  /**
+   * What becomes of the line of a call that changed nothing: a refusal, or without a code one that was permitted.
+   * Refusals of rights are counted by themselves: invalid requests do not hide them.
+   */
+  place(caller: string, ms: number, code: ApiError['code'] | undefined): ReturnType<RefusalCount['take']> {
+    const what = code === undefined ? '\0unchanged' : code === 'PERMISSION_DENIED' ? '' : '\0other';
+    return this.refused.take(`${caller}${what}`, ms);
   }
 
   timeMs(): number {
@@ -133,6 +148,8 @@ class AuditedLine implements AuditedAccess {
   readonly #level: AuditLevel;
   readonly #beganAt: number;
   #objects = '';
+  #changed = 0;
+  #isUnchanged = false;
 
   constructor(audit: Audit, call: AuditedCall, attributes: Attributes, level: AuditLevel) {
     this.#audit = audit;
@@ -158,19 +175,31 @@ class AuditedLine implements AuditedAccess {
     this.#objects += objectField('responseObject', object);
   }
 
+  changed(): void {
+    this.#changed++;
+  }
+
+  unchanged(): void {
+    this.#isUnchanged = true;
+  }
+
   begun(): void {
     this.#audit.add(`${this.#head('begun')}}`);
   }
 
   ended(error?: ApiError): void {
-    const place = error ? this.#audit.place(this.#call.caller, this.#beganAt, error.code) : 'written';
+    const isBounded = this.#changed === 0 && (error !== undefined || this.#isUnchanged);
+    const place = isBounded ? this.#audit.place(this.#call.caller, this.#beganAt, error?.code) : 'written';
     if (place === 'left out') return;
     const more = place === 'last' ? ',"moreRefused":true' : '';
-    const failure = error ? `${field('reason', error.reason)}${field('message', error.message, maxMessageLength)}${more}` : '';
+    const changed = error && this.#changed > 0 ? `,"changed":${this.#changed}` : '';
+    const failure = error ? `${field('reason', error.reason)}${field('message', error.message, maxMessageLength)}` : '';
     const ms = this.#audit.timeMs() - this.#beganAt;
     if (error && this.#objects.length > maxRefusedBytes)
       this.#objects = `,"requestObject":"left out: ${this.#objects.length} bytes"`;
-    this.#audit.add(`${this.#head('ended')},"code":"${error?.code ?? 'OK'}"${failure},"ms":${ms}${this.#objects}}`);
+    this.#audit.add(
+      `${this.#head('ended')},"code":"${error?.code ?? 'OK'}"${failure}${changed}${more},"ms":${ms}${this.#objects}}`,
+    );
   }
 
   #head(stage: AuditEntry['stage']): string {

@@ -1,10 +1,12 @@
 /** What a handler says that its call wants to do, in the words of the API's methods. */
 export interface Access {
   readonly verb: AccessVerb;
-  /** The kind's name ("Pod"), or the name of something that is none ("Backup"). */
+  /**
+   * The kind's id ("Pod", "Toy.toys.example.com"; see `kindId`), or the name of something that is no kind ("Backup").
+   */
   readonly kind: string;
   readonly namespace: string;
-  /** Empty: no one object, or one whose name is still to be drawn. */
+  /** Empty: no single object, or a name that is not generated yet. */
   readonly name: string;
   /** Of a list or watch: the fields that all its objects have, by path. */
   readonly selected?: Readonly<Record<string, string>> | undefined;
@@ -43,7 +45,7 @@ const meanings = {
   exec: { verb: 'create', subresource: 'exec' },
   attach: { verb: 'create', subresource: 'attach' },
   'port-forward': { verb: 'create', subresource: 'portforward' },
-  // Who may run a program in a container may read and write its files.
+  // Permission to exec in a container includes its files.
   'read-files': { verb: 'create', subresource: 'exec' },
   'write-files': { verb: 'create', subresource: 'exec' },
   'create-token': { verb: 'create', subresource: 'token' },
@@ -81,18 +83,12 @@ export const extraResources = {
   SubjectAccessReview: { group: 'authorization.k8s.io', resource: 'subjectaccessreviews' },
 } as const satisfies Readonly<Record<string, ResourceName>>;
 
-/** "apps/v1" is of the group "apps", "v1" of the group "". */
-export function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/');
-  return slash < 0 ? '' : apiVersion.slice(0, slash);
-}
-
 /** What an access is to roles. Pure. */
 export function attributesOf(access: Access, { group, resource }: ResourceName): Attributes {
   const { verb, subresource = '' }: Meaning = meaningOf(access.verb);
   const { selected } = access;
   const name = access.name || (selected?.['metadata.name'] ?? '');
-  // A namespace is in itself: who has a role there may see it as well.
+  // A Namespace counts as in itself, so a role in a namespace may permit reading it.
   const namespace = group === '' && resource === 'namespaces' ? name : access.namespace;
   return { verb, group, resource, subresource, namespace, name, selected };
 }

@@ -1,10 +1,11 @@
 import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import type { KindName } from '../../api/kinds/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import { type Identity, isMaster, isNode, nodeNameOf } from '../authn/identity.ts';
 import type { Registry } from '../registry/registry.ts';
-import { type Access, type Attributes, attributesOf, extraResources, groupOf, type ResourceName } from './attributes.ts';
+import { type Access, type Attributes, attributesOf, extraResources, type ResourceName } from './attributes.ts';
 import { checkNodeChange, checkNodeCreate, checkNodeNext } from './node/node-changes.ts';
 import { NodeGraph } from './node/node-graph.ts';
 import { nodeMay } from './node/node-rules.ts';
@@ -13,19 +14,18 @@ import { RoleIndex } from './rbac/role-index.ts';
 import type { RuleSet } from './rbac/rule-set.ts';
 
 /**
- * Who may do what. Asked once for each call, or item of a stream, by its handler (CallContext.authorize); answers from memory. In this order: the
- * group system:masters may do everything; a node what is about itself and its pods; every user what its roles allow; else no.
+ * The authorizer. Handlers call it once per call, or per item of a stream (CallContext.authorize); it decides from
+ * memory. In this order: the group system:masters is always permitted; the node authorizer permits nodes; RBAC permits
+ * users by their roles; everything else is denied.
  */
 export class Authorizer {
   readonly index: RoleIndex;
   readonly graph: NodeGraph;
-  private readonly resources: ReadonlyMap<string, ResourceName>;
-  private readonly clusterWide: ReadonlySet<string>;
   private readonly stores: Registry['stores'];
 
   constructor({ stores, store }: Pick<Registry, 'stores' | 'store'>) {
     this.stores = stores;
-    const cacheOf = (kind: string) => stores.get(kind)?.cache;
+    const cacheOf = (kind: KindName) => stores.get(kind)?.cache;
     this.index = new RoleIndex({
       roles: cacheOf('Role'),
       clusterRoles: cacheOf('ClusterRole'),
@@ -33,18 +33,12 @@ export class Authorizer {
       clusterRoleBindings: cacheOf('ClusterRoleBinding'),
     });
     this.graph = new NodeGraph(store('Pod').cache, cacheOf('PersistentVolume'));
-    const kinds = [...stores.values()].map(({ kind }) => kind);
-    this.resources = new Map([
-      ...Object.entries(extraResources),
-      ...kinds.map(({ kind, apiVersion, plural }) => [kind, { group: groupOf(apiVersion), resource: plural }] as const),
-    ]);
-    this.clusterWide = new Set([
-      ...Object.keys(extraResources),
-      ...kinds.filter(({ namespaced }) => !namespaced).map(({ kind }) => kind),
-    ]);
   }
 
-  /** Whether there is such a service account. Only "default" may be missing where its namespace is there: a controller makes it a moment later. */
+  /**
+   * Whether there is such a service account. Only "default" may be missing where its namespace is there: a controller
+   * makes it a moment later.
+   */
   hasAccount({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
     const [accounts, namespaces] = [this.stores.get('ServiceAccount'), this.stores.get('Namespace')];
     if (!accounts || accounts.cache.get(accounts.key({ namespace, name }))) return true;
@@ -97,12 +91,15 @@ export class Authorizer {
     checkNodeChange(identity, access, previous);
   }
 
-  /** And when it is known what the object comes to. Throws PERMISSION_DENIED, or FAILED_PRECONDITION for an agent of another version. */
+  /**
+   * And when it is known what the object comes to. Throws PERMISSION_DENIED, or FAILED_PRECONDITION for an agent of
+   * another version.
+   */
   authorizeNext(identity: Identity, access: Access, next: ApiObject, previous: ApiObject): void {
     if (isMaster(identity)) return;
     checkNodeNext(identity, access, { next, previous });
     checkRoleChange(this.questions(identity), access, next, previous);
-    // Who approves for one signer need not be trusted with another's certificates.
+    // Approval is a permission per signer.
     if (access.kind === 'CertificateSigningRequest' && access.verb.endsWith('-approval'))
       this.authorizeSigner(identity, (next as CertificateSigningRequest).spec?.signerName ?? '');
   }
@@ -131,19 +128,25 @@ export class Authorizer {
 
   /** What an access is in the words of roles. */
   attributes(access: Access): Attributes {
-    const resource = this.resources.get(access.kind);
+    const resource: ResourceName | undefined = this.stores.get(access.kind)?.resource ?? extras[access.kind];
     // A handler that names nothing known is a mistake of ours, and lets in administrators alone.
     return attributesOf(access, resource ?? { group: 'unknown.berth.io', resource: access.kind });
+  }
+
+  private isClusterWide(kind: string): boolean {
+    const store = this.stores.get(kind);
+    return store ? !store.kind.namespaced : Object.hasOwn(extras, kind);
   }
 
   private denied(identity: Identity, access: Access): ApiError {
     const { verb, resource, subresource } = this.attributes(access);
     const { namespace, kind } = access;
     const what = subresource === '' ? resource : `${resource}/${subresource}`;
-    const where = namespace !== '' ? ` in the namespace "${namespace}"` : this.clusterWide.has(kind) ? '' : ' in all namespaces';
+    const where = namespace !== '' ? ` in the namespace "${namespace}"` : this.isClusterWide(kind) ? '' : ' in all namespaces';
     const why = isNode(identity) ? 'a node may do only what it needs for itself and for its pods' : hint;
     return permissionDenied(`user "${identity.user}" cannot ${verb} ${what}${where}: ${why}`);
   }
 }
 
+const extras: Readonly<Record<string, ResourceName>> = extraResources;
 const hint = 'no role allows it; berth auth can-i --list shows what you may do';

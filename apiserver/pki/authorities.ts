@@ -1,6 +1,7 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { splitCertificates } from '../../api/meta/authority.ts';
 import { BACKDATE_MS, createAuthority, crossSign, fitsTogether, type KeyPair, LEAF_YEARS, YEAR_MS } from './certificates.ts';
 import { readIfThere, writePrivateFile } from './files.ts';
 
@@ -29,17 +30,6 @@ const SERVER = 'server.crt';
 export class AuthorityBusy extends Error {
   override message =
     'a new authority is taking over already: "berth certs drop-ca" ends that, when nobody needs the old one any more';
-}
-
-/** The certificates in a PEM text, each by itself. */
-export function splitCertificates(text: string): string[] {
-  return (text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((each) => `${each}\n`);
-}
-
-/** "sha256:" and the hash of a certificate's public key (SPKI) in hex, as kubeadm writes it: what names an authority. */
-export function authorityHash(certificate: X509Certificate): string {
-  const key = certificate.publicKey.export({ type: 'spki', format: 'der' });
-  return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
 /** What clients are to trust: the one that signs first. */

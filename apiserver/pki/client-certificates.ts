@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
+import { authorityHash, splitCertificates } from '../../api/meta/authority.ts';
 import type { Histogram, MetricsRegistry } from '../../api/metrics/index.ts';
 import { apiserverMetrics } from '../metrics.ts';
-import { authorityHash, splitCertificates } from './authorities.ts';
 
 /** A certificate with which a client connected. Times in ms since 1970. */
 export interface SeenCertificate {

@@ -19,7 +19,7 @@ export async function syncAggregation(registry: Registry): Promise<void> {
   const store = registry.store('ClusterRole');
   for (let round = 0; round < MAX_ROUNDS; round++) {
     await store.fresh();
-    const roles = store.cache.range(`${store.kind.plural}/`);
+    const roles = store.cache.range(store.keyPrefix);
     const stale = decideAggregation(roles.map((entry) => store.cache.decoder.decode(entry) as ClusterRole));
     if (stale.length === 0) return;
     for (const each of stale) await writeRules(store, each);

@@ -7,8 +7,9 @@ import { type Amounts, resourceAmounts } from '../../api/kinds/pod/resources.ts'
 import { setCondition } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
-import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
 import { amountsOf, type NodeSums, type Reservation } from './node-sums.ts';
+import type { WriteContext } from './write-context.ts';
 
 export interface BindDeps {
   readonly pods: KindStore;
@@ -17,9 +18,10 @@ export interface BindDeps {
 }
 
 /**
- * Assigns a pod to a node, once: sets spec.nodeName and the condition PodScheduled, and ends its nomination, in one write. Throws ABORTED when the pod is bound
- * already or has finished, is another one than the uid says, or would ask for more than the node has left; sums include bindings that
- * are under way, so that two schedulers cannot over-commit a node together.
+ * Assigns a pod to a node, once: sets spec.nodeName and the condition PodScheduled, and ends its nomination, in one
+ * write. Throws ABORTED when the pod is bound already or has finished, is another one than the uid says, or would ask
+ * for more than the node has left; sums include bindings that are under way, so that two schedulers cannot over-commit
+ * a node together.
  */
 export async function bindPod(deps: BindDeps, binding: Binding, context: WriteContext): Promise<StoreResult> {
   const { at, nodeName } = checkBinding(deps, binding);
@@ -39,7 +41,7 @@ async function bindInTurn(
     const compute = async (previous: Pod): Promise<Pod> => {
       checkPod(pods, at, binding, previous);
       const node = await readNode(deps, nodeName);
-      // Nothing may come between the check and the reservation: bindings that are judged in the same turn must see each other.
+      // Check and reservation must be in one turn of the event loop, so that concurrent bindings see each other.
       checkRoom(deps, at, node, previous);
       reservation?.cancel();
       if (!context.dryRun) reservation = sums.reserve(key, nodeName, previous);

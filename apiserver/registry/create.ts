@@ -2,14 +2,15 @@ import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '..
 import { validateConditions } from '../../api/kinds/conditions.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
-import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
 import { metadataForCreate, validateNewMetadata } from './metadata.ts';
+import type { WriteContext } from './write-context.ts';
 
 /** A generated name that is taken is drawn again so often; with 27^5 names for each prefix, more would not help. */
 const NAME_ATTEMPTS = 8;
 
-/** Reads what the client sent: the object, which the attempt to create it changes, and who writes it. */
+/** Reads the request: the object, which the create attempt modifies, and its writer. */
 export type EnterCreate = () => { readonly object: AnyObject; readonly context: WriteContext };
 
 /** A new object as it will be stored. */
@@ -43,8 +44,9 @@ export async function imagineObject(store: KindStore, admission: Admission, ente
 }
 
 /**
- * The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then metadata, because all later steps may
- * look at names; defaults before lifecycle and admission, which may rely on them; validation last, because it judges what will be stored.
+ * The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then metadata, because
+ * all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation last,
+ * because it judges what will be stored.
  */
 async function prepare(store: KindStore, admission: Admission, enter: EnterCreate): Promise<Prepared> {
   const { kind } = store;

@@ -2,8 +2,9 @@ import { asApiError } from '../../api/errors/index.ts';
 import type { DeleteOptions, ListOptions } from '../../api/generated/types.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
 import { deleteObject } from './delete.ts';
-import type { KindStore, WriteContext } from './kind-store.ts';
+import type { KindStore } from './kind-store.ts';
 import { listObjects } from './list.ts';
+import type { WriteContext } from './write-context.ts';
 
 export interface DeleteCollectionInput {
   readonly namespace: string;
@@ -15,9 +16,10 @@ export interface DeleteCollectionInput {
 const AT_ONCE = 32;
 
 /**
- * Deletes the objects that the selectors choose, page by page; with `limit` only so many of them. Answers how many; one that is gone already,
- * or was made again since the list, does not count. One that cannot be deleted does not keep the others: the first such failure is thrown at
- * the end, a fault of the server's at once. Ends between two objects when `signal` aborts, with its reason.
+ * Deletes the objects that the selectors choose, page by page; with `limit` only so many of them. Answers how many; one
+ * that is gone already, or was made again since the list, does not count. One that cannot be deleted does not keep the
+ * others: the first such failure is thrown at the end, a fault of the server's at once. Ends between two objects when
+ * `signal` aborts, with its reason.
  */
 export async function deleteCollection(
   store: KindStore,
@@ -64,6 +66,7 @@ async function deleteListed(
   const preconditions = { ...options.preconditions, ...(own || !uid ? {} : { uid }) };
   try {
     await deleteObject(store, placeOf(entry.key), { ...options, preconditions }, context);
+    if (!context.dryRun) context.noteChange?.('changed');
     return true;
   } catch (error) {
     const code = asApiError(error)?.code;

@@ -1,12 +1,14 @@
 import { badRequest, conflict, permissionDenied } from '../../api/errors/index.ts';
 import type { DeleteOptions, ObjectMeta } from '../../api/generated/types.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
 import { longestSeconds, secondsTimestamp, toMillis } from '../../api/meta/time.ts';
 import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
-import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
 import { hasSpecFinalizers } from './metadata.ts';
+import type { WriteContext } from './write-context.ts';
 
 /** What becomes of the dependents, and the finalizer that keeps the object until that has happened. */
 const PROPAGATIONS: Readonly<Record<string, string | undefined>> = {
@@ -17,9 +19,9 @@ const PROPAGATIONS: Readonly<Record<string, string | undefined>> = {
 const PROTECTED_NAMESPACES: readonly string[] = Object.values(namespaces);
 
 /**
- * Deletes an object: at once when nothing keeps it; otherwise its deletionTimestamp says that it shall go, and it goes when its grace
- * period is over (the agent deletes it again with none) and its finalizers are gone. A later delete may only shorten the grace period, and only
- * when it names one; the shorter one counts from the first delete as well.
+ * Deletes an object: at once when nothing keeps it; otherwise its deletionTimestamp says that it shall go, and it goes
+ * when its grace period is over (the agent deletes it again with none) and its finalizers are gone. A later delete may
+ * only shorten the grace period, and only when it names one; the shorter one counts from the first delete as well.
  */
 export async function deleteObject(
   store: KindStore,
@@ -48,10 +50,10 @@ export function checkDelete(store: KindStore, at: ObjectName, options: DeleteOpt
     throw badRequest('cannot delete: gracePeriodSeconds must not be negative');
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds > longestSeconds)
     throw badRequest(`cannot delete: gracePeriodSeconds must be at most ${longestSeconds}`);
-  if (store.kind.kind === 'Namespace' && PROTECTED_NAMESPACES.includes(at.name)) {
+  if (isKind(store.kind, 'Namespace') && PROTECTED_NAMESPACES.includes(at.name)) {
     throw permissionDenied(`cannot delete namespace "${at.name}": Berth itself needs it`);
   }
-  if (store.kind.kind === 'PriorityClass' && isSystemPriorityClass(at.name)) {
+  if (isKind(store.kind, 'PriorityClass') && isSystemPriorityClass(at.name)) {
     throw permissionDenied(`cannot delete priorityclass "${at.name}": it is one of the system's own`);
   }
 }
@@ -85,11 +87,13 @@ export function decideDelete(store: KindStore, options: DeleteOptions, previous:
     deletionGracePeriodSeconds: grace,
     ...(store.hasSpec ? { generation: (metadata.generation ?? 0) + 1 } : {}),
   });
-  if (store.kind.kind === 'Namespace') next.status = Object.assign({}, next.status, { phase: 'Terminating' });
+  if (isKind(store.kind, 'Namespace')) next.status = Object.assign({}, next.status, { phase: 'Terminating' });
   return next;
 }
 
-/** An earlier delete that the object still waits for: deletionTimestamp is when it was requested, plus the grace period. */
+/**
+ * An earlier delete that the object still waits for: deletionTimestamp is when it was requested, plus the grace period.
+ */
 function pendingDeletion({ deletionTimestamp, deletionGracePeriodSeconds: graceSeconds = 0 }: ObjectMeta) {
   return deletionTimestamp && { graceSeconds, requestedAtMs: toMillis(deletionTimestamp) - graceSeconds * 1000 };
 }

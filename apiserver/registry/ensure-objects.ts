@@ -1,8 +1,12 @@
 import { isAlreadyExists } from '../../api/errors/index.ts';
+import type { ClusterRole, ClusterRoleBinding } from '../../api/generated/types.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
+import type { KindName } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { systemPriorityClasses } from '../../api/kinds/priority-class/system.ts';
 import { localPathClass } from '../../api/kinds/storage-class/local-path.ts';
 import { annotations, namespaces } from '../../api/meta/well-known.ts';
-import { builtInBindings, builtInRoles } from '../authz/rbac/built-in-roles.ts';
+import { builtInBindings, builtInRoles, controllersOfGroup } from '../authz/rbac/built-in-roles.ts';
 import { withMissing } from '../authz/rbac/reconcile.ts';
 import { syncAggregation } from './aggregated-roles.ts';
 import type { AnyObject } from './any-object.ts';
@@ -12,8 +16,8 @@ import { serverContext } from './server-context.ts';
 import { nextVersion } from './update.ts';
 
 /**
- * Makes the namespaces that Berth itself needs, the system's priority classes, the built-in roles and their bindings, where they are missing, and once,
- * when there was none before, the storage class for claims that name none.
+ * Makes the namespaces that Berth itself needs, the system's priority classes, the built-in roles and their bindings,
+ * where they are missing, and once, when there was none before, the storage class for claims that name none.
  */
 export async function ensureObjects(registry: Registry): Promise<void> {
   for (const name of Object.values(namespaces)) await ensure(registry, 'Namespace', { metadata: { name } });
@@ -23,11 +27,30 @@ export async function ensureObjects(registry: Registry): Promise<void> {
   if (registry.stores.has('ClusterRole')) await ensureRoles(registry);
 }
 
-/** The built-in roles get what they lack, unless an annotation tells the server to leave one alone; what was added to them stays. */
+/**
+ * The built-in roles get what they lack, unless an annotation tells the server to leave one alone; what was added to
+ * them stays.
+ */
 async function ensureRoles(registry: Registry): Promise<void> {
+  await ensureUpToDate(registry, builtInRoles, builtInBindings);
+  await syncAggregation(registry);
+}
+
+/** Lets the controllers collect the objects of a kind that came while the server runs. */
+export async function ensureCollected(registry: Registry, { apiVersion }: Kind): Promise<void> {
+  if (!registry.stores.has('ClusterRole')) return;
+  const { role, binding } = controllersOfGroup(groupOf(apiVersion));
+  await ensureUpToDate(registry, [role], [binding]);
+}
+
+async function ensureUpToDate(
+  registry: Registry,
+  roles: readonly ClusterRole[],
+  bindings: readonly ClusterRoleBinding[],
+): Promise<void> {
   for (const [kind, wanted] of [
-    ['ClusterRole', builtInRoles],
-    ['ClusterRoleBinding', builtInBindings],
+    ['ClusterRole', roles],
+    ['ClusterRoleBinding', bindings],
   ] as const) {
     const store = registry.store(kind);
     for (const each of wanted) {
@@ -37,10 +60,12 @@ async function ensureRoles(registry: Registry): Promise<void> {
       await store.change(at, { context: serverContext, verb: 'patch', compute });
     }
   }
-  await syncAggregation(registry);
 }
 
-/** The class is a user's to delete; that it was made is noted where it stays, after it was: two servers that start at once make it together. */
+/**
+ * The class is a user's to delete; that it was made is noted where it stays, after it was: two servers that start at
+ * once make it together.
+ */
 async function ensureOnce(registry: Registry): Promise<void> {
   const store = registry.store('Namespace');
   const at = { namespace: '', name: namespaces.system };
@@ -59,7 +84,7 @@ async function ensureOnce(registry: Registry): Promise<void> {
   await store.change(at, { context: serverContext, verb: 'patch', compute });
 }
 
-async function ensure(registry: Registry, kind: string, wanted: AnyObject): Promise<void> {
+async function ensure(registry: Registry, kind: KindName, wanted: AnyObject): Promise<void> {
   const store = registry.store(kind);
   if (await store.read({ namespace: '', name: wanted.metadata?.name ?? '' })) return;
   try {

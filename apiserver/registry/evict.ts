@@ -8,24 +8,26 @@ import { labelSelectorMatches } from '../../api/meta/labels.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkDelete, checkPreconditions, decideDelete } from './delete.ts';
-import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { WriteContext } from './write-context.ts';
 
 export interface EvictDeps {
   readonly pods: KindStore;
   readonly budgets: KindStore;
 }
 
-/** Whether a pod may go, as it was when its budget was asked. */
+/** The budget's decision on an eviction. */
 type Permission = 'unbudgeted' | 'counted' | 'beyond' | 'unready';
 
-/** A pod that changes so often between the question and its end is tried again by the client. */
+/** Attempts when the pod changes between decision and delete; then the client retries. */
 const MAX_ATTEMPTS = 5;
 const RETRY_AFTER_MS = 10_000;
 
 /**
- * Deletes a pod if its budget allows that. The budget's status is written first, compared and swapped, so that of two evictions at once the second is
- * judged by what the first left. Throws RESOURCE_EXHAUSTED with the budget's name and a delay when it allows none now, FAILED_PRECONDITION
- * when the pod has several budgets, ABORTED when a precondition fails.
+ * Deletes a pod if its budget allows that. The budget's status is written first, compared and swapped, so that of two
+ * evictions at once the second is judged by what the first left. Throws RESOURCE_EXHAUSTED with the budget's name and a
+ * delay when it allows none now, FAILED_PRECONDITION when the pod has several budgets, ABORTED when a precondition
+ * fails.
  */
 export async function evictPod(deps: EvictDeps, eviction: Eviction, context: WriteContext): Promise<StoreResult> {
   const { pods } = deps;
@@ -43,7 +45,10 @@ export async function evictPod(deps: EvictDeps, eviction: Eviction, context: Wri
   throw conflict(pods.subject(at), 'it changes too often to be evicted: try again');
 }
 
-/** What was taken from the budget is used, also when the caller has gone meanwhile: the next eviction would be refused for a pod that stays. */
+/**
+ * What was taken from the budget is used, also when the caller has gone meanwhile: the next eviction would be refused
+ * for a pod that stays.
+ */
 function lasting({ signal: _, isCancelled: __, ...context }: WriteContext): WriteContext {
   return context;
 }
@@ -91,7 +96,7 @@ function checkVersion(pods: KindStore, at: ObjectName, { preconditions }: Delete
 async function budgetOf(budgets: KindStore, { namespace }: ObjectName, pod: Pod): Promise<ObjectName | undefined> {
   await budgets.fresh();
   const found: ObjectName[] = [];
-  for (const entry of budgets.cache.range(`${budgets.kind.plural}/${namespace}/`)) {
+  for (const entry of budgets.cache.range(`${budgets.keyPrefix}${namespace}/`)) {
     const { metadata, spec } = budgets.cache.decoder.decode(entry) as PodDisruptionBudget;
     if (labelSelectorMatches(spec?.selector, pod.metadata?.labels)) found.push({ namespace, name: metadata?.name ?? '' });
   }
@@ -108,7 +113,7 @@ function refusal(budgets: KindStore, at: ObjectName, budget: ObjectName, why: st
   return new ApiError('RESOURCE_EXHAUSTED', 'DisruptionBudget', message, options);
 }
 
-/** The pod is no longer what its budget was asked about. */
+/** The pod has changed since the budget's decision. */
 const outdated = new Error('outdated');
 
 interface Evicted {

@@ -7,6 +7,7 @@ import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { runFeed } from '../watch/feed.ts';
 import { KindCache } from '../watch/kind-cache.ts';
+import { KindCaches } from '../watch/kind-caches.ts';
 import { runExpiry } from './expiry.ts';
 import { KindStore } from './kind-store.ts';
 import { serverContext } from './server-context.ts';
@@ -31,12 +32,12 @@ afterEach(async () => {
 });
 
 /** A server's store of events over what is in the storage, with the loop that lets them expire. */
-async function start(options: { maxObjects?: number } = {}): Promise<KindStore> {
+async function start(options: { maxObjects?: number; maxBytes?: number } = {}): Promise<KindStore> {
   const kind = kindNamed('Event');
   const cache = new KindCache(kind);
   const store = new KindStore(cache, { storage, now: () => new Date(clock.now()), random: () => 0, uid: () => 'u' });
   await new Promise<void>((ready) => {
-    running.push(runFeed({ storage, caches: new Map([[kind.plural, cache]]), log }, ready, stop.signal));
+    running.push(runFeed({ storage, caches: new KindCaches([cache]), log }, ready, stop.signal));
   });
   running.push(runExpiry(store, { ...options, clock, log }, stop.signal));
   return store;
@@ -102,6 +103,17 @@ describe('events', () => {
     for (const name of ['e', 'd', 'c', 'b', 'a']) await make(store, name);
     await count(store, 'e', 2);
     expect(await pass(store, 60_000)).toEqual(['a', 'b', 'e']);
+  });
+
+  it('hold so many bytes at most; the oldest go first', async () => {
+    const store = await start({ maxBytes: 50 });
+    for (const name of ['a', 'b', 'c', 'd']) await make(store, name);
+    await store.fresh();
+    const each = store.cache.bytes / 4;
+    expect(each).toBeGreaterThan(20);
+    const left = await pass(store, 60_000);
+    expect(left).toEqual(['a', 'b', 'c', 'd'].slice(-Math.floor(50 / each)));
+    expect(left.length).toBeLessThan(4);
   });
 
   it('leave the disk alone while none of them is due', async () => {

@@ -11,6 +11,8 @@ export interface ExpiryOptions {
   readonly ttlMs?: number | undefined;
   /** How many are kept at most; the ones written longest ago go first. */
   readonly maxObjects?: number;
+  /** The bytes of all, encoded, that are kept at most; likewise. */
+  readonly maxBytes?: number;
   readonly clock?: StorageClock;
   readonly log: Logger;
 }
@@ -19,7 +21,12 @@ export interface ExpiryOptions {
 const defaultTtlMs = 3_600_000;
 /** Some hundred MB at the most, for events of about 1 KB. */
 const defaultMaxObjects = 100_000;
-/** Deletions of so long go together: relaxed ones then reach the disk with one commit, and no more often than others do anyway. */
+/** They stand beside the objects of namespaces, whose bounds do not count them everywhere. */
+const defaultMaxBytes = 512 * 1024 * 1024;
+/**
+ * Deletions of so long go together: relaxed ones then reach the disk with one commit, and no more often than others do
+ * anyway.
+ */
 const longestRoundMs = 30_000;
 /** Others get their turn between so many deletions. */
 const batch = 64;
@@ -31,19 +38,25 @@ interface Written {
 }
 
 /**
- * Removes the objects of a kind that were not written for a while (and the oldest of too many), until the signal aborts. For those that this
- * server saw being written that time counts; for those that it found at its start, the times that stand in them, so that a restart
- * prolongs no life.
+ * Removes the objects of a kind that were not written for a while (and the oldest of too many), until the signal
+ * aborts. For those that this server saw being written that time counts; for those that it found at its start, the
+ * times that stand in them, so that a restart prolongs no life.
  */
 export async function runExpiry(store: KindStore, options: ExpiryOptions, signal: AbortSignal): Promise<void> {
-  const { ttlMs = defaultTtlMs, maxObjects = defaultMaxObjects, clock = systemStorageClock, log } = options;
+  const {
+    ttlMs = defaultTtlMs,
+    maxObjects = defaultMaxObjects,
+    maxBytes = defaultMaxBytes,
+    clock = systemStorageClock,
+    log,
+  } = options;
   const queue = new WrittenQueue(store, clock);
   const leave = store.cache.observe(queue);
   try {
     while (!signal.aborted) {
       await pause(Math.min(longestRoundMs, Math.max(ttlMs / 20, 10)), clock, signal);
       try {
-        await removeDue(store, queue.due(clock.now() - ttlMs, maxObjects), signal);
+        await removeDue(store, queue.due(clock.now() - ttlMs, maxObjects, maxBytes), signal);
       } catch (error) {
         log.warn({ err: error, kind: store.kind.kind }, 'cannot remove what has expired: trying again');
       }
@@ -53,7 +66,7 @@ export async function runExpiry(store: KindStore, options: ExpiryOptions, signal
   }
 }
 
-/** The same for each of the kinds whose objects expire. */
+/** The same for every kind with expiring objects. */
 export function runExpiries(stores: Iterable<KindStore>, options: ExpiryOptions, signal: AbortSignal): Promise<void>[] {
   return [...stores].filter(({ kind }) => kind.expiresAfter).map((store) => runExpiry(store, options, signal));
 }
@@ -85,11 +98,17 @@ class WrittenQueue {
     if (this.writes.length > 2 * this.store.cache.size + 1_000) this.dropOld();
   }
 
-  /** What was last written before `before`, and the oldest of what is more than `most`. */
-  due(before: number, most: number): Written[] {
+  /** What was last written before `before`, and the oldest of what is more than `most` objects or `mostBytes`. */
+  due(before: number, most: number, mostBytes: number): Written[] {
     this.dropOld();
+    const { cache } = this.store;
     const tooMany = this.writes.length - most;
-    return this.writes.filter(({ at }, i) => at <= before || i < tooMany);
+    let tooLarge = cache.bytes - mostBytes;
+    return this.writes.filter(({ key, at }, i) => {
+      if (at > before && i >= tooMany && tooLarge <= 0) return false;
+      tooLarge -= cache.get(key)?.bytes.length ?? 0;
+      return true;
+    });
   }
 
   private dropOld(): void {

@@ -2,12 +2,13 @@ import { conflict, invalid } from '../../api/errors/index.ts';
 import type { Namespace } from '../../api/generated/types.ts';
 import { validateFinalizers } from '../../api/kinds/metadata.ts';
 import type { AnyObject } from './any-object.ts';
-import type { KindStore, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, StoreResult } from './kind-store.ts';
 import { requireName } from './update.ts';
+import type { WriteContext } from './write-context.ts';
 
 /**
- * Replaces what keeps a namespace that is being deleted: spec.finalizers. The last to leave lets it go, unless its metadata has finalizers too.
- * With a resourceVersion or uid only that very one.
+ * Replaces what keeps a namespace that is being deleted: spec.finalizers. The last to leave lets it go, unless its
+ * metadata has finalizers too. With a resourceVersion or uid only that very one.
  */
 export async function finalizeNamespace(store: KindStore, sent: Namespace, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);

@@ -30,7 +30,7 @@ beforeEach(() => {
   stop = new AbortController();
   void (async () => {
     for await (const batch of storage.watch({ prefix: '', from: 0 }, stop.signal)) {
-      for (const event of batch) if (event.key.startsWith(`${store.kind.plural}/`)) store.cache.apply(event);
+      for (const event of batch) if (event.key.startsWith(store.keyPrefix)) store.cache.apply(event);
       store.cache.advance(batch.at(-1)!.revision);
     }
   })();

@@ -6,7 +6,8 @@ import { StorageError } from '../storage/storage-error.ts';
 import { KindCache } from '../watch/kind-cache.ts';
 import type { AnyObject } from './any-object.ts';
 import { deleteObject } from './delete.ts';
-import { KindStore, type WriteContext } from './kind-store.ts';
+import { KindStore } from './kind-store.ts';
+import type { WriteContext } from './write-context.ts';
 
 const kind = kindNamed('ConfigMap');
 const key = 'configmaps/default/a';

@@ -1,16 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { messageType } from '../../api/codec/descriptors.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import {
-  type ApiError,
-  alreadyExists,
-  callCancelled,
-  conflict,
-  type ErrorSubject,
-  notFound,
-  unavailable,
-} from '../../api/errors/index.ts';
+import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
+import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
+import { kindId } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { checkWrite } from '../storage/checks.ts';
 import type { Storage, StoredObject, Write } from '../storage/storage.ts';
@@ -19,10 +13,12 @@ import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
+import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
 import type { NamespaceLedger, Planned } from './namespace-ledger.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
+import { type ChangeOptions, type Current, checkCaller, type WriteContext } from './write-context.ts';
 import { WriteQueue } from './write-queue.ts';
 
 export interface ObjectName {
@@ -30,37 +26,10 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** Who writes, and whether for real. */
-export interface WriteContext {
-  readonly user: string;
-  readonly manager: string;
-  readonly dryRun: boolean;
-  /** Aborts with the call: a write that waits for its turn ends. Absent: it waits as long as it takes. */
-  readonly signal?: (() => AbortSignal) | undefined;
-  /** Whether the client has cancelled the call: what it wanted is not begun any more. Absent: it cannot. */
-  readonly isCancelled?: (() => boolean) | undefined;
-  /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
-  readonly mergesConditions?: boolean | undefined;
-  /** A change of the system's own: it goes on in a namespace that is full. */
-  readonly exceedsLimits?: boolean | undefined;
-  /** Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object. Absent: may. */
-  readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
-  /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
-  readonly authorizeNext?: ((next: AnyObject, previous: AnyObject) => void) | undefined;
-  /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
-  readonly admitChange?: ((next: AnyObject, previous: AnyObject) => Promise<void>) | undefined;
-}
-
 /** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
 export interface StoreResult {
   readonly bytes: Buffer;
   readonly warnings: readonly string[];
-}
-
-/** The version of an object that a change starts from. */
-export interface Current {
-  readonly bytes: Uint8Array;
-  readonly revision: number;
 }
 
 export interface StoreEnvironment {
@@ -72,11 +41,17 @@ export interface StoreEnvironment {
   readonly ledger?: NamespaceLedger | undefined;
 }
 
-/** How often a write is tried again because another one was faster. Changes of one object queue, so that only creations and deletions outrun them. */
+/**
+ * How often a write is tried again because another one was faster. Changes of one object queue, so that only creations
+ * and deletions outrun them.
+ */
 const MAX_ATTEMPTS = 20;
 /** A write is refused with these because of another one. */
 const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'not-found']);
-/** What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the key. */
+/**
+ * What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the
+ * key.
+ */
 const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
 /** What goes on while the disk is full: only with it does space come back. */
 const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
@@ -88,11 +63,17 @@ const SMALL_BYTES = 4096;
 const FRESH_TIMEOUT_MS = 5_000;
 
 /**
- * The stored objects of one kind: reads from the watch cache, never older than the last acknowledged write, and writes with
- * compare-and-swap. The steps of each verb stand in create.ts, update.ts, patch.ts and delete.ts; this is what they share.
+ * The stored objects of one kind: reads from the watch cache, never older than the last acknowledged write, and writes
+ * with compare-and-swap. The steps of each verb stand in create.ts, update.ts, patch.ts and delete.ts; this is what
+ * they share.
  */
 export class KindStore {
   readonly kind: Kind;
+  /** The kind in the server's words: see `kindId`. */
+  readonly id: string;
+  readonly keyPrefix: string;
+  /** What roles call it. */
+  readonly resource: { readonly group: string; readonly resource: string };
   readonly cache: KindCache;
   readonly hasSpec: boolean;
   private readonly environment: StoreEnvironment;
@@ -101,6 +82,9 @@ export class KindStore {
 
   constructor(cache: KindCache, environment: StoreEnvironment) {
     this.kind = cache.kind;
+    this.id = kindId(this.kind);
+    this.keyPrefix = keyPrefixOf(this.kind);
+    this.resource = { group: groupOf(this.kind.apiVersion), resource: this.kind.plural };
     this.cache = cache;
     this.environment = environment;
     this.hasSpec = messageType(this.kind.message).fields.spec !== undefined;
@@ -115,14 +99,17 @@ export class KindStore {
   }
 
   key({ namespace, name }: ObjectName): string {
-    return this.kind.namespaced ? `${this.kind.plural}/${namespace}/${name}` : `${this.kind.plural}/${name}`;
+    return this.kind.namespaced ? `${this.keyPrefix}${namespace}/${name}` : `${this.keyPrefix}${name}`;
   }
 
   subject({ namespace, name }: ObjectName): ErrorSubject {
     return { kind: this.kind.kind, name, ...(namespace ? { namespace } : {}) };
   }
 
-  /** Resolves once the cache shows every write that this server has acknowledged. Throws UNAVAILABLE when the feed hangs. */
+  /**
+   * Resolves once the cache shows every write that this server has acknowledged. Throws UNAVAILABLE when the feed
+   * hangs.
+   */
   async fresh(): Promise<void> {
     if (this.cache.revision >= this.acknowledged) return;
     if (await this.cache.reached(this.acknowledged, FRESH_TIMEOUT_MS)) return;
@@ -144,8 +131,9 @@ export class KindStore {
   }
 
   /**
-   * The stored version, once readers are shown it too: the write that made it may still be on its way to the disk, and a refusal must not rest on
-   * what a crash can undo. A key that the store does not hold any more is judged by what readers are shown, for the same reason.
+   * The stored version, once readers are shown it too: the write that made it may still be on its way to the disk, and
+   * a refusal must not rest on what a crash can undo. A key that the store does not hold any more is judged by what
+   * readers are shown, for the same reason.
    */
   private async newest(at: ObjectName): Promise<Current | undefined> {
     const stored = await this.stored(at);
@@ -184,23 +172,31 @@ export class KindStore {
     return encodeMessage(this.kind.message, object);
   }
 
-  /** What `insert` would give for a new object if there was none of its name. Throws as it does where there is no room for one. */
+  /**
+   * What `insert` would give for a new object if there was none of its name. Throws as it does where there is no room
+   * for one.
+   */
   imagine(at: ObjectName, bytes: Buffer, context: WriteContext): Buffer {
+    checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key: this.key(at), bytes }, this.subject(at));
-    const write = this.write(bytes, context, 'create');
+    const write = this.write(at, bytes, context, 'create');
     this.checkStorable(at, write);
     return Buffer.from(write.bytes);
   }
 
-  /** Stores a new object, which is encoded: calls that wait for the disk should not keep what they have decoded. Throws ALREADY_EXISTS. */
+  /**
+   * Stores a new object, which is encoded: calls that wait for the disk should not keep what they have decoded. Throws
+   * ALREADY_EXISTS.
+   */
   async insert(at: ObjectName, bytes: Buffer, context: WriteContext, options: Pick<Write, 'awaitsDisk'> = {}): Promise<Buffer> {
     if (context.dryRun) {
       const imagined = this.imagine(at, bytes, context);
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
       return imagined;
     }
-    const write = { ...this.write(bytes, context, 'create'), ...options };
+    const write = { ...this.write(at, bytes, context, 'create'), ...options };
     const key = this.key(at);
+    checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key, bytes }, this.subject(at));
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       checkCaller(context);
@@ -213,9 +209,10 @@ export class KindStore {
   }
 
   /**
-   * Changes an object, in its turn among the writers of it: computes the next version from the current one and stores it, unless another write was
-   * faster, else begins again; a caller that names a resourceVersion gets ABORTED instead. An equal version writes nothing; one that nothing keeps is
-   * removed. Throws CANCELLED when the caller has gone before the write began.
+   * Changes an object, in its turn among the writers of it: computes the next version from the current one and stores
+   * it, unless another write was faster, else begins again; a caller that names a resourceVersion gets ABORTED instead.
+   * An equal version writes nothing; one that nothing keeps is removed. Throws CANCELLED when the caller has gone
+   * before the write began.
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
     const { user, signal, dryRun } = options.context;
@@ -253,9 +250,13 @@ export class KindStore {
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
     keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
-    if (isDeepStrictEqual(next, previous)) return this.confirm(at, current, again);
+    if (isDeepStrictEqual(next, previous)) {
+      const confirmed = await this.confirm(at, current, again);
+      if (confirmed) options.context.noteChange?.('unchanged');
+      return confirmed;
+    }
     this.stamp(next, previous, options);
-    const write = this.changing(next, previous, options);
+    const write = this.changing(at, next, previous, options);
     const planned = { key: this.key(at), bytes: write.bytes, replaces: current };
     const { ledger } = this.environment;
     if (!options.context.exceedsLimits && !UNBOUNDED_VERBS.has(options.verb)) ledger?.check(planned, this.subject(at));
@@ -274,8 +275,9 @@ export class KindStore {
     { current, previous }: { readonly current: Current; readonly previous: AnyObject },
     { context, resourceVersion, compute }: ChangeOptions,
   ): Promise<AnyObject | 'remove'> {
-    this.checkVersion(at, current, resourceVersion);
+    // Before the version is compared: the refusal names it.
     context.authorizeChange?.(previous);
+    this.checkVersion(at, current, resourceVersion);
     const next = await compute(previous, current);
     if (next === 'remove') return next;
     context.authorizeNext?.(next, previous);
@@ -289,7 +291,7 @@ export class KindStore {
     throw conflict(this.subject(at), `the version is ${revision}, not ${named}: read it again and repeat the change`);
   }
 
-  /** What the server notes of a change: its generation, and who changed which fields. */
+  /** The server's metadata of a change: generation and managed fields. */
   private stamp(next: AnyObject, previous: AnyObject, { verb, context }: ChangeOptions): void {
     const now = this.environment.now();
     const managedFields = entriesAfter(this.kind, { previous, next }, { verb, manager: context.manager, now });
@@ -314,15 +316,15 @@ export class KindStore {
     bytes: Uint8Array,
     context: WriteContext,
   ): Promise<Buffer | undefined> {
-    const write = this.write(stripVersion(this.kind, bytes), context, 'delete');
+    const write = this.write(at, stripVersion(this.kind, bytes), context, 'delete');
     if (context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
     checkCaller(context);
     return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
   }
 
   /**
-   * Undefined when another writer was faster, and that can be read. The faster write may still be on its way to the disk: who is refused because
-   * of it must not be able to read that it never was, now or after a crash.
+   * Undefined when another writer was faster, and that can be read. The faster write may still be on its way to the
+   * disk: who is refused because of it must not be able to read that it never was, now or after a crash.
    */
   private async attempt(
     at: ObjectName,
@@ -360,36 +362,26 @@ export class KindStore {
     }
   }
 
-  /** A small write that awaits the disk, as a Lease's new holder does, goes on while the disk is full: without it nothing would lead. */
-  private changing(next: AnyObject, previous: AnyObject, { context, verb }: ChangeOptions): Write {
-    const write = this.write(this.encode(next), context, verb);
+  /**
+   * A small write that awaits the disk, as a Lease's new holder does, goes on while the disk is full: without it
+   * nothing would lead.
+   */
+  private changing(at: ObjectName, next: AnyObject, previous: AnyObject, { context, verb }: ChangeOptions): Write {
+    const write = this.write(at, this.encode(next), context, verb);
     if (!this.kind.awaitsDisk?.(next, previous)) return write;
     return { ...write, awaitsDisk: true, urgent: write.urgent === true || write.bytes.length <= SMALL_BYTES };
   }
 
-  private write(bytes: Uint8Array, context: WriteContext, verb: string): Write {
+  private write(at: ObjectName, bytes: Uint8Array, context: WriteContext, verb: string): Write {
     const { kind, durability } = this.kind;
+    if (!UNBOUNDED_VERBS.has(verb)) checkObjectSize(this.kind, bytes, this.subject(at));
     const urgent = URGENT_VERBS.has(verb);
     return { kind, bytes, user: context.user, manager: context.manager, verb, durability, urgent };
   }
 }
 
-/** Throws CANCELLED. A client that has cancelled a write may read the object next: a write that was not begun then must not follow. */
-function checkCaller({ isCancelled }: WriteContext): void {
-  if (isCancelled?.()) throw callCancelled();
-}
-
 const tooManyOthers = (subject: ErrorSubject): ApiError =>
   conflict(subject, 'too many others change it at the same time: try again');
-
-export interface ChangeOptions {
-  readonly context: WriteContext;
-  readonly verb: string;
-  /** The change is refused unless this is the current version; absent: whatever is current. */
-  readonly resourceVersion?: string | undefined;
-  /** May be called several times; must not change `previous`. */
-  compute(previous: AnyObject, current: Current): AnyObject | 'remove' | Promise<AnyObject | 'remove'>;
-}
 
 /** Stored bytes carry no version of their own. */
 function stripVersion(kind: Kind, bytes: Uint8Array): Uint8Array {

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { ApiError, badRequest, expired, isExpired } from '../../api/errors/index.ts';
 import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
 import type { ListOptions as StoredListOptions, StoredObject, StoredPage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import { compileSelection, type Selection } from '../watch/selection.ts';
@@ -43,9 +44,9 @@ interface Source {
 }
 
 /**
- * One page of the objects that a request selects. All pages of a list show one snapshot: from memory as far back as the ring of changes
- * reaches, else from the store's log. Relaxed kinds have no log; their later pages show the present then. `sizeOf` says how large an object is in the
- * form that is sent.
+ * One page of the objects that a request selects. All pages of a list show one snapshot: from memory as far back as the
+ * ring of changes reaches, else from the store's log. Relaxed kinds have no log; their later pages show the present
+ * then. `sizeOf` says how large an object is in the form that is sent.
  */
 export async function listObjects(
   store: KindStore,
@@ -53,7 +54,7 @@ export async function listObjects(
   sizeOf: (entry: Entry) => number = storedSize,
 ): Promise<ListPage> {
   const selection = compileSelection(store.cache, { namespace, ...options });
-  const question = `${store.kind.plural}\0${selection.id}`;
+  const question = `${resourceOf(store.kind)}\0${selection.id}`;
   if ((options.limit ?? 0) < 0) throw badRequest('cannot list: limit must not be negative');
   const source = await chooseSource(store, selection, question, options);
   const page = await fillPage(selection, source, { limit: options.limit || Number.POSITIVE_INFINITY, sizeOf });
@@ -85,8 +86,11 @@ async function chooseSource(store: KindStore, selection: Selection, question: st
   return fromLog(store, selection, version, '');
 }
 
-/** As in Kubernetes a page of a version is exactly that one, unless the request says otherwise; relaxed kinds cannot show one. */
-function versionOf({ kind }: KindStore, options: ListOptions): { version: number; exact: boolean } {
+/**
+ * As in Kubernetes a page of a version is exactly that one, unless the request says otherwise; relaxed kinds cannot
+ * show one.
+ */
+export function versionOf({ kind }: Pick<KindStore, 'kind'>, options: ListOptions): { version: number; exact: boolean } {
   const { version, exact } = parseMatch('list', options);
   const isPage = (options.limit ?? 0) > 0 && version > 0 && !options.resourceVersionMatch;
   return { version, exact: exact || (isPage && kind.durability === 'synced') };

@@ -1,4 +1,5 @@
 import { isExpired } from '../../api/errors/index.ts';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { CacheObserver, KindCache } from '../watch/kind-cache.ts';
 import { translated } from './storage-errors.ts';
@@ -7,9 +8,9 @@ import { translated } from './storage-errors.ts';
 const BATCH = 64;
 
 /**
- * The revision at which each present namespace was created, so that reads of the past can stop there: what stood under the same name
- * before belonged to another tenant. Kept from the watch cache; for a namespace that is older than this process it is read from the
- * history once, and then remembered.
+ * The revision at which each present namespace was created, so that reads of the past can stop there: what stood under
+ * the same name before belonged to another tenant. Kept from the watch cache; for a namespace that is older than this
+ * process it is read from the history once, and then remembered.
  */
 export class NamespaceBirths implements CacheObserver {
   private readonly cache: KindCache;
@@ -32,9 +33,12 @@ export class NamespaceBirths implements CacheObserver {
     if (type === 'DELETED') this.births.delete(entry.key);
   }
 
-  /** Infinity for a namespace that does not exist. Where the creation itself is no longer kept, nothing older than it is either. */
+  /**
+   * Infinity for a namespace that does not exist. Where the creation itself is no longer kept, nothing older than it is
+   * either.
+   */
   async of(namespace: string): Promise<number> {
-    const key = `${this.cache.kind.plural}/${namespace}`;
+    const key = `${keyPrefixOf(this.cache.kind)}${namespace}`;
     const known = this.births.get(key);
     if (known !== undefined) return known;
     const present = this.cache.get(key);

@@ -1,4 +1,5 @@
 import { type ErrorSubject, permissionDenied } from '../../api/errors/index.ts';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
 import { placeOf } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
@@ -11,7 +12,10 @@ export interface NamespaceLimits {
   readonly objects: number;
 }
 
-/** A quarter of the store's 4 GiB (storage/lmdb/limits.ts). So many small objects take some 250 MB of the server's memory. */
+/**
+ * A quarter of the store's 4 GiB (storage/lmdb/limits.ts). So many small objects take some 250 MB of the server's
+ * memory.
+ */
 export const defaultNamespaceLimits: NamespaceLimits = { bytes: 1024 ** 3, objects: 250_000 };
 
 /** The system's own, where a refusal would stop the cluster; tenants have no rights there. */
@@ -48,8 +52,9 @@ interface Reserved {
 }
 
 /**
- * What each namespace holds, of all kinds together, kept incrementally from the watch caches. A write counts from the moment it is planned, so
- * that writes at once do not exceed a limit together. Cluster-scoped objects belong to no tenant and are not counted.
+ * What each namespace holds, of all kinds together, kept incrementally from the watch caches. A write counts from the
+ * moment it is planned, so that writes at once do not exceed a limit together. Cluster-scoped objects belong to no
+ * tenant and are not counted.
  */
 export class NamespaceLedger {
   readonly limits: NamespaceLimits;
@@ -76,7 +81,7 @@ export class NamespaceLedger {
       reset: (entries) => {
         for (const [namespace, amount] of own) add(this.held, namespace, negative(amount));
         own.clear();
-        this.forgetStored(`${cache.kind.plural}/`);
+        this.forgetStored(keyPrefixOf(cache.kind));
         for (const { key, bytes } of entries) count(key, { bytes: key.length + bytes.length, objects: 1 });
       },
       event: (event) => {

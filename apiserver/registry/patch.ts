@@ -6,9 +6,10 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
-import type { Current, KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
 import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
+import type { Current, WriteContext } from './write-context.ts';
 
 const TYPES = {
   merge: 'application/merge-patch+json',
@@ -31,9 +32,10 @@ interface ReadPatch {
 }
 
 /**
- * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as any other write.
- * It is applied to the object with its resourceVersion, so that a JSON patch can test it; a result that names another version is refused with
- * ABORTED. Computed again from the newest version when another write was faster, unless the patch itself names a resourceVersion.
+ * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as any
+ * other write. It is applied to the object with its resourceVersion, so that a JSON patch can test it; a result that
+ * names another version is refused with ABORTED. Computed again from the newest version when another write was faster,
+ * unless the patch itself names a resourceVersion.
  */
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
   const { target, metadata, apply } = readPatch(store, input, context);

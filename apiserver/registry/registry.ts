@@ -1,5 +1,6 @@
-import { ApiError, notFound } from '../../api/errors/index.ts';
+import { internal, notFound } from '../../api/errors/index.ts';
 import type { GetRequest, Node, PriorityClass, RuntimeClass, StorageClass } from '../../api/generated/types.ts';
+import type { KindName } from '../../api/kinds/index.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
@@ -12,17 +13,18 @@ import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { KindStore, type ObjectName, type StoreEnvironment } from './kind-store.ts';
+import { KindStores } from './kind-stores.ts';
 import { awaitVersion, entryAt } from './list.ts';
 import { parseMatch } from './resource-version.ts';
 
 /** The stores of all kinds and the rules between them. */
 export interface Registry {
-  readonly stores: ReadonlyMap<string, KindStore>;
+  readonly stores: KindStores;
   readonly admission: Admission;
   /** For what concerns no single kind. */
   readonly storage: Storage;
-  /** Throws NOT_FOUND for a kind that this server does not have. */
-  store(kind: string): KindStore;
+  /** Of a kind of Berth's own. Throws INTERNAL when this server does not have it. */
+  store(kind: KindName): KindStore;
 }
 
 /** Makes the stores over caches that the caller feeds; starts nothing. */
@@ -31,29 +33,23 @@ export function createRegistry(
   environment: StoreEnvironment,
   options: PriorityOptions = {},
 ): Registry {
-  const stores = new Map<string, KindStore>();
-  for (const cache of caches) stores.set(cache.kind.kind, new KindStore(cache, environment));
-  const store = (kind: string): KindStore => {
+  const stores = new KindStores([...caches].map((cache) => new KindStore(cache, environment)));
+  const store = (kind: KindName): KindStore => {
     const found = stores.get(kind);
-    if (!found)
-      throw new ApiError(
-        'NOT_FOUND',
-        'NotFound',
-        `this server has no kind "${kind}"; the service berth.meta.v1.Objects lists its kinds`,
-      );
+    if (!found) throw internal(`this server was started without the kind ${kind}`);
     return found;
   };
   /** The newest by kind and name. */
-  const readShared = async (kind: string, name: string, namespace = '') => {
+  const readShared = async (kind: KindName, name: string, namespace = '') => {
     const shared = store(kind);
     const entry = await shared.read({ namespace, name });
     return entry && shared.cache.decoder.decode(entry);
   };
   /** The newest of all objects of a kind that belongs to no namespace. */
-  const listShared = async (kind: string) => {
+  const listShared = async (kind: KindName) => {
     const shared = stores.get(kind);
     await shared?.fresh();
-    return shared?.cache.range(`${shared.kind.plural}/`).map((entry) => shared.cache.decoder.decode(entry)) ?? [];
+    return shared?.cache.range(shared.keyPrefix).map((entry) => shared.cache.decoder.decode(entry)) ?? [];
   };
   const classes: PriorityClasses = {
     get: (name) => readShared('PriorityClass', name) as Promise<PriorityClass | undefined>,
@@ -75,7 +71,9 @@ export function createRegistry(
   return { stores, admission: composeAdmission(rules), storage, store };
 }
 
-/** Reads one object. A resourceVersion means "at least as new as", with "Exact" the object as it was at that version. */
+/**
+ * Reads one object. A resourceVersion means "at least as new as", with "Exact" the object as it was at that version.
+ */
 export async function getObject(store: KindStore, at: ObjectName, request: GetRequest): Promise<Entry> {
   const { version, exact } = parseMatch('get', request);
   if (version > store.cache.revision) await awaitVersion(store, version);

@@ -1,4 +1,4 @@
-import type { WriteContext } from './kind-store.ts';
+import type { WriteContext } from './write-context.ts';
 
-/** Who the server writes as. */
+/** The server's own identity as a writer. */
 export const serverContext: WriteContext = { user: 'system:apiserver', manager: 'apiserver', dryRun: false, exceedsLimits: true };

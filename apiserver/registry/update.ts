@@ -1,13 +1,15 @@
 import { badRequest, conflict, type ErrorSubject, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import { validateConditions } from '../../api/kinds/conditions.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import type { Subresource } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
-import type { KindStore, ObjectName, StoreResult, WriteContext } from './kind-store.ts';
+import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
+import type { WriteContext } from './write-context.ts';
 
 /** What a write replaces: the object without its status, the status alone, or another part of the spec by itself. */
 export type WriteTarget = 'object' | 'status' | Subresource<AnyObject>;
@@ -24,7 +26,10 @@ export function writeTargetOf({ kind }: KindStore, subresource: string): WriteTa
   );
 }
 
-/** The next version of an object as a write to the target makes it. Throws INVALID_ARGUMENT with every rule that it breaks. */
+/**
+ * The next version of an object as a write to the target makes it. Throws INVALID_ARGUMENT with every rule that it
+ * breaks.
+ */
 export function nextVersion(store: KindStore, target: WriteTarget, sent: AnyObject, previous: AnyObject): AnyObject {
   const [next, violations] = appliedTo(store, target, sent, previous);
   if (violations.length > 0) throw invalid(store.subject(nameOf(previous)), violations);
@@ -47,15 +52,15 @@ function appliedTo(store: KindStore, target: WriteTarget, sent: AnyObject, previ
 }
 
 /**
- * The status of the one, and of its metadata what clients may change, as in Kubernetes: labels, annotations, finalizers and owners, of pods no owners.
- * The spec of the other.
+ * The status of the one, and of its metadata what clients may change, as in Kubernetes: labels, annotations, finalizers
+ * and owners, of pods no owners. The spec of the other.
  */
 function nextStatus(store: KindStore, sent: AnyObject, previous: AnyObject): AnyObject {
   const next = { ...cloneObject(previous), status: cloneObject(sent.status) };
   if (next.status === undefined) delete next.status;
   const { ownerReferences } = previous.metadata ?? {};
   const { ownerReferences: _, ...others } = sent.metadata ?? {};
-  const metadata = store.kind.kind !== 'Pod' ? sent.metadata : { ...others, ...(ownerReferences && { ownerReferences }) };
+  const metadata = !isKind(store.kind, 'Pod') ? sent.metadata : { ...others, ...(ownerReferences && { ownerReferences }) };
   next.metadata = metadataForUpdate(cloneObject(metadata ?? {}), previous.metadata ?? {}, store.subject(nameOf(previous)));
   return next as AnyObject;
 }
@@ -102,7 +107,10 @@ export function nameOf(object: AnyObject): ObjectName {
   return { namespace: object.metadata?.namespace ?? '', name: object.metadata?.name ?? '' };
 }
 
-/** Replaces an object. With a resourceVersion only if that is current, without one in any case, unless the kind needs one. */
+/**
+ * Replaces an object. With a resourceVersion only if that is current, without one in any case, unless the kind needs
+ * one.
+ */
 export async function updateObject(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const warnings = store.kind.warnings?.(sent) ?? [];
@@ -119,7 +127,10 @@ function checkNamesVersion(store: KindStore, at: ObjectName, { metadata }: AnyOb
     throw invalid(store.subject(at), [required('metadata.resourceVersion', 'must be specified for an update')]);
 }
 
-/** Replaces the status of an object, and its metadata as far as nextStatus says. With a resourceVersion only if that is current, without one in any case, unless the kind needs one. */
+/**
+ * Replaces the status of an object, and its metadata as far as nextStatus says. With a resourceVersion only if that is
+ * current, without one in any case, unless the kind needs one.
+ */
 export async function updateStatus(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const resourceVersion = sent.metadata?.resourceVersion;

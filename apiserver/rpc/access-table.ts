@@ -1,5 +1,6 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { internal } from '../../api/errors/index.ts';
+import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Access } from '../authz/attributes.ts';
 
@@ -7,13 +8,13 @@ import type { Access } from '../authz/attributes.ts';
 export interface MethodAccess {
   /** Verbs; with a `*` at the end, of every subresource: "patch-*". */
   readonly verbs?: readonly string[];
-  /** The kind, or kinds; absent: those of the request. */
+  /** The ids of the kinds; absent: those of the request. */
   readonly kinds?: readonly string[];
-  /** What is no resource: "/version". */
+  /** Non-resource URLs: "/version". */
   readonly paths?: true;
-  /** Being the node itself. */
+  /** Only the node itself. */
   readonly node?: true;
-  /** Each item of the stream asks by itself. */
+  /** Each item of the stream is authorized separately. */
   readonly items?: true;
 }
 
@@ -84,22 +85,26 @@ const others: Readonly<Record<string, MethodAccess>> = {
 };
 
 /**
- * What each method asks of its caller, unary and stream, typed and generic. A service with a method that does not stand here is not served, and a
- * method that asks for something else, or for nothing, answers INTERNAL: a forgotten check closes the method instead of opening it.
+ * The required access of each method, unary and stream, typed and generic. The server refuses to serve a service with a
+ * missing method, and a method whose handler authorizes something else, or nothing, fails with INTERNAL: a forgotten
+ * check fails closed.
  */
 export class AccessTable {
   readonly #methods = new Map<string, MethodAccess>(Object.entries(others));
 
-  constructor(kinds: Iterable<Kind>) {
+  constructor() {
     for (const [name, access] of Object.entries(standard)) this.#methods.set(`/berth.meta.v1.Objects/${name}`, access);
     for (const [group, kind] of reviews)
       this.#methods.set(`/berth.${group}.v1.${kind}s/Create`, { verbs: ['create'], kinds: [kind] });
-    for (const { kind, service, subresources = {} } of kinds) {
-      const updates = Object.entries(subresources).map(([name, { method }]) => [method, { verbs: [`update-${name}`] }]);
-      const methods: Record<string, MethodAccess> = { ...standard, ...Object.fromEntries(updates), ...special[kind] };
-      for (const [name, access] of Object.entries(methods))
-        this.#methods.set(`/${service}/${name}`, { ...access, kinds: [kind] });
-    }
+  }
+
+  /** Declares the typed methods of a kind. */
+  add(kind: Kind): void {
+    const { service, subresources = {} } = kind;
+    const id = kindId(kind);
+    const updates = Object.entries(subresources).map(([name, { method }]) => [method, { verbs: [`update-${name}`] }]);
+    const methods: Record<string, MethodAccess> = { ...standard, ...Object.fromEntries(updates), ...special[id] };
+    for (const [name, access] of Object.entries(methods)) this.#methods.set(`/${service}/${name}`, { ...access, kinds: [id] });
   }
 
   /** Throws for a method that declares no access: the server does not start. */

@@ -69,7 +69,7 @@ export interface ApiServerOptions {
   readonly backup?: BackupSource | undefined;
   /** How Secrets are kept; absent where nothing is kept that outlives the process. */
   readonly secretKeys?: SecretKeys | undefined;
-  /** Where it is written down who did what; absent: nowhere. */
+  /** The audit log; absent: disabled. */
   readonly audit?: Audit | undefined;
   readonly keepalive?: Keepalive | undefined;
   readonly itemStreamLimits?: Partial<ItemStreamLimits>;
@@ -82,13 +82,13 @@ export interface ApiServer {
   readonly server: Server;
   /** Where it is counted what the network's side refuses. */
   readonly refusals: Refusals;
-  /** What the health service says; NOT_SERVING until told otherwise. */
+  /** The status of the health service; initially NOT_SERVING. */
   setServing(serving: boolean): void;
 }
 
 /** Every service on one server, made from the kinds of the registry; does not listen yet. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { registry, tokenKeys, log, now, random, stopping, metrics } = options;
+  const { registry, log, metrics } = options;
   const refusals = new Refusals({ metrics, log, now: () => performance.now() });
   const arrivals = new Arrivals({
     limits: { ...defaultArrivalLimits, ...options.arrivalLimits },
@@ -97,6 +97,34 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     clientOf,
   });
   const server = createGrpcServer(arrivals, options.keepalive);
+  const calls = createCalls(options);
+  const serve = ({ definition, implementation }: Served): void => {
+    calls.access.require(definition);
+    server.addService(definition, implementation);
+  };
+  const core = createCore(options, calls);
+  const names = [...coreNames];
+  const special = specialMethods(options, core, calls);
+  registry.stores.follow((store) => {
+    calls.access.add(store.kind);
+    serve(typedService(store, core.verbs, calls.pipeline, special[store.id] ?? {}));
+    names.push(store.kind.service);
+  });
+  for (const service of coreServices(options, core, calls)) serve(service);
+  for (const { name, ...service } of reviewServices(calls.pipeline, { accounts: calls.accounts, all: calls.tokens })) {
+    serve(service);
+    names.push(name);
+  }
+  const setServing = addHealth(server, calls.pipeline);
+  addReflection(server, names, calls.pipeline);
+  return { server, refusals, setServing };
+}
+
+type Calls = ReturnType<typeof createCalls>;
+
+/** What every call passes: authentication, authorization, limits. */
+function createCalls(options: ApiServerOptions) {
+  const { registry, log, now, stopping, metrics, certificates } = options;
   const accounts = accountTokens(options);
   const tokens = accounts ? anyOf([options.tokens, accounts]) : options.tokens;
   const authorizer = new Authorizer(registry);
@@ -104,9 +132,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = new LimitKeeper({ ...defaultClientLimits, ...options.limits }, { metrics, now: () => performance.now() });
   const meters = new CallMeters(metrics);
   const answers = new AnswerRoom({ ...defaultAnswerLimits, ...options.answerLimits }, metrics);
-  const { certificates } = options;
   const clients = new ClientCertificates({ trusted: () => certificates.trusted(), now: () => now().getTime(), metrics });
-  const access = new AccessTable([...registry.stores.values()].map(({ kind }) => kind));
+  const access = new AccessTable();
   const pipeline = new CallPipeline({
     tokens,
     authorizer,
@@ -121,6 +148,18 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     answers,
     anonymous: new AnonymousCalls({ ...defaultAnonymousLimits, ...options.anonymousLimits }, metrics),
   });
+  return { pipeline, access, accounts, tokens, clients, limits, meters };
+}
+
+interface Core {
+  readonly verbs: Verbs;
+  readonly tunnels: Tunnels;
+  readonly streams: ItemStreams;
+}
+
+/** What several services share. */
+function createCore(options: ApiServerOptions, { pipeline, meters, limits: clients }: Calls): Core {
+  const { registry, random, metrics } = options;
   const verbs = new Verbs({
     registry,
     random,
@@ -128,67 +167,56 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     listLimits: { ...defaultListLimits, ...options.listLimits },
     metrics,
   });
-  const tunnels = new Tunnels(randomUUID);
-  const itemLimits = { ...defaultItemStreamLimits, ...options.itemStreamLimits };
-  const streams = new ItemStreams({ pipeline, meters, clients: limits, limits: itemLimits });
-  const special: Record<string, SpecialMethods> = {
+  const limits = { ...defaultItemStreamLimits, ...options.itemStreamLimits };
+  return { verbs, tunnels: new Tunnels(randomUUID), streams: new ItemStreams({ pipeline, meters, clients, limits }) };
+}
+
+/** The methods of single kinds beside the standard verbs, by the kind's id. */
+function specialMethods(
+  options: ApiServerOptions,
+  { tunnels, streams }: Core,
+  { pipeline, accounts }: Calls,
+): Readonly<Record<string, SpecialMethods>> {
+  return {
     Pod: podMethods(options, tunnels, pipeline, streams),
     ...(accounts && { ServiceAccount: createTokenMethod(accounts, pipeline) }),
-    Namespace: finalizeMethod(registry.store('Namespace'), pipeline),
+    Namespace: finalizeMethod(options.registry.store('Namespace'), pipeline),
   };
-  const serve = ({ definition, implementation }: Served): void => {
-    access.require(definition);
-    server.addService(definition, implementation);
-  };
-  const names: string[] = [
-    OBJECTS_SERVICE,
-    TUNNEL_SERVICE,
-    LOG_LEVELS_SERVICE,
-    USAGE_HISTORIES_SERVICE,
-    BACKUP_SERVICE,
-    SECRET_KEYS_SERVICE,
-    PLACEMENTS_SERVICE,
-    TOKEN_KEYS_SERVICE,
-    CERTIFICATES_SERVICE,
-    PAGES_SERVICE,
-  ];
-  for (const store of registry.stores.values()) {
-    const { definition, implementation } = typedService(store, verbs, pipeline, special[store.kind.kind] ?? {});
-    serve({ definition, implementation });
-    names.push(store.kind.service);
-  }
-  const objects = objectsService({ registry, verbs, pipeline, streams, now });
-  serve(objects);
-  const tunnel = tunnelService(tunnels, pipeline);
-  serve(tunnel);
-  const levels = logLevelsService({ tunnels, log, own: options.logLevel }, pipeline);
-  serve(levels);
-  const histories = usageHistoriesService({ tunnels, pods: registry.store('Pod') }, pipeline);
-  serve(histories);
-  const placements = placementsService(registry, pipeline);
-  serve(placements);
-  const backups = backupService(options.backup, pipeline, now);
-  serve(backups);
-  const published = tokenKeysService(tokenKeys, pipeline, now);
-  serve(published);
-  for (const { name, definition, implementation } of reviewServices(pipeline, { accounts, all: tokens })) {
-    serve({ definition, implementation });
-    names.push(name);
-  }
-  const keys = secretKeysService({ keys: options.secretKeys, log, now }, pipeline);
-  serve(keys);
+}
+
+/** The services that are of no kind. */
+const coreNames: readonly string[] = [
+  OBJECTS_SERVICE,
+  TUNNEL_SERVICE,
+  LOG_LEVELS_SERVICE,
+  USAGE_HISTORIES_SERVICE,
+  BACKUP_SERVICE,
+  SECRET_KEYS_SERVICE,
+  PLACEMENTS_SERVICE,
+  TOKEN_KEYS_SERVICE,
+  CERTIFICATES_SERVICE,
+  PAGES_SERVICE,
+];
+
+function coreServices(options: ApiServerOptions, { verbs, tunnels, streams }: Core, { pipeline, clients }: Calls): Served[] {
+  const { registry, tokenKeys, certificates, log, now, stopping, metrics } = options;
   const nodeNames = () =>
     registry.stores
       .get('Node')
       ?.cache.range('')
       .map(({ key }) => placeOf(key).name) ?? [];
-  const held = certificatesService({ certificates, clients, nodeNames, log }, pipeline);
-  serve(held);
-  const pages = pagesService({ metrics, storage: registry.storage, stopping, log }, pipeline);
-  serve(pages);
-  const setServing = addHealth(server, pipeline);
-  addReflection(server, names, pipeline);
-  return { server, refusals, setServing };
+  return [
+    objectsService({ registry, verbs, pipeline, streams, now }),
+    tunnelService(tunnels, pipeline),
+    logLevelsService({ tunnels, log, own: options.logLevel }, pipeline),
+    usageHistoriesService({ tunnels, pods: registry.store('Pod') }, pipeline),
+    placementsService(registry, pipeline),
+    backupService(options.backup, pipeline, now),
+    tokenKeysService(tokenKeys, pipeline, now),
+    secretKeysService({ keys: options.secretKeys, log, now }, pipeline),
+    certificatesService({ certificates, clients, nodeNames, log }, pipeline),
+    pagesService({ metrics, storage: registry.storage, stopping, log }, pipeline),
+  ];
 }
 
 interface Served {

@@ -1,5 +1,6 @@
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { badRequest } from '../../api/errors/index.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import type { ItemStreams, ItemWork } from './item-stream.ts';
 import type { ObjectWrites, ObjectWriteVerb, PreparedObjectWrite } from './object-writes.ts';
 
@@ -26,14 +27,19 @@ export function bulkMethod(path: string, writes: ObjectWrites, streams: ItemStre
   });
 }
 
-/** What a new pod is judged by: what comes before it on the same stream counts, as if each had been a call of its own. */
+/**
+ * The kinds that the admission of a new pod reads: pod items wait for earlier writes of these on the stream.
+ */
 const readByPods: readonly string[] = ['ServiceAccount', 'PriorityClass', 'RuntimeClass'];
 
-/** Items about one object wait for each other, those of a namespace's objects for the namespace, and pods for what they may name. */
+/**
+ * Items about one object wait for each other, those of a namespace's objects for the namespace, and pods for what they
+ * may name.
+ */
 function itemOf({ store, at, run }: PreparedObjectWrite): ItemWork {
   const { kind } = store;
   const own = at.name ? store.key(at) : undefined;
   const waitsFor = kind.namespaced && at.namespace ? [`namespaces/${at.namespace}`] : [];
-  if (kind.kind === 'Pod') waitsFor.push(...readByPods);
+  if (isKind(kind, 'Pod')) waitsFor.push(...readByPods);
   return { own, waitsFor, partOf: readByPods.includes(kind.kind) ? kind.kind : undefined, run };
 }

@@ -63,7 +63,7 @@ function own({ own, log }: LogLevelsDeps, { level }: Wish, { identity: { user },
 }
 
 async function ofNode({ tunnels }: LogLevelsDeps, { nodeName, level }: Wish, call: CallContext): Promise<string> {
-  const stream = await tunnels.open(nodeName, { logLevel: { level }, requestId: call.requestId }, call.signal);
+  const stream = await tunnels.open(nodeName, { logLevel: { level }, requestId: call.requestId }, call);
   try {
     const frame = await abortable(stream.frames.next(), call.signal);
     if (frame.done) throw unavailable('the connection to the node was lost: try again');

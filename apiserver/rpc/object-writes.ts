@@ -10,7 +10,7 @@ import type { PreparedWrite, Verbs, WriteInput, WriteVerb } from './verbs.ts';
 /** The writes of the generic service, each by itself or as an item of Bulk. */
 export type ObjectWriteVerb = WriteVerb | 'patch' | 'delete';
 
-/** A write of the generic service that was read and let in, but not begun. */
+/** A write of the generic service that was read and admitted, but not started. */
 export interface PreparedObjectWrite extends Pick<PreparedWrite, 'at'> {
   readonly store: KindStore;
   run(): Promise<Reply>;
@@ -26,13 +26,7 @@ export function readRequest<T extends object>(name: string, request: Uint8Array)
 
 /** The store of the kind that a request names. */
 export function storeOf(registry: Registry, reference: KindReference | undefined): KindStore {
-  const { apiVersion, kind = '' } = reference ?? {};
-  if (!kind) throw badRequest('name the kind of the object');
-  const store = registry.store(kind);
-  if (apiVersion && apiVersion !== store.kind.apiVersion) {
-    throw badRequest(`apiVersion "${apiVersion}" is not known for kind "${kind}": use "${store.kind.apiVersion}"`);
-  }
-  return store;
+  return registry.stores.find(reference ?? {});
 }
 
 /** The writes by their verbs: the same for a call of its own and for an item of a stream. */

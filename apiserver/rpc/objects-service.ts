@@ -102,7 +102,7 @@ function asOfDate(asOf: Timestamp | undefined): Date | undefined {
 }
 
 function encodeKinds(registry: Registry): Buffer {
-  const kinds = [...registry.stores.values()].map(
+  const kinds = [...registry.stores].map(
     ({ kind: { apiVersion, kind, plural, singular, shortNames, namespaced, service, message } }) => ({
       apiVersion,
       kind,

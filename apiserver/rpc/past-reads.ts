@@ -3,6 +3,8 @@ import type { ListOptions } from '../../api/generated/types.ts';
 import { isMaster, isNode } from '../authn/identity.ts';
 import type { Access } from '../authz/attributes.ts';
 import { continuedRevision } from '../registry/continue-token.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { versionOf } from '../registry/list.ts';
 import { NamespaceBirths } from '../registry/namespace-births.ts';
 import type { Registry } from '../registry/registry.ts';
 import { parseVersion } from '../registry/resource-version.ts';
@@ -11,9 +13,10 @@ import type { CallContext } from './call-pipeline.ts';
 type Reader = Pick<CallContext, 'identity' | 'authorizer'>;
 
 /**
- * How far into the past a caller may read, after the roles of today have let them read the present. A right in a namespace reaches back to the
- * creation of the present namespace of that name, since an earlier one belonged to another tenant; a right to list the kind in all namespaces
- * reaches as far as the history. A node reads no older versions of what its pods use.
+ * How far into the past a caller may read, after the roles of today have let them read the present. A right in a
+ * namespace reaches back to the creation of the present namespace of that name, since an earlier one belonged to
+ * another tenant; a right to list the kind in all namespaces reaches as far as the history. A node reads no older
+ * versions of what its pods use.
  */
 export class PastReads {
   private readonly births: NamespaceBirths;
@@ -22,7 +25,9 @@ export class PastReads {
     this.births = new NamespaceBirths(store('Namespace').cache, storage);
   }
 
-  /** The oldest version that a read of one object's versions may show; 0: all that are kept. Throws PERMISSION_DENIED. */
+  /**
+   * The oldest version that a read of one object's versions may show; 0: all that are kept. Throws PERMISSION_DENIED.
+   */
   async oldest(access: Access, reader: Reader): Promise<number> {
     if (readsAllNamespaces(access, reader)) return 0;
     if (isNode(reader.identity))
@@ -36,16 +41,22 @@ export class PastReads {
     this.compare(parseVersion(options.resourceVersion ?? ''), await this.oldest(access, reader), access);
   }
 
-  /** The same for the later pages of a list, whose tokens a client could have made up. */
-  async checkList(options: ListOptions, access: Access, reader: Reader): Promise<void> {
-    await this.checkExact(options, access, reader);
-    if (!options.continue) return;
+  /**
+   * The same for a list, which is of exactly one version also where the request does not say so (`versionOf`), and for
+   * later pages, whose tokens a client could forge.
+   */
+  async checkList(store: Pick<KindStore, 'kind'>, options: ListOptions, access: Access, reader: Reader): Promise<void> {
+    if (!options.continue) {
+      const { version, exact } = versionOf(store, options);
+      if (exact) this.compare(version, await this.oldest(access, reader), access);
+      return;
+    }
     const revision = continuedRevision(options.continue);
     if (revision !== undefined && !readsAllNamespaces(access, reader))
       this.compare(revision, await this.reach(access, reader), access);
   }
 
-  /** The same for what a watch is told of: everything after its version. */
+  /** The same for the events of a watch: everything after its version. */
   async checkWatch({ resourceVersion = '' }: ListOptions, access: Access, reader: Reader): Promise<void> {
     const version = parseVersion(resourceVersion);
     if (version === 0 || readsAllNamespaces(access, reader)) return;

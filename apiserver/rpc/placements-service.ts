@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, notFound } from '../../api/errors/index.ts';
 import type {
@@ -10,6 +11,7 @@ import type {
   SimulateResponse,
   WhyRequest,
 } from '../../api/generated/types.ts';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import { compareTimestamps } from '../../api/meta/time.ts';
 import { defaultSchedulerName } from '../../api/meta/well-known.ts';
 import type { AnyObject } from '../registry/any-object.ts';
@@ -26,6 +28,8 @@ import { writeContext } from './write-request.ts';
 export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
 
 const MOST_PODS = 1_000;
+/** Between the pods of a simulation other calls have their turn after so long. */
+const TURN_MS = 5;
 const messages = 'berth.scheduling.v1';
 
 /**
@@ -79,7 +83,7 @@ function audienceOf({ store }: Registry, { identity, authorizer }: CallContext):
   if (lists('Pod')) return { allPods: true, nodes };
   const { cache } = store('Namespace');
   const podNamespaces = cache
-    .range(`${cache.kind.plural}/`)
+    .range(keyPrefixOf(cache.kind))
     .map(({ key }) => placeOf(key).name)
     .filter((name) => lists('Pod', name));
   return { podNamespaces, nodes };
@@ -92,7 +96,14 @@ async function simulate({ registry, links }: Deps, request: SimulateRequest, cal
   if (wanted.length > MOST_PODS) throw badRequest(`${wanted.length} pods are more than ${MOST_PODS}, the most of one simulation`);
   const pods: Pod[] = [];
   const warnings = new Set<string>();
-  for (const pod of wanted) pods.push(await completed({ registry, warn: (text) => warnings.add(text) }, pod, call));
+  let turnEndsAt = performance.now() + TURN_MS;
+  for (const pod of wanted) {
+    pods.push(await completed({ registry, warn: (text) => warnings.add(text) }, pod, call));
+    if (performance.now() < turnEndsAt) continue;
+    await nextTurn();
+    call.signal.throwIfAborted();
+    turnEndsAt = performance.now() + TURN_MS;
+  }
   const answers: SimulateResponse['pods'] = new Array(pods.length);
   const audience = audienceOf(registry, call);
   for (const name of new Set(pods.map(schedulerOf))) {

@@ -41,7 +41,7 @@ async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHis
   else call.authorize({ verb: 'get', kind: 'Pod', namespace, name: podName });
   const target = podName === '' ? { node: nodeName, uid: '' } : await findTarget(pods, { namespace, name: podName });
   const open = { podUid: target.uid, usageHistory: wanted, requestId: call.requestId };
-  const stream = await tunnels.open(target.node, open, call.signal);
+  const stream = await tunnels.open(target.node, open, call);
   try {
     const frame = await abortable(stream.frames.next(), call.signal);
     if (frame.done) throw unavailable('the connection to the node was lost: try again');

@@ -1,7 +1,7 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { badRequest, isInvalid, unimplemented } from '../../api/errors/index.ts';
+import { badRequest, unimplemented } from '../../api/errors/index.ts';
 import type {
   DeleteCollectionRequest,
   DeleteOptions,
@@ -16,9 +16,9 @@ import type {
   WriteOptions,
 } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
-import { parseFieldSelector } from '../../api/meta/fields.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
-import type { Access, AccessVerb } from '../authz/attributes.ts';
+import type { AccessVerb } from '../authz/attributes.ts';
+import { SelectorRoom } from '../limits/selector-room.ts';
 import { noteRequester } from '../pki/requester.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { createObject } from '../registry/create.ts';
@@ -27,12 +27,13 @@ import { deleteObject } from '../registry/delete.ts';
 import { deleteCollection } from '../registry/delete-collection.ts';
 import { findVersion } from '../registry/find-version.ts';
 import { objectHistory } from '../registry/history.ts';
-import type { KindStore, ObjectName, StoreResult, WriteContext } from '../registry/kind-store.ts';
+import type { KindStore, ObjectName, StoreResult } from '../registry/kind-store.ts';
 import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
 import { nameOf, updateObject, updateStatus, updateSubresource, writeTargetOf } from '../registry/update.ts';
 import { prepareWatch } from '../registry/watch-objects.ts';
+import type { WriteContext } from '../registry/write-context.ts';
 import { systemBatchClock } from '../watch/event-batcher.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -43,6 +44,7 @@ import type { ListForm } from './list-form.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
 import { PastReads } from './past-reads.ts';
 import type { Pieces } from './pieces.ts';
+import { readAccess } from './read-access.ts';
 import { WatchMeters } from './watch-meter.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
 import { writeContext } from './write-request.ts';
@@ -60,7 +62,7 @@ export interface WriteInput {
 
 export type WriteVerb = 'create' | 'update' | 'updateStatus';
 
-/** A write that was read and let in, but not begun. */
+/** A write that was read and admitted, but not started. */
 export interface PreparedWrite {
   /** What it is about; a name that is still to be generated is empty. */
   readonly at: ObjectName;
@@ -79,6 +81,7 @@ export interface VerbsOptions {
 export class Verbs {
   private readonly options: VerbsOptions;
   private readonly lists: ListGate;
+  private readonly selectors = new SelectorRoom();
   private readonly past: PastReads;
   private readonly ticker: Ticker;
   private readonly turns: Turns;
@@ -119,7 +122,8 @@ export class Verbs {
     const enter = (): EnteredWrite => enterWrite(access, store, input, call);
     let entered: EnteredWrite | undefined = enter();
     const at = nameOf(entered.object);
-    // Hands the decoded object on: it is not retained while the disk is waited for, and an attempt to create changes it.
+    // Hands the decoded object on: it is not retained while the disk is waited for, and an attempt to create changes
+    // it.
     const take = (): EnteredWrite => {
       const taken = entered ?? enter();
       entered = undefined;
@@ -140,7 +144,7 @@ export class Verbs {
 
   async get(store: KindStore, request: GetRequest, call: CallContext): Promise<StoreResult> {
     const at = checkName(store, request);
-    const access = { verb: 'get', kind: store.kind.kind, ...at } as const;
+    const access = { verb: 'get', kind: store.id, ...at } as const;
     call.authorize(access);
     await this.past.checkExact(request, access, call);
     const { bytes } = await getObject(store, at, request);
@@ -152,16 +156,19 @@ export class Verbs {
     const { namespace = '', options = {} } = request;
     const access = readAccess('list', store, namespace, options);
     call.authorize(access);
-    await this.past.checkList(options, access, call);
+    await this.past.checkList(store, options, access, call);
     const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
     return this.inTurn(room, call, async () => form.encode(await listObjects(store, { namespace, options }, form.sizeOf)));
   }
 
-  /** One page of an object's history, as a list. A caller that may read an object may read what it was, as far as PastReads allows. */
+  /**
+   * One page of an object's history, as a list. A caller that may read an object may read what it was, as far as
+   * PastReads allows.
+   */
   async history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): Promise<Buffer | Pieces> {
     const { limit = 0, continue: token = '', wholeValues = false } = request;
     const at = checkName(store, request);
-    const access = { verb: 'get', kind: store.kind.kind, ...at } as const;
+    const access = { verb: 'get', kind: store.id, ...at } as const;
     call.authorize(access);
     const since = await this.past.oldest(access, call);
     return this.inTurn({ guess: MAX_PAGE_BYTES, most: MAX_PAGE_BYTES }, call, async () => {
@@ -235,8 +242,9 @@ export class Verbs {
     if (store.kind.namespaced && !namespace)
       throw badRequest(`cannot delete ${store.kind.plural} of all namespaces at once: name one`);
     const { listOptions = {}, options = {} } = request;
-    const { selected } = readAccess('delete-collection', store, namespace, listOptions);
-    const context = admit(call, 'delete-collection', store, { namespace, name: '' }, dryRunOf(options), selected);
+    const access = readAccess('delete-collection', store, namespace, listOptions);
+    const context = admit(call, 'delete-collection', store, { namespace, name: '' }, dryRunOf(options), access.selected);
+    await this.past.checkList(store, listOptions, access, call);
     return deleteCollection(store, { namespace, listOptions, options }, context, call.signal);
   }
 
@@ -252,21 +260,26 @@ export class Verbs {
     context.authorize(access);
     await this.past.checkWatch(options, access, context);
     const { watchLimits: limits, random } = this.options;
-    const prepared = await prepareWatch(store, request.namespace ?? '', options, format);
-    // Before it is opened: a watch that waits for its turn holds no objects.
-    const pass = prepared.hasInitial ? await this.enterList(INITIAL_BYTES, context) : undefined;
-    await pumpWatch(call, prepared.open(), {
-      bookmarks: options.allowWatchBookmarks === true,
-      timeoutSeconds: options.timeoutSeconds,
-      limits,
-      random,
-      signal: context.signal,
-      batcher: store.cache.batcher,
-      ticker: this.ticker,
-      turns: this.turns,
-      meter: this.meters.of(store.kind.plural),
-      onStarted: () => pass?.leave(),
-    });
+    const forget = this.selectors.hold(context.flow, options);
+    try {
+      const prepared = await prepareWatch(store, request.namespace ?? '', options, format);
+      // Before it is opened: a watch that waits for its turn holds no objects.
+      const pass = prepared.hasInitial ? await this.enterList(INITIAL_BYTES, context) : undefined;
+      await pumpWatch(call, prepared.open(), {
+        bookmarks: options.allowWatchBookmarks === true,
+        timeoutSeconds: options.timeoutSeconds,
+        limits,
+        random,
+        signal: context.signal,
+        batcher: store.cache.batcher,
+        ticker: this.ticker,
+        turns: this.turns,
+        meter: this.meters.of(store.kind.plural),
+        onStarted: () => pass?.leave(),
+      });
+    } finally {
+      forget();
+    }
   }
 }
 
@@ -300,9 +313,9 @@ function enterWrite(verb: AccessVerb, store: KindStore, input: WriteInput, call:
   const context = admit(call, verb, store, at, input.options);
   if (call.audited?.wantsRequest) call.audited.request(toJson(kind, object));
   if (verb === 'create') {
-    call.authorizer.authorizeCreate(call.identity, { verb, kind: kind.kind, ...at }, object);
-    noteRequester(kind.kind, object, call.identity);
-    const mayWriteStatus = () => call.authorizer.may(call.identity, { verb: 'update-status', kind: kind.kind, ...at });
+    call.authorizer.authorizeCreate(call.identity, { verb, kind: store.id, ...at }, object);
+    noteRequester(store.id, object, call.identity);
+    const mayWriteStatus = () => call.authorizer.may(call.identity, { verb: 'update-status', kind: store.id, ...at });
     if (kind.isCreatedWithStatus && object.status !== undefined && !mayWriteStatus()) delete object.status;
   }
   return { object, context };
@@ -328,50 +341,28 @@ function readPatch(patch: Uint8Array): unknown {
   }
 }
 
-/** Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and INVALID_ARGUMENT. */
+/**
+ * Lets a write in: who writes, checked as far as it can be before the object is read. Throws PERMISSION_DENIED and
+ * INVALID_ARGUMENT.
+ */
 function admit(
   call: CallContext,
   verb: AccessVerb,
-  { kind }: KindStore,
+  { id: kind }: KindStore,
   at: ObjectName,
   options: WriteOptions | undefined,
   selected?: Readonly<Record<string, string>>,
 ): WriteContext {
-  const access = { verb, kind: kind.kind, ...at, selected };
+  const access = { verb, kind, ...at, selected };
   call.authorize(access);
   const { identity, authorizer } = call;
+  const context = writeContext(options, call);
+  if (context.dryRun) call.audited?.unchanged();
   return {
-    ...writeContext(options, call),
+    ...context,
     authorizeChange: (previous) => authorizer.authorizeChange(identity, access, previous),
     authorizeNext: (next, previous) => authorizer.authorizeNext(identity, access, next, previous),
   };
-}
-
-/**
- * What a request for several objects wants: with one name, or of one node, no more than those. A selector that cannot be read, or is too long to be
- * read, narrows nothing here; it is refused once the caller is let in.
- */
-function readAccess(
-  verb: 'list' | 'watch' | 'delete-collection',
-  { kind }: KindStore,
-  namespace: string,
-  { fieldSelector }: { readonly fieldSelector?: string },
-): Access {
-  const access = { verb, kind: kind.kind, namespace, name: '' };
-  if (!fieldSelector) return access;
-  return { ...access, selected: selectedFields(fieldSelector) };
-}
-
-function selectedFields(fieldSelector: string): Readonly<Record<string, string>> {
-  const selected: Record<string, string> = {};
-  try {
-    for (const { field, operator, value } of parseFieldSelector(fieldSelector).requirements)
-      if (operator === '=') selected[field] = value;
-  } catch (error) {
-    if (isInvalid(error)) return {};
-    throw error;
-  }
-  return selected;
 }
 
 function dryRunOf(options: DeleteOptions | undefined): WriteOptions {

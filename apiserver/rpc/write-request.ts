@@ -3,7 +3,7 @@ import { invalidValue } from '../../api/errors/violations.ts';
 import type { WriteOptions } from '../../api/generated/types.ts';
 import { isControlPlane, isNode } from '../authn/identity.ts';
 import { decodeStrictly } from '../registry/decode.ts';
-import type { WriteContext } from '../registry/kind-store.ts';
+import type { WriteContext } from '../registry/write-context.ts';
 import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
 import type { CallContext } from './call-pipeline.ts';
 
@@ -34,7 +34,7 @@ export function splitWriteRequest(request: Buffer): { object: Uint8Array; option
 
 const join = (before: Uint8Array, more: Uint8Array): Uint8Array => (before.length === 0 ? more : Buffer.concat([before, more]));
 
-/** Checks the options of a write and says who writes. Throws INVALID_ARGUMENT. */
+/** Checks the options of a write and returns the writer. Throws INVALID_ARGUMENT. */
 export function writeContext(options: WriteOptions | undefined, call: CallContext): WriteContext {
   const { dryRun, fieldValidation, fieldManager } = options ?? {};
   if (fieldValidation && fieldValidation !== 'Strict') {
@@ -50,6 +50,7 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
     dryRun: isDryRun(dryRun),
     signal: () => call.signal,
     isCancelled: () => call.isCancelled,
+    noteChange: (change) => call.audited?.[change](),
     mergesConditions,
     exceedsLimits,
   };

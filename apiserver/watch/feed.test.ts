@@ -2,13 +2,16 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { configMap } from '../../api/kinds/config-map/kind.ts';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import { lease } from '../../api/kinds/lease/kind.ts';
 import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import { startFeed } from './feed.ts';
 import { KindCache } from './kind-cache.ts';
+import { KindCaches } from './kind-caches.ts';
 
+const leases = keyPrefixOf(lease);
 const log = pino({ level: 'silent' });
 let storage: Storage;
 let stop: AbortController;
@@ -47,7 +50,7 @@ async function start(failures: { readonly watch: StorageError[]; readonly list: 
       if (failure) throw failure;
     },
   });
-  const feed = await startFeed({ storage, caches: new Map([[configMap.plural, cache]]), log }, stop.signal);
+  const feed = await startFeed({ storage, caches: new KindCaches([cache]), log }, stop.signal);
   return { feed, cache, breakWatch: () => breakWatch() };
 }
 
@@ -76,7 +79,7 @@ test('a watch that resumes loads relaxed kinds anew: no log tells what became of
   const cache = new KindCache(lease);
   const by = { kind: 'Lease', user: 'u', manager: 'm', durability: 'relaxed' } as const;
   const put = (name: string) =>
-    storage.create(`leases/default/${name}`, {
+    storage.create(`${leases}default/${name}`, {
       ...by,
       verb: 'create',
       bytes: encodeMessage(lease.message, { metadata: { name, namespace: 'default' } }),
@@ -92,12 +95,12 @@ test('a watch that resumes loads relaxed kinds anew: no log tells what became of
     yield* watch(watches++ === 0 ? options : { prefix: options.prefix }, AbortSignal.any([signal, own.signal]));
     if (own.signal.aborted) throw new StorageError('slow', 'events were left unread');
   };
-  await startFeed({ storage, caches: new Map([['leases', cache]]), log }, stop.signal);
-  const names = () => cache.range('leases/').map(({ key }) => key.slice('leases/default/'.length));
+  await startFeed({ storage, caches: new KindCaches([cache]), log }, stop.signal);
+  const names = () => cache.range(leases).map(({ key }) => key.slice(`${leases}default/`.length));
   expect(names()).toEqual(['ghost']);
   fail();
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000 });
-  await storage.delete('leases/default/ghost', ghost, { ...by, verb: 'delete', bytes: new Uint8Array(0) });
+  await storage.delete(`${leases}default/ghost`, ghost, { ...by, verb: 'delete', bytes: new Uint8Array(0) });
   await put('unseen');
   await vi.advanceTimersByTimeAsync(1_000);
   await vi.waitFor(() => expect(names()).toEqual(['unseen']), { timeout: 30_000 });

@@ -1,32 +1,36 @@
 import type { Logger } from 'pino';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import type { Storage, StorageEvent, StoredPage } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { KindCache } from './kind-cache.ts';
+import type { KindCaches } from './kind-caches.ts';
 
 export interface FeedOptions {
   readonly storage: Storage;
-  /** By the first part of their keys. */
-  readonly caches: ReadonlyMap<string, KindCache>;
+  readonly caches: KindCaches;
   readonly log: Logger;
   /** How many revisions before the newest are replayed at the start, so that watches resume across a restart. */
   readonly replayRevisions?: number;
 }
 
 /**
- * As many as a ring of events holds. A killed server skips up to 10,000 revisions that were never written: eight such gaps, for a server that is
- * killed over and over before its watchers are back, leave 20 seconds of 1,000 writes/s.
+ * As many as a ring of events holds. A killed server skips up to 10,000 revisions that were never written: eight such
+ * gaps, for a server that is killed over and over before its watchers are back, leave 20 seconds of 1,000 writes/s.
  */
 const REPLAY_REVISIONS = 100_000;
 const RETRY_MS = 1_000;
-/** How many objects are read from the store at a time: a list of all would stand beside the cache that is made of it. */
+/**
+ * How many objects are read from the store at a time: a list of all would stand beside the cache that is made of it.
+ */
 const PAGE_ITEMS = 500;
 /** The key of the record that marks every start in the log. */
 const START_KEY = 'server/start';
 
 /**
- * Keeps the caches of all kinds up to date from one storage watch, until the signal aborts. `onReady` is called once, when the caches
- * show everything that was stored before the start. A failing watch is begun again where it ended, with relaxed kinds loaded anew; one
- * that cannot resume reloads everything, until that succeeds. Rejects when the start fails, or the store is damaged where the watch goes on: the caches would stand still for ever.
+ * Keeps the caches of all kinds up to date from one storage watch, until the signal aborts. `onReady` is called once,
+ * when the caches show everything that was stored before the start. A failed watch resumes where it ended and reloads
+ * relaxed kinds; one that cannot resume reloads everything, with retries. Rejects when the start fails, or when the
+ * store is damaged at the position of the watch, because the caches would never advance.
  */
 export async function runFeed(options: FeedOptions, onReady: () => void, signal: AbortSignal): Promise<void> {
   let from = await loadCaches(options, await startRevision(options));
@@ -50,10 +54,15 @@ export async function runFeed(options: FeedOptions, onReady: () => void, signal:
     try {
       if (stale === 'all') seen(await loadCaches(options, undefined));
       const events = options.storage.watch({ prefix: '', from }, AbortSignal.any([signal, attempt.signal]));
-      // The log has no changes of relaxed kinds to replay. The watch listens already: what changes meanwhile comes twice at worst.
+      // The log has no changes of relaxed kinds to replay. The watch listens already: what changes meanwhile comes
+      // twice at worst.
       if (stale !== 'nothing') await loadRelaxed(options);
       stale = 'nothing';
-      for await (const batch of events) seen(dispatch(options.caches, batch));
+      for await (const batch of events) {
+        const { loading } = options.caches;
+        if (loading) await loading;
+        seen(dispatch(options.caches, batch));
+      }
       stale = 'relaxed';
     } catch (error) {
       if (signal.aborted) return;
@@ -69,8 +78,8 @@ export async function runFeed(options: FeedOptions, onReady: () => void, signal:
 }
 
 /**
- * Begins to feed the caches and resolves when they show what was stored before the start; rejects when they never will. A feed that
- * fails later aborts `failed` with its error. `ended` never rejects.
+ * Begins to feed the caches and resolves when they show what was stored before the start; rejects when they never will.
+ * A feed that fails later aborts `failed` with its error. `ended` never rejects.
  */
 export async function startFeed(
   options: FeedOptions,
@@ -91,10 +100,10 @@ export async function startFeed(
 }
 
 /** Every cache advances with every batch, so that versions of quiet kinds stay fresh. */
-function dispatch(caches: ReadonlyMap<string, KindCache>, batch: readonly StorageEvent[]): number {
-  for (const event of batch) caches.get(event.key.slice(0, event.key.indexOf('/')))?.apply(event);
+function dispatch(caches: KindCaches, batch: readonly StorageEvent[]): number {
+  for (const event of batch) caches.of(event.key)?.apply(event);
   const revision = batch.at(-1)?.revision ?? 0;
-  for (const cache of caches.values()) cache.advance(revision);
+  for (const cache of caches) cache.advance(revision);
   return revision;
 }
 
@@ -113,20 +122,37 @@ async function startRevision({ storage, replayRevisions = REPLAY_REVISIONS }: Fe
   }
 }
 
-/** Fills every cache and answers the revision to watch from. Relaxed kinds have no history and begin with the present. */
-async function loadCaches({ storage, caches }: FeedOptions, revision: number | undefined): Promise<number> {
-  const from = revision ?? (await storage.list('', { limit: 1 })).revision;
-  for (const [plural, cache] of caches) {
-    const at = revision !== undefined && cache.kind.durability === 'synced' ? { revision } : {};
-    await cache.load(pagesOf(storage, `${plural}/`, at));
-  }
-  return from;
+/**
+ * Fills every cache and answers the revision to watch from. Relaxed kinds have no history and begin with the present.
+ */
+function loadCaches({ storage, caches }: FeedOptions, revision: number | undefined): Promise<number> {
+  return caches.load(async () => {
+    const from = revision ?? (await storage.list('', { limit: 1 })).revision;
+    for (const cache of caches) {
+      const at = revision !== undefined && cache.kind.durability === 'synced' ? { revision } : {};
+      await cache.load(pagesOf(storage, keyPrefixOf(cache.kind), at));
+    }
+    return from;
+  });
+}
+
+/**
+ * Feeds one more cache: fills it while the feed waits, so that it misses no change. Rejects when the store cannot be
+ * read; then the cache is not fed.
+ */
+export function feedKind({ storage, caches }: Pick<FeedOptions, 'storage' | 'caches'>, cache: KindCache): Promise<void> {
+  return caches.load(async () => {
+    await cache.load(pagesOf(storage, keyPrefixOf(cache.kind), {}));
+    caches.add(cache);
+  });
 }
 
 /** Loads the kinds without a history anew; their watches begin again. */
-async function loadRelaxed({ storage, caches }: FeedOptions): Promise<void> {
-  for (const [plural, cache] of caches)
-    if (cache.kind.durability !== 'synced') await cache.load(pagesOf(storage, `${plural}/`, {}));
+function loadRelaxed({ storage, caches }: FeedOptions): Promise<void> {
+  return caches.load(async () => {
+    for (const cache of caches)
+      if (cache.kind.durability !== 'synced') await cache.load(pagesOf(storage, keyPrefixOf(cache.kind), {}));
+  });
 }
 
 /** All pages of a list at one revision (for relaxed kinds at the present, as they have no other). */
@@ -139,7 +165,7 @@ async function* pagesOf(storage: Storage, prefix: string, at: { readonly revisio
   }
 }
 
-/** A synced write whose event comes behind everything that the log replays; so the end of the replay is known. */
+/** A synced write whose event follows all replayed events, so it marks the end of the replay. */
 async function writeStartMark(storage: Storage): Promise<number> {
   const write = {
     kind: 'Start',

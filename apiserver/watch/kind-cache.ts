@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { StorageEvent, StoredObject, StoredPage } from '../storage/storage.ts';
 import { type Entry, EntryDecoder, makeEntry } from './entry.ts';
@@ -15,7 +16,10 @@ export interface KindCacheOptions {
   readonly log?: Logger;
 }
 
-/** Sees every event, in order, while it is applied; must be short. What it throws is logged. `reset` comes first and after every reload. */
+/**
+ * Sees every event, in order, while it is applied; must be short. What it throws is logged. `reset` comes first and
+ * after every reload.
+ */
 export interface CacheObserver {
   reset(entries: Iterable<Entry>): void;
   event(event: CacheEvent): void;
@@ -30,8 +34,9 @@ interface Waiter {
 const mostPassedOver = 1_000;
 
 /**
- * The current objects of one kind and its latest changes, in memory, encoded once and shared by every reader. Fed by one storage watch
- * (feed.ts); no other module changes it. `revision` is how far the feed has come in the whole store, not only in this kind.
+ * The current objects of one kind and its latest changes, in memory, encoded once and shared by every reader. Fed by
+ * one storage watch (feed.ts); no other module changes it. `revision` is how far the feed has come in the whole store,
+ * not only in this kind.
  */
 export class KindCache {
   readonly kind: Kind;
@@ -101,8 +106,8 @@ export class KindCache {
   }
 
   /**
-   * Starts afresh from the pages of a list, so that no more than one of them is held besides what is kept; readers see the old state until all
-   * are there. Gives the revision that the pages show.
+   * Starts afresh from the pages of a list, so that no more than one of them is held besides what is kept; readers see
+   * the old state until all are there. Gives the revision that the pages show.
    */
   async load(pages: AsyncIterable<StoredPage>): Promise<number> {
     const next = new EntryTable();
@@ -161,7 +166,10 @@ export class KindCache {
     return () => this.observers.delete(observer);
   }
 
-  /** Looks at one object for an observer. One that cannot be read is logged, once for all observers, and passed over, so that it stops nothing else. */
+  /**
+   * Looks at one object for an observer. One that cannot be read is logged, once for all observers, and passed over, so
+   * that it stops nothing else.
+   */
   attempt<T>(key: string, look: () => T): T | undefined {
     try {
       return look();
@@ -173,7 +181,7 @@ export class KindCache {
   }
 
   private resetObserver(observer: CacheObserver): void {
-    this.attempt(`${this.kind.plural}/`, () => observer.reset(this.table.values()));
+    this.attempt(keyPrefixOf(this.kind), () => observer.reset(this.table.values()));
   }
 
   /** Resolves with true once the cache shows a revision, with false when it does not in time. */

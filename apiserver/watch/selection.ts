@@ -1,5 +1,6 @@
 import { badRequest } from '../../api/errors/index.ts';
 import { invalidValue } from '../../api/errors/violations.ts';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { type FieldMatcher, parseFieldSelector } from '../../api/meta/fields.ts';
 import { parseLabelSelector } from '../../api/meta/labels.ts';
@@ -13,7 +14,10 @@ export interface SelectionRequest {
   readonly fieldSelector?: string | undefined;
 }
 
-/** The objects of a kind that a request selects. Two equal requests have equal ids, so that they share what is encoded for them. */
+/**
+ * The objects of a kind that a request selects. Two equal requests have equal ids, so that they share what is encoded
+ * for them.
+ */
 export interface Selection {
   readonly id: string;
   /** The prefix of the keys. */
@@ -24,7 +28,9 @@ export interface Selection {
   matches(entry: Entry): boolean;
 }
 
-/** Compiles what was asked for. Throws INVALID_ARGUMENT for selectors that cannot be read or name fields that the kind does not have. */
+/**
+ * Compiles the selectors of a request. Throws INVALID_ARGUMENT for selectors with syntax errors or unknown fields.
+ */
 export function compileSelection(cache: KindCache, request: SelectionRequest): Selection {
   const { kind, decoder } = cache;
   const namespace = request.namespace ?? '';
@@ -34,7 +40,7 @@ export function compileSelection(cache: KindCache, request: SelectionRequest): S
   if (fields) checkFields(kind, fields);
   return {
     id: `${namespace}\0${request.labelSelector ?? ''}\0${request.fieldSelector ?? ''}`,
-    prefix: namespace ? `${kind.plural}/${namespace}/` : `${kind.plural}/`,
+    prefix: namespace ? `${keyPrefixOf(kind)}${namespace}/` : keyPrefixOf(kind),
     everything: !labels && !fields,
     matches(entry) {
       if (labels && !labels.matches(labelsOf(entry))) return false;
@@ -54,7 +60,10 @@ function checkFields(kind: Kind, fields: FieldMatcher): void {
   }
 }
 
-/** What a watcher with this selection sees of an event: coming into it is ADDED, leaving it is DELETED, undefined is nothing. */
+/**
+ * What a watcher with this selection sees of an event: coming into it is ADDED, leaving it is DELETED, undefined is
+ * nothing.
+ */
 export function visibleType(selection: Selection, event: CacheEvent): CacheEvent['type'] | undefined {
   if (!event.entry.key.startsWith(selection.prefix)) return undefined;
   if (selection.everything) return event.type;

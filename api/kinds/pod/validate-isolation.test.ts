@@ -92,6 +92,9 @@ describe('what a pod may ask for', () => {
       'may only be set with type Localhost',
     ],
     ['a profile with white space around', appArmor(' x'), 'must not start or end with white space'],
+    ['unconfined as the name of a profile', appArmor('unconfined'), 'must name a profile; unconfined is type Unconfined'],
+    ['unconfined in a namespace of profiles', appArmor(':root:unconfined'), 'must name a profile'],
+    ['unconfined in a stack of profiles', appArmor('my//&unconfined'), 'must name a profile'],
     ['a profile with too long a name', appArmor(long(4096)), 'must have at most 4095 bytes'],
     ['all of /proc', [{}, { procMount: 'Unmasked' }], 'procMount: invalid value "Unmasked": hostUsers must be false'],
     [

@@ -76,9 +76,15 @@ function checkAppArmor(out: Violations, at: string, profile: AppArmorProfile | u
   const name = profile?.localhostProfile ?? '';
   const field = `${at}.localhostProfile`;
   if (name.trim() !== name) out.push(invalidValue(field, name, 'must not start or end with white space'));
+  if (isUnconfined(name)) out.push(invalidValue(field, name, 'must name a profile; unconfined is type Unconfined'));
   if (Buffer.byteLength(name) > PROFILE_LONGEST) {
     out.push(invalidValue(field, `${name.slice(0, 20)}...`, `must have at most ${PROFILE_LONGEST} bytes`));
   }
+}
+
+/** Whether the kernel takes a profile's name for no profile, also with a namespace (`:ns:unconfined`) or in a stack. */
+export function isUnconfined(name: string): boolean {
+  return /(^|[:/&])unconfined($|[:/&])/.test(name);
 }
 
 function checkProfile(out: Violations, at: string, profile: SeccompProfile | AppArmorProfile | undefined): void {

@@ -1,7 +1,7 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { Container, ContainerStatus, Pod, PodSpec, Toleration } from '../../generated/types.ts';
-import { equalValues, firstDifference } from '../../meta/equal.ts';
+import { firstDifference } from '../../meta/equal.ts';
 import { checkIp, type Violations } from '../checks.ts';
 import { checkGatesRemoved, checkPlaceNarrowed, isGated, withNarrowerPlace } from './gates.ts';
 import { checkMirrorUpdate, isMirror } from './static-pods.ts';
@@ -69,9 +69,11 @@ function checkDeadline(out: Violations, next: PodSpec, before: PodSpec): void {
 
 /** What was tolerated stays tolerated; only for how long may change. */
 function checkTolerations(out: Violations, next: readonly Toleration[], before: readonly Toleration[]): void {
+  const wordOf = ({ key = '', operator = '', value = '', effect = '' }: Toleration): string =>
+    JSON.stringify([key, operator, value, effect]);
+  const kept = new Set(next.map(wordOf));
   for (const old of before) {
-    const kept = next.some((each) => equalValues({ ...each, tolerationSeconds: 0 }, { ...old, tolerationSeconds: 0 }));
-    if (!kept)
+    if (!kept.has(wordOf(old)))
       out.push(forbidden('spec.tolerations', `the toleration of "${old.key ?? ''}" cannot be taken away, only others added`));
   }
 }

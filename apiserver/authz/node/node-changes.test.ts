@@ -57,6 +57,37 @@ test('a node makes mirror pods of its own, and nobody but administrators makes o
   expect(() => checkNodeCreate(user, create, mirror)).toThrow('which only the agent of a node may set');
 });
 
+test.each([
+  ['ownerReferences', [{ apiVersion: 'v1', kind: 'Node', name: 'absent', uid: 'u' }]],
+  ['finalizers', ['example.com/stay']],
+] as const)('a node changes no %s of its own Node, by which it would end, or stay', (field, value) => {
+  const plain = { metadata: { name: 'n1' } };
+  const tied = { metadata: { name: 'n1', [field]: value } };
+  const sentence = `node "n1" may not change its own ${field}`;
+  for (const verb of ['patch', 'update', 'patch-status', 'update-status'] as const) {
+    const change = access(verb, 'Node', 'n1');
+    expect(() => checkNodeNext(node, change, { next: tied, previous: plain })).toThrow(sentence);
+    expect(() => checkNodeNext(node, change, { next: plain, previous: tied })).toThrow(sentence);
+    checkNodeNext(node, change, { next: tied, previous: tied });
+    checkNodeNext(admin, change, { next: tied, previous: plain });
+  }
+  expect(() => checkNodeCreate(node, access('create', 'Node', 'n1'), tied)).toThrow(`may not give itself ${field}`);
+});
+
+test.each([
+  ['ownerReferences', [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u' }]],
+  ['finalizers', ['example.com/stay']],
+] as const)('a request for a certificate with %s is refused to nodes and to joining machines', (field, value) => {
+  const create = access('create', 'CertificateSigningRequest', 'r');
+  const tied = { metadata: { name: 'r', [field]: value } };
+  const joining = { user: 'system:bootstrap:abcdef', groups: ['system:bootstrappers'] };
+  for (const identity of [node, joining]) {
+    checkNodeCreate(identity, create, { metadata: { name: 'r' } });
+    expect(() => checkNodeCreate(identity, create, tied)).toThrow(`a node may not give it ${field}`);
+  }
+  checkNodeCreate(user, create, tied);
+});
+
 test('a node says what it is, and not which pods it gets', () => {
   const patch = access('patch', 'Node', 'n1');
   const of = (labels: Record<string, string>, spec: object = {}) => ({ metadata: { name: 'n1', labels }, spec });

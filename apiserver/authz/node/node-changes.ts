@@ -7,7 +7,7 @@ import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
 import { areTooFarApart, versionSkew } from '../../../api/meta/version-skew.ts';
 import { annotations, finalizers } from '../../../api/meta/well-known.ts';
-import { type Identity, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
+import { type Identity, isBootstrapper, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
 import { serverVersion } from '../../server-version.ts';
 import type { Access } from '../attributes.ts';
 
@@ -15,8 +15,8 @@ import type { Access } from '../attributes.ts';
 const RESTRICTED_LABELS = 'node-restriction.kubernetes.io/, and of kubernetes.io but those that say what a machine is';
 
 /**
- * The second half of what holds for nodes, for what only the object itself tells: a node changes only pods that are bound to it, events that it reported, and
- * volumes that only it has, are on their way out and wait for it. Throws PERMISSION_DENIED.
+ * The part of the node authorizer that depends on the stored object: a node changes only pods that are bound to it,
+ * events that it reported, and terminating local volumes that wait for it. Throws PERMISSION_DENIED.
  */
 export function checkNodeChange(identity: Identity, access: Access, previous: ApiObject): void {
   if (isMaster(identity) || !isNode(identity)) return;
@@ -38,8 +38,9 @@ function awaitedNode(volume: PersistentVolume): string | undefined {
 }
 
 /**
- * The third: what a node may make of its own Node. Where pods may go is not the node's to say. Throws PERMISSION_DENIED; FAILED_PRECONDITION for an agent of a version that does not
- * go with `server`, this program's. Only one that comes new is refused: when the server goes on to another version, the agents that it has are let be.
+ * The third: what a node may make of its own Node. Where pods may go is not the node's to say. Throws
+ * PERMISSION_DENIED; FAILED_PRECONDITION for an agent of a version that does not go with `server`, this program's. Only
+ * one that comes new is refused: when the server goes on to another version, the agents that it has are let be.
  */
 export function checkNodeNext(identity: Identity, { kind, name, verb }: Access, { next, previous, server }: NodeChange): void {
   if (isMaster(identity) || !isNode(identity)) return;
@@ -48,6 +49,10 @@ export function checkNodeNext(identity: Identity, { kind, name, verb }: Access, 
   const [after, before] = [next as Node, previous as Node];
   checkAgentVersion(name, after, before, server);
   const refuse = (what: string) => permissionDenied(`node "${name}" may not change its own ${what}: that is for administrators`);
+  // With an owner that is not there the node would be collected, and come back without its taints; a finalizer would
+  // keep it.
+  for (const field of ['ownerReferences', 'finalizers'] as const)
+    if (!isDeepStrictEqual(after.metadata?.[field] ?? [], before.metadata?.[field] ?? [])) throw refuse(field);
   if (!isDeepStrictEqual(after.spec ?? {}, before.spec ?? {})) throw refuse('spec (taints, unschedulable)');
   if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before)))
     throw refuse(`labels of ${RESTRICTED_LABELS} (${changedKey(restrictedLabels(after), restrictedLabels(before))})`);
@@ -63,7 +68,10 @@ function checkAgentVersion(name: string, after: Node, before: Node | undefined, 
   );
 }
 
-/** Through the status of its pods a node says nothing of their labels, as in Kubernetes, by which others choose them, nor of what keeps them. */
+/**
+ * Through the status of its pods a node says nothing of their labels, as in Kubernetes, by which others choose them,
+ * nor of what keeps them.
+ */
 function checkPodMetadata(name: string, next: ApiObject, previous: ApiObject): void {
   for (const field of ['labels', 'finalizers'] as const)
     if (!isDeepStrictEqual(next.metadata?.[field], previous.metadata?.[field]))
@@ -86,8 +94,8 @@ function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
 }
 
 /**
- * The same for what is new: only the agent of a node makes mirror pods, on its node alone, and no node labels itself with what is
- * restricted. Throws PERMISSION_DENIED; FAILED_PRECONDITION as checkNodeNext.
+ * The same for what is new: only the agent of a node makes mirror pods, on its node alone, and no node labels itself
+ * with what is restricted. Throws PERMISSION_DENIED; FAILED_PRECONDITION as checkNodeNext.
  */
 export function checkNodeCreate(identity: Identity, { kind, name }: Access, object: ApiObject): void {
   if (isMaster(identity)) return;
@@ -96,7 +104,16 @@ export function checkNodeCreate(identity: Identity, { kind, name }: Access, obje
     throw permissionDenied(
       `node "${name}" may not give itself labels of ${RESTRICTED_LABELS} (${restricted}): that is for administrators`,
     );
-  if (kind === 'Node' && isNode(identity)) checkAgentVersion(name, object as Node, undefined);
+  if (kind === 'Node' && isNode(identity)) {
+    const tie = tieOf(object);
+    if (tie) throw permissionDenied(`node "${name}" may not give itself ${tie}: that is for administrators`);
+    checkAgentVersion(name, object as Node, undefined);
+  }
+  // Requests expire; what is tied would stay, and they are counted for all nodes together.
+  if (kind === 'CertificateSigningRequest' && (isNode(identity) || isBootstrapper(identity))) {
+    const tie = tieOf(object);
+    if (tie) throw permissionDenied(`certificatesigningrequests "${name}" is forbidden: a node may not give it ${tie}`);
+  }
   if (kind !== 'Pod') return;
   const pod = object as Pod;
   const refuse = (why: string) => permissionDenied(`pods "${name}" is forbidden: ${why}`);
@@ -110,6 +127,11 @@ export function checkNodeCreate(identity: Identity, { kind, name }: Access, obje
     throw refuse(`pod does not have "${annotations.configMirror}" annotation, node "${node}" can only create mirror pods`);
   if (node === undefined || pod.spec?.nodeName !== node)
     throw refuse(`node "${node}" can only create pods with spec.nodeName set to itself`);
+}
+
+/** What ties an object to others, if anything does. */
+function tieOf({ metadata }: ApiObject): 'ownerReferences' | 'finalizers' | undefined {
+  return (['ownerReferences', 'finalizers'] as const).find((field) => (metadata?.[field] ?? []).length > 0);
 }
 
 function denied(identity: Identity, access: Access): ApiError {

@@ -1,10 +1,10 @@
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../../api/generated/types.ts';
 import { nodeClientSigner } from '../../../api/kinds/certificate-signing-request/signers.ts';
+import { groupOf } from '../../../api/kinds/identity.ts';
 import { kinds } from '../../../api/kinds/index.ts';
 import { rbacGroup } from '../../../api/kinds/rbac-roles.ts';
 import { rootCertificates } from '../../../api/meta/well-known.ts';
 import { controlPlane, groups } from '../../authn/identity.ts';
-import { groupOf } from '../attributes.ts';
 
 // The roles that are there from the first start, with Kubernetes' names and, where the kinds are the same, its rules.
 
@@ -91,9 +91,11 @@ const schedulerRules: PolicyRule[] = [
   lead,
 ];
 
+/** Owned objects go with their owners, and the content of a namespace with it, of whatever kind. */
+const collect = [...READ, 'patch', 'delete', 'deletecollection'];
+
 const controllerRules: PolicyRule[] = [
-  // Who is owned goes with its owners, and what is in a namespace with it, of whatever kind.
-  ...everyKind([...READ, 'patch', 'delete', 'deletecollection']),
+  ...everyKind(collect),
   rule(['update', 'patch'], CORE, 'pods/status', 'nodes/status', 'persistentvolumes/status', 'persistentvolumeclaims/status'),
   rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
   rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts', 'configmaps'),
@@ -165,3 +167,10 @@ export const builtInBindings: readonly ClusterRoleBinding[] = [
   bind(controlPlane.scheduler, 'User', controlPlane.scheduler),
   bind(controlPlane.controllers, 'User', controlPlane.controllers),
 ];
+
+/** What the controllers may do with the kinds of a group that is none of Berth's own: a role and its binding. */
+export function controllersOfGroup(group: string): { readonly role: ClusterRole; readonly binding: ClusterRoleBinding } {
+  const name = `${controlPlane.controllers}:${group}`;
+  const binding = bind(name, 'User', controlPlane.controllers);
+  return { role: makeRole(name, [rule(collect, group, '*')]), binding };
+}

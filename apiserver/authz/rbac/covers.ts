@@ -2,22 +2,32 @@ import type { PolicyRule } from '../../../api/generated/types.ts';
 import type { RuleSet } from './rule-set.ts';
 import { coversPath } from './rule-set.ts';
 
-/** What a rule asks for at most before it is refused as too large to be judged; a rule of a person has a few. */
+/**
+ * The most combinations of verbs and resources that are checked of the rules of a role together; beyond them rules
+ * count as not held.
+ */
 const MAX_PARTS = 10_000;
 
 /**
- * The rules that a user does not hold in full, in a namespace or ("") everywhere: who gives a role must have what is in it. Each verb on each
- * resource is looked for by itself, so several roles together may hold what one asks for. Pure.
+ * The rules that a user does not hold in full, in a namespace or ("") everywhere, for the check against privilege
+ * escalation. Each verb on each resource is checked separately, so several held roles together may cover a rule. Pure.
  */
 export function missingRules(held: RuleSet, wanted: readonly PolicyRule[], namespace: string): PolicyRule[] {
   const own = [...(held.rules.get('') ?? []), ...(namespace === '' ? [] : (held.rules.get(namespace) ?? []))];
-  return wanted.filter((rule) => !holds(own, rule));
+  let parts = 0;
+  return wanted.filter((rule) => {
+    parts += partsOf(rule);
+    return parts > MAX_PARTS || !holds(own, rule);
+  });
+}
+
+function partsOf({ verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): number {
+  return verbs.length * (apiGroups.length * resources.length * Math.max(resourceNames.length, 1) + nonResourceURLs.length);
 }
 
 function holds(own: readonly PolicyRule[], rule: PolicyRule): boolean {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length > 0 ? resourceNames : [undefined];
-  if (verbs.length * (apiGroups.length * resources.length * names.length + nonResourceURLs.length) > MAX_PARTS) return false;
   const resourceHeld = (verb: string): boolean =>
     apiGroups.every((group) =>
       resources.every((resource) => names.every((name) => own.some((each) => hasPart(each, { verb, group, resource, name })))),

@@ -133,6 +133,13 @@ describe('somebody with a few rights', () => {
     expect(() => binder.create('ClusterRoleBinding', binding('larger'))).toThrow();
   });
 
+  it('writes no role of more parts than are checked, however they are spread over its rules', () => {
+    const { create } = world(rule('* *', { apiGroups: [''] }));
+    const large = { ...rule('get pods'), resources: Array.from({ length: 2_000 }, () => 'pods') };
+    create('Role', withRules(large, large, large, large, large), 'default');
+    expect(() => create('Role', withRules(large, large, large, large, large, rule('get pods')), 'default')).toThrow();
+  });
+
   it('binds a role of the namespace by what it holds there', () => {
     const { create, role, bindIn } = world();
     role('default', 'local', rule('get secrets'));

@@ -1,4 +1,6 @@
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from '../../../api/generated/types.ts';
+import { keyPrefixOf } from '../../../api/kinds/identity.ts';
+import { kindNamed } from '../../../api/kinds/index.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
 import type { Identity } from '../../authn/identity.ts';
 import { serviceAccountUser } from '../../authn/identity.ts';
@@ -21,14 +23,17 @@ interface Binding {
   readonly subjects: readonly string[];
 }
 
-/** The users whose rules are kept, those that asked last. */
+/** The number of users with cached rules; the least recently used are evicted. */
 const MAX_USERS = 1_000;
+
+const clusterRoles = keyPrefixOf(kindNamed('ClusterRole'));
+const roles = keyPrefixOf(kindNamed('Role'));
 
 const noRules: readonly PolicyRule[] = [];
 
 /**
- * Who has which roles, kept from the watch caches: each change of a role or a binding is applied as it arrives, and what was worked out of the old
- * state is forgotten. An answer depends on what is there, not on how it came to be.
+ * An index of roles by subject, maintained from the watch caches: each change of a role or binding is applied as it
+ * arrives and invalidates the derived rule sets. An answer depends on current state only, not on the order of events.
  */
 export class RoleIndex {
   private readonly caches: RoleCaches;
@@ -62,7 +67,7 @@ export class RoleIndex {
     if (known) return known;
     const key = JSON.stringify([identity.user, identity.groups]);
     const set = this.sets.get(key) ?? this.collect(identity);
-    // The one that was asked for longest ago goes first.
+    // Evicts the least recently used one.
     this.sets.delete(key);
     this.sets.set(key, set);
     if (this.sets.size > MAX_USERS) this.sets.delete(this.sets.keys().next().value!);
@@ -92,7 +97,7 @@ export class RoleIndex {
   }
 
   private follow(cache: KindCache, table: Map<string, unknown>, put: (entry: Entry) => void): () => void {
-    const prefix = `${cache.kind.plural}/`;
+    const prefix = keyPrefixOf(cache.kind);
     return cache.observe({
       reset: (entries) => {
         for (const key of [...table.keys()]) if (key.startsWith(prefix)) this.remove(key);
@@ -147,7 +152,7 @@ export class RoleIndex {
 
 /** A role by the key under which it is stored. */
 function roleKey(namespace: string, kind: string, name: string): string {
-  return kind === 'ClusterRole' ? `clusterroles/${name}` : `roles/${namespace}/${name}`;
+  return kind === 'ClusterRole' ? `${clusterRoles}${name}` : `${roles}${namespace}/${name}`;
 }
 
 const userKey = (name: string): string => `u:${name}`;

@@ -31,7 +31,7 @@ interface Carriage<Start extends StreamStart> {
   readonly verb: AccessVerb;
   /** What the client has to be allowed besides that. */
   alsoVerb?(start: Start): AccessVerb | undefined;
-  /** What the agent is asked for: the start with its container chosen. */
+  /** The request to the agent: the start frame with the chosen container. */
   open(start: Start): Omit<Open, 'streamId' | 'podUid'>;
   /** The field of ServeRequest that holds what goes to the client. */
   readonly output: number;
@@ -165,7 +165,7 @@ async function carry<Start extends StreamStart>(
   carriage.check?.(start);
   const { node, uid, pod } = await findTarget(pods, start);
   const chosen = carriage.wholePod ? start : chosenStart(start, chooseContainer(pod, start.options?.container), call);
-  const stream = await tunnels.open(node, { ...carriage.open(chosen), podUid: uid }, context.signal);
+  const stream = await tunnels.open(node, { ...carriage.open(chosen), podUid: uid }, context);
   try {
     // Input that cannot be delivered any more is of no interest: what counts is how the stream ends.
     if (input) forwardInput(input.frames, stream, input.wrapper).catch(() => {});
@@ -175,7 +175,7 @@ async function carry<Start extends StreamStart>(
   }
 }
 
-/** The start with its container filled in; the client is told when it was chosen for it. */
+/** The start frame with its container filled in; a warning tells the client about the default. */
 function chosenStart<Start extends StreamStart>(
   start: Start,
   { container, note }: ReturnType<typeof chooseContainer>,

@@ -1,6 +1,8 @@
 import { encodeMessage } from '../../../api/codec/message.ts';
 import { type ApiError, exhausted, unavailable } from '../../../api/errors/index.ts';
 import type { Open } from '../../../api/generated/types.ts';
+import { FairShare } from '../../limits/fair-share.ts';
+import { type Flow, type Level, perLevel } from '../../limits/levels.ts';
 import { abortable } from './duplex.ts';
 
 /** The agent's side of one stream: its frames (ServeRequest, encoded) and the way back (ServeResponse, encoded). */
@@ -18,31 +20,43 @@ export interface ControlLink {
   replaced(): void;
 }
 
+/** The call that a stream is opened for. */
+export interface TunnelCaller {
+  readonly flow: Flow;
+  readonly signal: AbortSignal;
+}
+
 interface Waiter {
   readonly node: string;
   resolve(stream: ServedStream): void;
   reject(error: ApiError): void;
 }
 
-/** How long an agent may take from being asked to opening the stream. */
+/** The time limit for an agent to open a requested stream. */
 const OPEN_TIMEOUT_MS = 10_000;
-/** Streams that are being opened at one time; a node that never answers must not fill the memory. */
-const MAX_WAITING = 1_000;
-/** Streams that are open at one time: each holds the flow-control windows of two calls and two frames, about 256 KiB without a reader. */
-const MAX_OPEN = 2_000;
+/**
+ * Streams that are open or being opened at one time, for administrators and the control plane and for tenants the same:
+ * each holds the flow-control windows of two calls and two frames, about 256 KiB without a reader.
+ */
+const MAX_OPEN = 1_000;
+/** From this part of the places on, no flow of a level gets more than an equal share. */
+const BUSY_PART = 3 / 4;
+/** No flow is refused that has fewer streams, while its level has places. */
+const LEAST_SHARE = 10;
 const RETRY_AFTER_MS = 5_000;
 
-/** Which nodes are connected, and which streams were asked of them. Holds no calls of clients. */
+/** The connected nodes and the streams requested from them. Holds no client calls. */
 export class Tunnels {
   private readonly newId: () => string;
   private readonly links = new Map<string, ControlLink>();
   private readonly waiting = new Map<string, Waiter>();
   private readonly maxOpen: number;
-  private opened = 0;
+  private readonly places: Readonly<Record<Level, FairShare>>;
 
   constructor(newId: () => string, maxOpen = MAX_OPEN) {
     this.newId = newId;
     this.maxOpen = maxOpen;
+    this.places = perLevel(() => new FairShare({ busyAt: Math.ceil(maxOpen * BUSY_PART), least: LEAST_SHARE }));
   }
 
   /** Registers a node's control stream; the newest wins. The returned function takes it out again. */
@@ -58,25 +72,40 @@ export class Tunnels {
   }
 
   /**
-   * Asks a node for a stream. Throws UNAVAILABLE when the node is not connected or does not answer, RESOURCE_EXHAUSTED when too many
-   * are open, and what the node refuses with. The caller closes the stream.
+   * Asks a node for a stream. Throws UNAVAILABLE when the node is not connected or does not answer, RESOURCE_EXHAUSTED
+   * when the caller's flow has its share of the streams, or its level all of them, and what the node refuses with. The
+   * caller closes the stream.
    */
-  async open(node: string, request: Omit<Open, 'streamId'>, signal: AbortSignal): Promise<ServedStream> {
+  async open(node: string, request: Omit<Open, 'streamId'>, { flow, signal }: TunnelCaller): Promise<ServedStream> {
     const link = this.links.get(node);
     if (!link)
       throw unavailable(
         `node "${node}" is not connected to the API server: its agent does not run, does not reach the server, or waits for the container engine; ` +
           `"berth describe node ${node}" says which`,
       );
-    if (this.waiting.size >= MAX_WAITING || this.opened >= this.maxOpen)
-      throw exhausted(`too many streams to pods are open (${this.opened}): close some or try again later`, RETRY_AFTER_MS);
-    const stream = await this.ask(node, link, request, signal);
-    this.opened++;
-    const close = (): void => {
-      this.opened--;
-      stream.close();
-    };
-    return { ...stream, close };
+    const leave = this.enter(flow);
+    try {
+      const stream = await this.ask(node, link, request, signal);
+      const close = (): void => {
+        leave();
+        stream.close();
+      };
+      return { ...stream, close };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Takes a place of the caller's level; the returned function gives it back. */
+  private enter({ level, key, name, isExempt }: Flow): () => void {
+    const places = this.places[level];
+    if ((places.total >= this.maxOpen && !isExempt) || !places.enter(key, isExempt))
+      throw exhausted(
+        `${places.total} streams to pods are open (priority level "${level}"), and ${name} has its share: close some, then try again`,
+        RETRY_AFTER_MS,
+      );
+    return () => places.leave(key);
   }
 
   private async ask(
@@ -99,7 +128,7 @@ export class Tunnels {
     }
   }
 
-  /** Hands an agent's stream to its requester; false when the requester has left or another node was asked. */
+  /** Hands an agent's stream to its requester; false when the requester is gone or the request went to another node. */
   serve(streamId: string, mayServe: (node: string) => boolean, stream: ServedStream): boolean {
     const waiter = this.waiting.get(streamId);
     if (!waiter || !mayServe(waiter.node)) return false;

@@ -61,7 +61,7 @@ describe('a backup', () => {
 
   it('says in its first line what it is', async () => {
     const [line] = encode('pods/a').toString('latin1').split('\n');
-    expect(line).toBe('berth-backup 1 {"revision":7,"createdAt":"2026-01-01T00:00:00Z"}');
+    expect(line).toBe('berth-backup 2 {"revision":7,"createdAt":"2026-01-01T00:00:00Z"}');
     expect((await readBackup(byteByByte(encode('pods/a')), 'it')).header.revision).toBe(7);
   });
 
@@ -84,9 +84,9 @@ describe('a backup', () => {
   });
 
   it('of a newer version is refused with what to do', async () => {
-    const newer = Buffer.from(encode().toString('latin1').replace('berth-backup 1', 'berth-backup 2'), 'latin1');
+    const newer = Buffer.from(encode().toString('latin1').replace('berth-backup 2', 'berth-backup 3'), 'latin1');
     expect(await refusal(newer)).toBe(
-      'newer-format: read it: it has format 2, this version reads up to 1; restore it with the newer version of berth that wrote it',
+      'newer-format: read it: it has format 3, this version reads up to 2; restore it with the newer version of berth that wrote it',
     );
   });
 

@@ -1,17 +1,18 @@
 import { createHash, type Hash } from 'node:crypto';
+import { keyLayout } from '../key-layout.ts';
 import { decodeRecord, type StorageRecord } from '../record.ts';
 import { StorageError } from '../storage-error.ts';
 
 /*
  * A backup file:
- *   one line: "berth-backup 1 " and a JSON object (BackupHeader)
+ *   one line: "berth-backup 2 " and a JSON object (BackupHeader)
  *   for each object: u32 length (big-endian), its record (record.ts, which has a checksum of its own)
  *   u32 0, u48 how many records
  *   32 bytes: the SHA-256 of everything before
  */
 
-/** What this version writes. A reader refuses anything above. */
-export const backupFormat = 1;
+/** What this version writes: the layout of the keys (key-layout.ts). A reader refuses anything above. */
+export const backupFormat = keyLayout;
 
 export interface BackupHeader {
   /** All objects are as they were after this write. */
@@ -64,14 +65,16 @@ export class BackupEncoder {
 }
 
 export interface ReadBackup {
-  readonly header: BackupHeader;
-  /** One after the other, in the order of the file. Throws `corrupt` at its end when the file is not what was written. */
+  readonly header: BackupHeader & { readonly layout: number };
+  /**
+   * One after the other, in the order of the file. Throws `corrupt` at its end when the file is not what was written.
+   */
   readonly records: AsyncIterable<StorageRecord>;
 }
 
 /**
- * Reads a backup from its bytes. `name` names it in the messages. Throws `corrupt` for what is no backup, is damaged, or has been cut off, and `newer-format`:
- * nothing that was read may be used before `records` has ended.
+ * Reads a backup from its bytes. `name` names it in the messages. Throws `corrupt` for what is no backup, is damaged,
+ * or has been cut off, and `newer-format`: nothing that was read may be used before `records` has ended.
  */
 export async function readBackup(chunks: AsyncIterable<Buffer>, name: string): Promise<ReadBackup> {
   const reader = new ByteReader(chunks, name);
@@ -79,7 +82,7 @@ export async function readBackup(chunks: AsyncIterable<Buffer>, name: string): P
   return { header, records: readRecords(reader, name) };
 }
 
-async function readHeader(reader: ByteReader, name: string): Promise<BackupHeader> {
+async function readHeader(reader: ByteReader, name: string): Promise<ReadBackup['header']> {
   if (await reader.startsWith(gzipMagic))
     throw new StorageError('corrupt', `read ${name}: it is packed with gzip: unpack it first: zcat FILE | berth restore -`);
   const line = await reader.line();
@@ -93,7 +96,7 @@ async function readHeader(reader: ByteReader, name: string): Promise<BackupHeade
     );
   const header = parseHeader(json);
   if (!header) throw damaged(name, 'its first line cannot be read');
-  return header;
+  return { ...header, layout: Number(format) };
 }
 
 function parseHeader(json: string): BackupHeader | undefined {

@@ -1,3 +1,4 @@
+import { keyPrefixOf } from '../../../api/kinds/identity.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
 import type { Storage, StoredObject } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
@@ -11,11 +12,14 @@ export interface SecretKeys {
   /** The store through which all reads and writes go. */
   readonly storage: Storage;
   readonly currentId: () => string;
-  /** Makes a new key that counts from now on, then writes everything anew with it. Old values can be read all the while. One at a time. */
+  /**
+   * Makes a new key that counts from now on, then writes everything anew with it. Old values can be read all the while.
+   * One at a time.
+   */
   rotate(now: Date): Promise<Rotation>;
   /**
-   * Writes anew what is not hidden with the current key: what stood there before there were keys, or where a rotation was cut off. Ends early when the
-   * signal aborts; a later call goes on.
+   * Writes anew what is not hidden with the current key: what stood there before there were keys, or where a rotation
+   * was cut off. Ends early when the signal aborts; a later call goes on.
    */
   rewrite(signal: AbortSignal): Promise<number>;
 }
@@ -38,8 +42,8 @@ export interface SecretKeysOptions {
 const pageItems = 32;
 
 /**
- * Finds the keys of a data directory, or makes the first one. Throws `no-key` when the store was written with keys that are not there: then nothing was
- * changed, and no new key was made.
+ * Finds the keys of a data directory, or makes the first one. Throws `no-key` when the store was written with keys that
+ * are not there: then nothing was changed, and no new key was made.
  */
 export async function openSecretKeys({ dataDir, storage, kinds, now }: SecretKeysOptions): Promise<SecretKeys> {
   const found = await readKeyring(dataDir);
@@ -49,7 +53,7 @@ export async function openSecretKeys({ dataDir, storage, kinds, now }: SecretKey
   // Before the store knows of it: a key that nothing was hidden with may be lost.
   if (!found) await writeKeyring(dataDir, keyring);
   await noteKeys(storage, keyring);
-  const confidential = new Map(kinds.filter((kind) => kind.confidential).map((kind) => [`${kind.plural}/`, kind]));
+  const confidential = new Map(kinds.filter((kind) => kind.confidential).map((kind) => [keyPrefixOf(kind), kind]));
   const prefixOf = (key: string) => key.slice(0, key.indexOf('/') + 1);
   const sealed = createSealedStorage(storage, { keyring: () => keyring, isSealed: (key) => confidential.has(prefixOf(key)) });
   let rotating = false;

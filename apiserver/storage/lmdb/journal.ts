@@ -107,7 +107,7 @@ export class Journal {
     this.#compacted = parts.state.compacted;
   }
 
-  /** Every write up to here is durable as asked and visible. */
+  /** Every write up to this revision is visible and as durable as requested. */
   get published(): number {
     return this.#published;
   }
@@ -267,6 +267,7 @@ export class Journal {
       logBytes: logBytes - (sweep?.bytes ?? 0),
       relaxed: old.relaxed + measured.keys,
       relaxedBytes: old.relaxedBytes + measured.bytes,
+      layout: old.layout,
       times: this.#times.state,
     };
   }

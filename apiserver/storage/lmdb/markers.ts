@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { restoreAdvice, StorageError } from '../storage-error.ts';
 
-/** The layout of the tables. A store with a higher number is refused. */
-export const storeFormat = 1;
+/** The layout of the tables and their keys (key-layout.ts). A store with a higher number is refused. */
+export const storeFormat = 2;
 
-/** Says what the directory is, in a file that can be read without opening the database. Throws `newer-format` and `corrupt`. */
+/**
+ * Says what the directory is, in a file that can be read without opening the database. Throws `newer-format` and
+ * `corrupt`.
+ */
 export async function ensureFormat(directory: string): Promise<void> {
   const text = await readText(join(directory, 'format'));
   if (text === undefined) {
@@ -51,7 +54,10 @@ export interface CleanMark {
   readonly commit: number;
 }
 
-/** Reading more than this would hold up the end of the server for seconds: such a store is verified at its next start instead. */
+/**
+ * Reading more than this would hold up the end of the server for seconds: such a store is verified at its next start
+ * instead.
+ */
 const maxChecksumBytes = 1024 ** 3;
 
 /** Call when everything is on disk and closed. */
@@ -61,7 +67,10 @@ export async function markClean(directory: string, commit: number): Promise<void
   await writeSynced(directory, 'clean', `${JSON.stringify(mark)}\n`);
 }
 
-/** What the last process noted when it closed the store; undefined: it did not get so far. Empty: it noted nothing that can be used. */
+/**
+ * What the last process noted when it closed the store; undefined: it did not get so far. Empty: it noted nothing that
+ * can be used.
+ */
 export async function readClean(directory: string): Promise<Partial<CleanMark> | undefined> {
   const text = await readText(join(directory, 'clean'));
   if (text === undefined) return undefined;

@@ -15,7 +15,7 @@ import { LogTimes } from './log-times.ts';
 import { clearClean, ensureFormat, markClean, markMade } from './markers.ts';
 import { RelaxedKeys } from './relaxed-keys.ts';
 import { Reserve } from './reserve.ts';
-import { openShrunk } from './shrink.ts';
+import { openPresent } from './shrink.ts';
 import { ensureSound, type Notice } from './soundness.ts';
 import { readHead, readNewestRevision, readState, type Tables } from './tables.ts';
 
@@ -25,7 +25,7 @@ export interface LmdbStorageOptions {
   readonly limits?: Partial<JournalLimits>;
   readonly watcherLimits?: WatcherLimits;
   readonly clock?: StorageClock;
-  /** Free bytes of the directory's disk, when not asked of the system. */
+  /** Free bytes of the directory's disk; by default from statfs. */
   readonly freeBytes?: (directory: string) => number;
   readonly onCommit?: OnCommit;
   /** Hears what was done to the store while it was opened. */
@@ -33,8 +33,9 @@ export interface LmdbStorageOptions {
 }
 
 /**
- * Opens or makes the store in a directory: locks it, checks its format, verifies it in a child process unless it is as the last process closed
- * it, and only then maps the file; one that is mostly empty is shrunk. Throws `locked`, `newer-format`, `corrupt` and `failed`.
+ * Opens or makes the store in a directory: locks it, checks its format, verifies it in a child process unless it is as
+ * the last process closed it, and only then maps the file; one that is mostly empty is shrunk. Throws `locked`,
+ * `newer-format`, `corrupt` and `failed`.
  */
 export async function openLmdbStorage(options: LmdbStorageOptions): Promise<Storage> {
   const { directory, notice = () => undefined } = options;
@@ -44,7 +45,7 @@ export async function openLmdbStorage(options: LmdbStorageOptions): Promise<Stor
     await ensureSound(directory, notice);
     await unlessFull(markMade(directory));
     await clearClean(directory);
-    const tables = await openShrunk(directory, notice);
+    const tables = await openPresent(directory, notice);
     await new Reserve({ tables, directory, clock: options.clock ?? systemStorageClock, freeBytes: options.freeBytes }).prepare();
     return assembleLmdbStorage(options, lock, tables);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { copyFile, link, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type BackupHeader, type ReadBackup, readBackup } from '../backup/backup-format.ts';
+import { keyLayout, presentKey } from '../key-layout.ts';
 import { encodeRecord, type StorageRecord } from '../record.ts';
 import { StorageError } from '../storage-error.ts';
 import { encodeHead } from './head.ts';
@@ -35,9 +36,10 @@ export interface Restored {
 }
 
 /**
- * Makes a store of a backup. The whole backup is read, checked and written into a new file, which is verified and then takes its place by a
- * rename: until then nothing is touched, and whenever the power fails there is the old store or the new one. Throws `locked`, `exists`
- * (without `force`), `corrupt` and `newer-format` (the backup), `no-key` (`check`), `no-space` and `failed`.
+ * Makes a store of a backup. The whole backup is read, checked and written into a new file, which is verified and then
+ * takes its place by a rename: until then nothing is touched, and whenever the power fails there is the old store or
+ * the new one. Throws `locked`, `exists` (without `force`), `corrupt` and `newer-format` (the backup), `no-key`
+ * (`check`), `no-space` and `failed`.
  */
 export async function restoreStore({ directory, backup, name, force, now, check }: RestoreOptions): Promise<Restored> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -84,10 +86,12 @@ const leastSkip = 1_000_000_000;
 const mostElapsedMs = 2 ** 41;
 
 /**
- * Where the counter of a restored store goes on: above everything that any store made of this backup or before it can have reached, so that no
- * revision is used twice and a version from before the restore is refused as forgotten. That is the time, at a pace that no store keeps up, so that each
- * restore has a number of its own, whatever became of the stores before. `known` are revisions that were reached: the backup's, and that of the store that is moved aside.
- * Where the time is not above them, a clock is or was wrong: then it goes on far above them, and still elsewhere at each moment.
+ * Where the counter of a restored store goes on: above everything that any store made of this backup or before it can
+ * have reached, so that no revision is used twice and a version from before the restore is refused as forgotten. That
+ * is the time, at a pace that no store keeps up, so that each restore has a number of its own, whatever became of the
+ * stores before. `known` are revisions that were reached: the backup's, and that of the store that is moved aside.
+ * Where the time is not above them, a clock is or was wrong: then it goes on far above them, and still elsewhere at
+ * each moment.
  */
 export function computeRestoredRevision(known: readonly number[], now: Date): number {
   const elapsed = now.getTime() - epoch;
@@ -97,7 +101,10 @@ export function computeRestoredRevision(known: readonly number[], now: Date): nu
   return highest + leastSkip + Math.min(Math.max(elapsed, 0), mostElapsedMs);
 }
 
-/** The highest revision that a store may have given out. It may be damaged, as that is why one restores: then `isUnread`, and nothing is known. */
+/**
+ * The highest revision that a store may have given out. It may be damaged, as that is why one restores: then
+ * `isUnread`, and nothing is known.
+ */
 async function readReached(directory: string): Promise<{ reached: number; isUnread: boolean }> {
   try {
     return { reached: (await runInChild(directory, 'verify')).reserved, isUnread: false };
@@ -117,7 +124,7 @@ async function writeNewFile(
     const at = now.getTime();
     const times = { compactedAt: at, steps: [], last: at, floor: 0 };
     const start = { ...emptyState, commit: 1, revision, reserved: revision, compacted: revision, swept: revision, times };
-    const state = await writeRecords(tables, records, { start, check });
+    const state = await writeRecords(tables, header.layout < keyLayout ? presentRecords(records) : records, { start, check });
     return { header, state };
   } catch (error) {
     if (error instanceof StorageError) throw error;
@@ -126,6 +133,11 @@ async function writeNewFile(
   } finally {
     await tables.root.close();
   }
+}
+
+/** Those of a backup of an older layout. */
+async function* presentRecords(records: AsyncIterable<StorageRecord>): AsyncGenerator<StorageRecord> {
+  for await (const record of records) yield { ...record, key: presentKey(record.key) };
 }
 
 async function writeRecords(
@@ -159,7 +171,10 @@ async function writeRecords(
   return state;
 }
 
-/** The old store in a folder of its own beside the store, as a second name of the same file: nothing is copied, and nothing is missing for a moment. */
+/**
+ * The old store in a folder of its own beside the store, as a second name of the same file: nothing is copied, and
+ * nothing is missing for a moment.
+ */
 async function keepAside(directory: string, now: Date): Promise<string> {
   const stamp = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '');
   const aside = await makeFolder(`${directory}.before-restore-${stamp}`);

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { keyLayout } from '../key-layout.ts';
 import { StorageError } from '../storage-error.ts';
 import { lockDirectory } from './lock.ts';
 import { ensureFormat, hasDatabase, markClean, sizeOf } from './markers.ts';
@@ -11,7 +12,10 @@ const mebi = 1024 * 1024;
 const leastFileBytes = 32 * mebi;
 /** More than this takes long: it is copied on request. */
 const mostStoredBytes = 256 * mebi;
-/** What a file may need for so many stored bytes: a record that is a little larger than a page takes two; the reserve comes on top. */
+/**
+ * What a file may need for so many stored bytes: a record that is a little larger than a page takes two; the reserve
+ * comes on top.
+ */
 const fileBytesFor = (storedBytes: number): number => 2 * storedBytes + 8 * mebi;
 
 /** Whether a copy is sure to have at most half the size. */
@@ -20,11 +24,21 @@ export function decideShrink(fileBytes: number, { logBytes, relaxedBytes }: Stor
   return fileBytes >= leastFileBytes && stored <= mostStoredBytes && fileBytesFor(stored) <= fileBytes / 2;
 }
 
-/** Opens the tables; a file that is mostly empty is replaced by a copy before. Where that fails, the file stays as it is. */
-export async function openShrunk(directory: string, notice: Notice): Promise<Tables> {
+/**
+ * Opens the tables. Keys of an older layout are brought to the present one before; that cannot be left out, so that it
+ * throws `no-space` on a full disk, with the store as it was. A file that is mostly empty is replaced by a copy; where
+ * that fails, the file stays as it is.
+ */
+export async function openPresent(directory: string, notice: Notice): Promise<Tables> {
   const tables = openTables(directory, { readOnly: false });
   const before = await sizeOf(directory);
   const state = readState(tables);
+  if (state.layout < keyLayout) {
+    await tables.root.close();
+    await replaceByCopy(directory);
+    notice('the store was brought to the present format; versions of berth before this one refuse it from now on');
+    return openTables(directory, { readOnly: false });
+  }
   if (!decideShrink(before, state) || !(await hasRoom(directory, state))) return tables;
   await tables.root.close();
   try {

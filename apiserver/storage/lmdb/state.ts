@@ -1,10 +1,13 @@
+import { keyLayout } from '../key-layout.ts';
 import { decodeRecord, encodeRecord } from '../record.ts';
 import type { StorageEvent } from '../storage.ts';
 import { restoreAdvice, StorageError } from '../storage-error.ts';
 import type { Head } from './head.ts';
 import type { LogTimesState } from './log-times.ts';
 
-/** What the store knows about itself; written in the same transaction as every change, so that it always fits the data. */
+/**
+ * What the store knows about itself; written in the same transaction as every change, so that it always fits the data.
+ */
 export interface StoreState {
   /** Counts the commits, to tell whether a failed one is in the file after all. */
   readonly commit: number;
@@ -25,6 +28,8 @@ export interface StoreState {
   /** Relaxed keys on disk, and their bytes. */
   readonly relaxed: number;
   readonly relaxedBytes: number;
+  /** How the keys are laid out (key-layout.ts). */
+  readonly layout: number;
   /** Absent in stores of a version that did not note it. */
   readonly times?: LogTimesState;
 }
@@ -41,6 +46,7 @@ export const emptyState: StoreState = {
   logBytes: 0,
   relaxed: 0,
   relaxedBytes: 0,
+  layout: keyLayout,
 };
 
 /** A decided write as far as the counts depend on it. */
@@ -85,9 +91,10 @@ export function encodeState(state: StoreState): Buffer {
 }
 
 export function decodeState(buffer: Buffer): StoreState {
-  const parsed: unknown = JSON.parse(Buffer.from(decodeRecord(buffer, 'the state of the store').bytes).toString());
-  const values = parsed as Partial<Record<string, unknown>>;
+  const text = Buffer.from(decodeRecord(buffer, 'the state of the store').bytes).toString();
+  // Stores of the first layout do not name it.
+  const values: Partial<Record<string, unknown>> = { layout: 1, ...(JSON.parse(text) as object) };
   const broken = Object.keys(emptyState).find((name) => !Number.isSafeInteger(values[name]));
   if (broken) throw new StorageError('corrupt', `read the state of the store: ${broken} is missing; ${restoreAdvice}`);
-  return parsed as StoreState;
+  return values as unknown as StoreState;
 }

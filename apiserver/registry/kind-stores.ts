@@ -1,0 +1,85 @@
+import { ApiError, badRequest } from '../../api/errors/index.ts';
+import type { KindReference } from '../../api/generated/types.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
+import { GrowingSet } from '../../api/meta/growing-set.ts';
+import type { KindStore } from './kind-store.ts';
+
+/**
+ * The stores of all kinds by their ids ("Pod", "Toy.toys.example.com"; see `kindId`). Kinds may come while the server
+ * runs: whatever looks at all kinds iterates this at each use, or follows it, and keeps no copy.
+ */
+export class KindStores implements Iterable<KindStore> {
+  readonly #byId = new Map<string, KindStore>();
+  readonly #stores = new GrowingSet<KindStore>();
+
+  constructor(stores: Iterable<KindStore> = []) {
+    for (const store of stores) this.add(store);
+  }
+
+  [Symbol.iterator](): Iterator<KindStore> {
+    return this.#stores[Symbol.iterator]();
+  }
+
+  get(id: string): KindStore | undefined {
+    return this.#byId.get(id);
+  }
+
+  has(id: string): boolean {
+    return this.#byId.has(id);
+  }
+
+  /** Throws RangeError for a kind that is there already: nothing may serve another kind's objects. */
+  check(store: KindStore): void {
+    if (this.#byId.has(store.id)) throw new RangeError(`add the kind ${store.id}: there is one of that group and name`);
+    for (const other of this)
+      if (other.keyPrefix === store.keyPrefix)
+        throw new RangeError(`add the kind ${store.id}: ${other.id} has the resource ${store.kind.plural} in that group`);
+  }
+
+  /** Throws as `check`. */
+  add(store: KindStore): void {
+    this.check(store);
+    this.#byId.set(store.id, store);
+    this.#stores.add(store);
+  }
+
+  /** Calls `follower` for each kind that is there, and for each that comes, until the returned function is called. */
+  follow(follower: (store: KindStore) => void): () => void {
+    return this.#stores.follow(follower);
+  }
+
+  /**
+   * The store of the kind that a request names: by kind and group, or, without an apiVersion, by its id, else by its
+   * kind. Throws NOT_FOUND, and INVALID_ARGUMENT for another version, and for a name that only kinds of several groups
+   * have.
+   */
+  find({ kind = '', apiVersion = '' }: KindReference): KindStore {
+    if (!kind) throw badRequest('name the kind of the object');
+    const own = this.#byId.get(kind);
+    if (own && (apiVersion === '' || apiVersion === own.kind.apiVersion)) return own;
+    const namesakes = [...this].filter((store) => store.kind.kind === kind);
+    const [first, ...others] = apiVersion === '' ? namesakes : namesakes.filter((store) => isOf(store, groupOf(apiVersion)));
+    if (first && others.length === 0 && (apiVersion === '' || apiVersion === first.kind.apiVersion)) return first;
+    if (namesakes.length === 0) missing(kind);
+    if (apiVersion === '') throw badRequest(`several kinds are called "${kind}": name the apiVersion, ${versionsOf(namesakes)}`);
+    throw badRequest(
+      `apiVersion "${apiVersion}" is not known for kind "${kind}": use ${versionsOf(first ? [first] : namesakes)}`,
+    );
+  }
+}
+
+function isOf({ kind }: KindStore, group: string): boolean {
+  return groupOf(kind.apiVersion) === group;
+}
+
+function versionsOf(stores: readonly KindStore[]): string {
+  return stores.map(({ kind: { apiVersion } }) => `"${apiVersion}"`).join(' or ');
+}
+
+function missing(kind: string): never {
+  throw new ApiError(
+    'NOT_FOUND',
+    'NotFound',
+    `this server has no kind "${kind}"; the service berth.meta.v1.Objects lists its kinds`,
+  );
+}

@@ -1,0 +1,51 @@
+import { callCancelled } from '../../api/errors/index.ts';
+import type { AnyObject } from './any-object.ts';
+
+/** Who writes, and whether for real. */
+export interface WriteContext {
+  readonly user: string;
+  readonly manager: string;
+  readonly dryRun: boolean;
+  /** Aborts with the call: a write that waits for its turn ends. Absent: it waits as long as it takes. */
+  readonly signal?: (() => AbortSignal) | undefined;
+  /** Whether the client has cancelled the call: what it wanted is not begun any more. Absent: it cannot. */
+  /** Hears of each object that was changed, and of a call that changes nothing, for the audit log. */
+  readonly noteChange?: ((change: 'changed' | 'unchanged') => void) | undefined;
+  readonly isCancelled?: (() => boolean) | undefined;
+  /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
+  readonly mergesConditions?: boolean | undefined;
+  /** A change of the system's own: it goes on in a namespace that is full. */
+  readonly exceedsLimits?: boolean | undefined;
+  /**
+   * Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object.
+   * Absent: may.
+   */
+  readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
+  /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
+  readonly authorizeNext?: ((next: AnyObject, previous: AnyObject) => void) | undefined;
+  /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
+  readonly admitChange?: ((next: AnyObject, previous: AnyObject) => Promise<void>) | undefined;
+}
+
+/**
+ * Throws CANCELLED. A client that has cancelled a write may read the object next: a write that was not begun then must
+ * not follow.
+ */
+export function checkCaller({ isCancelled }: WriteContext): void {
+  if (isCancelled?.()) throw callCancelled();
+}
+
+/** The version of an object that a change starts from. */
+export interface Current {
+  readonly bytes: Uint8Array;
+  readonly revision: number;
+}
+
+export interface ChangeOptions {
+  readonly context: WriteContext;
+  readonly verb: string;
+  /** The change is refused unless this is the current version; absent: whatever is current. */
+  readonly resourceVersion?: string | undefined;
+  /** May be called several times; must not change `previous`. */
+  compute(previous: AnyObject, current: Current): AnyObject | 'remove' | Promise<AnyObject | 'remove'>;
+}

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
+import { kinds } from '../../api/kinds/index.ts';
+import { presentKey } from './key-layout.ts';
+
+it.each(kinds.map((kind) => [kind.plural, kind] as const))('keys of %s are those of the kind', (plural, kind) => {
+  expect(presentKey(`${plural}/a/b`)).toBe(`${keyPrefixOf(kind)}a/b`);
+  // A second time changes nothing.
+  expect(presentKey(presentKey(`${plural}/a/b`))).toBe(`${keyPrefixOf(kind)}a/b`);
+});
+
+it.each(['server/start', 'leases', 'constructor/x', '', '/'])('key "%s" of no kind stays as it is', (key) => {
+  expect(presentKey(key)).toBe(key);
+});
