@@ -1,8 +1,11 @@
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, internal } from '../../api/errors/index.ts';
-import type { Method } from './connection.ts';
+import type { Method } from './method.ts';
 
-/** As the server sends: pages are at most 2 MiB, but hold one object at least, which may have 1.5 MiB and six times that in JSON. */
+/**
+ * As the server sends: pages are at most 2 MiB, but hold one object at least,
+ * which may have 1.5 MiB and six times that in JSON.
+ */
 export const maxMessageBytes = 12 * 1024 * 1024;
 
 /** Messages that are Buffers go out as they are. Throws INVALID_ARGUMENT for what is no such message. */
@@ -24,7 +27,10 @@ export function decodeResponse<T extends object>(method: Method, bytes: Buffer):
   }
 }
 
-/** The server's warnings in a value of metadata: percent-encoded, since metadata is ASCII and several may arrive joined by commas. */
+/**
+ * The server's warnings in a value of metadata: percent-encoded,
+ * since metadata is ASCII and several may arrive joined by commas.
+ */
 export function readWarnings(values: readonly (string | Buffer)[]): string[] {
   return values.flatMap((value) => String(value).split(',')).map((text) => decodeText(text.trim()));
 }

@@ -1,26 +1,21 @@
 import * as grpc from '@grpc/grpc-js';
 import { onAbort } from '../abort.ts';
-import type { ConnectOptions } from '../client.ts';
 import { longestTimerMs } from '../clock.ts';
 import type { CallOptions } from '../services/resource-client.ts';
 import { cancelled, type FailedCall, fromServiceError, unanswered } from './call-errors.ts';
 import { decodeResponse, encodeRequest, maxMessageBytes, readWarnings } from './call-messages.ts';
+import type { ConnectOptions } from './connect-options.ts';
 import { createCredentials, serverName } from './credentials.ts';
 import { createDuplex, type Duplex } from './duplex.ts';
+import type { Method } from './method.ts';
 import { defaultTimeoutMs, retryRefused } from './retry-refused.ts';
 import { timeLimit } from './time-limit.ts';
 
-/** A method of a service: its path and the names of its messages. */
-export interface Method {
-  /** e.g. "/berth.core.v1.Pods/Get". */
-  readonly path: string;
-  readonly request: string;
-  readonly response: string;
-}
+export type { Method };
 
 /**
- * One connection to the API server: made with the first call, made again when it breaks, with waits of 0.2 to 5 s. Calls made while it
- * is broken fail at once with UNAVAILABLE. Every method throws ApiError and nothing else.
+ * One connection to the API server: made with the first call, made again when it breaks, with waits of 0.2 to 5 s.
+ * Calls made while it is broken fail at once with UNAVAILABLE. Every method throws ApiError and nothing else.
  */
 export interface Connection {
   unary<Res extends object>(method: Method, request: object, call?: CallOptions): Promise<Res>;
@@ -88,7 +83,10 @@ class GrpcConnection implements Connection {
     this.#connected = connected(options);
   }
 
-  /** The connection for new calls: another one when the certificate is another. Calls that use the old one end in their time. */
+  /**
+   * The connection for new calls: another one when the certificate is another.
+   * Calls that use the old one end in their time.
+   */
   get #client(): grpc.Client {
     const { client, certificate } = this.#connected;
     if (this.#closed || certificate === this.#options.certificate?.()) return client;
@@ -247,7 +245,10 @@ class GrpcConnection implements Connection {
   }
 }
 
-/** Not before its last call has ended: on a connection that is being closed the library's keepalive fails, and cuts off what is under way. */
+/**
+ * Not before its last call has ended: on a connection that is being closed the library's keepalive fails,
+ * and cuts off what is under way.
+ */
 function closeUnused({ client, calls }: Connected): void {
   if (calls === 0) client.close();
 }

@@ -1,7 +1,7 @@
 import { checkServerIdentity } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
 import { badRequest } from '../../api/errors/index.ts';
-import type { ConnectOptions } from '../client.ts';
+import type { ConnectOptions } from './connect-options.ts';
 import { hostOf, sentName } from './server-name.ts';
 
 /** The channel options that go with `createCredentials`. */
@@ -10,7 +10,10 @@ export function serverName(address: string): grpc.ChannelOptions {
   return sentName(host) === host ? {} : { 'grpc.ssl_target_name_override': sentName(host) };
 }
 
-/** TLS with the given CA only, and a client certificate or a bearer token. Throws INVALID_ARGUMENT for what cannot be read. */
+/**
+ * TLS with the given CA only, and a client certificate or a bearer token.
+ * Throws INVALID_ARGUMENT for what cannot be read.
+ */
 export function createCredentials({ address, ca, cert, key, token }: ConnectOptions): grpc.ChannelCredentials {
   if ((cert === undefined) !== (key === undefined))
     throw badRequest(`connect to ${address}: a client certificate needs its key, and the other way round`);

@@ -4,8 +4,8 @@ import { onAbort } from '../abort.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { CallOptions } from '../services/resource-client.ts';
 import { cancelled } from './call-errors.ts';
-import type { Method } from './connection.ts';
 import type { Duplex } from './duplex.ts';
+import type { Method } from './method.ts';
 import { fromStatus } from './status-details.ts';
 
 /** One request of many that share a stream. */
@@ -27,7 +27,10 @@ export interface ItemStreamOptions<Result> {
   open(): Duplex<Buffer, { results?: Result[] }>;
   /** Ends it; everything under way is rejected with CANCELLED. */
   readonly signal?: AbortSignal | undefined;
-  /** When an item has no result after so long, and nothing else has had one meanwhile, it is rejected with DEADLINE_EXCEEDED, and with it the stream. */
+  /**
+   * When an item has no result after so long, and nothing else has had one meanwhile, it is rejected with
+   * DEADLINE_EXCEEDED, and with it the stream.
+   */
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -54,9 +57,10 @@ interface Pending<Result> {
 }
 
 /**
- * Requests that share a stream. What is asked for in one turn travels in one message; at most 1,000 are under way, the others wait. The stream
- * is opened with the first request and again after it broke: only what was under way then is lost (rejected with the stream's error;
- * its outcome is unknown). A server that does not know the stream gets each as a call of its own.
+ * Requests that share a stream. What is asked for in one turn travels in one message; at most 1,000 are under way, the
+ * others wait. The stream is opened with the first request and again after it broke: only what was under way then is
+ * lost (rejected with the stream's error; its outcome is unknown). A server that does not know the stream gets each as
+ * a call of its own.
  */
 export class ItemStream<Result extends ItemResult> {
   readonly #options: ItemStreamOptions<Result>;
@@ -76,7 +80,10 @@ export class ItemStream<Result extends ItemResult> {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Resolves with the item's result when the server carried it out. Throws what the server says of the item, or the stream's error. */
+  /**
+   * Resolves with the item's result when the server carried it out. Throws what the server says of the item,
+   * or the stream's error.
+   */
   send(request: ItemRequest<Result>, { signal }: CallOptions = {}): Promise<Result> {
     return new Promise((resolve, reject) => {
       const { method, signal: whole } = this.#options;
@@ -236,7 +243,10 @@ class OpenStream<Result extends ItemResult> {
     await this.#duplex.write(packItems(items.map(({ bytes }) => bytes))).catch(() => {});
   }
 
-  /** Half-closes; everything has its answer, so a server that does not end the stream in turn is not waited for without end. */
+  /**
+   * Half-closes; everything has its answer, so a server that does not end the stream in turn is not waited for without
+   * end.
+   */
   async end(): Promise<void> {
     const { clock, timeoutMs } = this.#options;
     this.#duplex.end();
@@ -271,8 +281,8 @@ class OpenStream<Result extends ItemResult> {
   }
 
   /**
-   * Looks after the item that waits longest: the first, as they were sent in order. A server that goes on answering is not given up: items wait
-   * there when their client has a rate.
+   * Looks after the item that waits longest: the first, as they were sent in order. A server that goes on answering is
+   * not given up: items wait there when their client has a rate.
    */
   #watch(): void {
     const [oldest] = this.sent.values();

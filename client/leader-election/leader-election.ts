@@ -19,7 +19,10 @@ export interface LeaderElectionOptions {
   readonly identity?: string | undefined;
   /** For how long others leave a lease alone that is not renewed (default 15 s, in whole seconds). */
   readonly leaseDurationMs?: number | undefined;
-  /** For how long a leader that cannot renew goes on leading (default 10 s); the rest of the lease is for ending its work. */
+  /**
+   * For how long a leader that cannot renew goes on leading (default 10 s);
+   * the rest of the lease is for ending its work.
+   */
   readonly renewDeadlineMs?: number | undefined;
   /** How often a leader renews, and others look (default 2 s). */
   readonly retryPeriodMs?: number | undefined;
@@ -34,7 +37,10 @@ export interface LeaderElectionOptions {
 /** 'ended': the work is over, or the caller stopped it. 'lost': another may lead now. */
 export type LeadershipEnd = 'ended' | 'lost';
 
-/** The work under a lost lease has not ended in time: another may be doing it already, and only the end of the process ends it for sure. */
+/**
+ * The work under a lost lease has not ended in time: another may be doing it already,
+ * and only the end of the process ends it for sure.
+ */
 export class LeadershipOverrunError extends Error {
   constructor(lease: string, graceMs: number) {
     super(`lease "${lease}" was lost ${graceMs / 1000} s ago and the work under it has not ended: end this process`);
@@ -48,29 +54,34 @@ const defaults = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriod
 const jitter = 1.2;
 
 /**
- * Runs `lead` while this process, alone among all that name the same lease, holds it; for components of which one shall work and others stand by.
+ * Runs `lead` while this process, alone among all that name the same lease, holds it; for components of which one shall
+ * work and others stand by.
  *
  *     standing by --lease free, or not renewed for its duration--> leading --lead ended, signal--> released: 'ended'
  *                                                                     |
  *                                                       not renewed for renewDeadline,
- *                                                          or another holds it --> lead's signal aborts, lead ends: 'lost'
+ *                                                          or another holds it --> lead's signal aborts,
+ *                                                                                  lead ends: 'lost'
  *
- * - Whether a holder lives is judged by changes of the lease seen on this process's timers; wall clocks may differ and jump.
+ * - Whether a holder lives is judged by changes of the lease seen on this process's timers;
+ *   wall clocks may differ and jump.
  * - Every write is based on the version read before, so that of several who take a free lease one gets it.
- * - A leader that cannot renew stops before another candidate may start: `lead` has `leaseDuration - renewDeadline` to end after its signal aborted;
- *   when that is not enough this throws LeadershipOverrunError, and the caller shall end the process.
+ * - A leader that cannot renew stops before another candidate may start: `lead` has `leaseDuration - renewDeadline` to
+ *   end after its signal aborted; when that is not enough this throws LeadershipOverrunError, and the caller shall end
+ *   the process.
  * - When `lead` ends or `signal` aborts, the lease is released after `lead` has ended: a standby takes over at once.
- * - What a process has sent before it lost the lease, or while it was suspended, may still arrive: writes have to be safe by themselves
- *   (versions, preconditions), the lease only keeps several from working against each other.
+ * - What a process has sent before it lost the lease, or while it was suspended, may still arrive: writes have to be
+ *   safe by themselves (versions, preconditions), the lease only keeps several from working against each other.
  *
- * Call it again after 'lost' to stand by anew. Throws what `lead` throws, and INVALID_ARGUMENT for figures or a name that cannot be.
+ * Call it again after 'lost' to stand by anew. Throws what `lead` throws,
+ * and INVALID_ARGUMENT for figures or a name that cannot be.
  */
 export async function runLeaderElected(
   options: LeaderElectionOptions,
   lead: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<LeadershipEnd> {
-  const election = createElection(options);
+  const election = new Election(options);
   try {
     const term = await election.acquire(signal);
     return term === undefined ? 'ended' : await election.hold(term, lead, signal);
@@ -79,7 +90,10 @@ export async function runLeaderElected(
   }
 }
 
-/** Passes unless it is renewed; counted from when the renewal was asked for, so that it is over before another candidate thinks so. */
+/**
+ * Passes unless it is renewed; counted from when the renewal was asked for,
+ * so that it is over before another candidate thinks so.
+ */
 interface Term {
   readonly over: AbortSignal;
   /** A renewal is asked for: tell what is returned whether it came about. */
@@ -136,17 +150,26 @@ function settingsOf(options: LeaderElectionOptions) {
   };
 }
 
-function createElection(options: LeaderElectionOptions) {
-  const settings = settingsOf(options);
-  const { clock, random, logger, leases, namespace, name, identity, renewDeadlineMs, retryPeriodMs, leaseDurationMs } = settings;
-  const claim = createLeaseClaim(settings);
-  const about = { lease: `${namespace}/${name}`, identity };
+/** One candidate, from standing by to the end of its term. */
+class Election {
+  readonly #settings: Settings;
+  readonly claim: LeaseClaim;
+  readonly #about: { readonly lease: string; readonly identity: string };
   // A connection that hangs must not take the whole time that there is for renewing.
-  const timeoutMs = renewDeadlineMs / 2;
-  const tellOfLeader = leaderTeller(claim, settings);
+  readonly #timeoutMs: number;
+  readonly #tellOfLeader: () => void;
+
+  constructor(options: LeaderElectionOptions) {
+    this.#settings = settingsOf(options);
+    this.claim = createLeaseClaim(this.#settings);
+    this.#about = { lease: `${this.#settings.namespace}/${this.#settings.name}`, identity: this.#settings.identity };
+    this.#timeoutMs = this.#settings.renewDeadlineMs / 2;
+    this.#tellOfLeader = leaderTeller(this.claim, this.#settings);
+  }
 
   /** Undefined when the signal aborted before. */
-  async function acquire(signal: AbortSignal): Promise<Term | undefined> {
+  async acquire(signal: AbortSignal): Promise<Term | undefined> {
+    const { leases, namespace, name, clock, logger, retryPeriodMs, renewDeadlineMs, random } = this.#settings;
     let wake = (): void => {};
     const following = linkAbort(signal);
     const watching = wakeWhenReleased({ leases, namespace, name, clock, logger, retryPeriodMs }, () => wake(), following.signal);
@@ -154,14 +177,14 @@ function createElection(options: LeaderElectionOptions) {
       for (let failures = 0; !signal.aborted; ) {
         const term = createTerm(clock, renewDeadlineMs);
         try {
-          const outcome = await claim.attempt({ signal, timeoutMs });
-          tellOfLeader();
+          const outcome = await this.claim.attempt({ signal, timeoutMs: this.#timeoutMs });
+          this.#tellOfLeader();
           if (outcome === 'mine') return term;
           failures = 0;
         } catch (err) {
           if (isInvalid(err)) throw err;
           if (!signal.aborted)
-            logger[failures++ === 0 ? 'warn' : 'debug']({ ...about, err }, 'cannot read or take the lease, will retry');
+            logger[failures++ === 0 ? 'warn' : 'debug']({ ...this.#about, err }, 'cannot read or take the lease, will retry');
         }
         term.end();
         const nap = linkAbort(signal);
@@ -177,52 +200,21 @@ function createElection(options: LeaderElectionOptions) {
     }
   }
 
-  /** Renews until `ended` aborts: true; or until the term is over or another candidate holds the lease: false. */
-  async function keep(term: Term, ended: AbortSignal): Promise<boolean> {
-    const waiting = linkAbort(ended);
-    const unlink = onAbort(term.over, waiting.abort);
-    while (!waiting.signal.aborted) {
-      await pause(retryPeriodMs, waiting.signal, clock);
-      if (waiting.signal.aborted) break;
-      const settle = term.renewing();
-      try {
-        const outcome = await claim.attempt({ signal: waiting.signal, timeoutMs });
-        settle(outcome === 'mine');
-        if (outcome === 'mine') continue;
-        tellOfLeader();
-        term.end();
-      } catch (err) {
-        settle(false);
-        if (!waiting.signal.aborted) logger.warn({ ...about, err }, 'cannot renew the lease, will retry');
-      }
-    }
-    unlink();
-    waiting.unlink();
-    return !term.over.aborted;
-  }
-
-  async function release(): Promise<void> {
-    try {
-      await claim.release({ timeoutMs });
-    } catch (err) {
-      logger.warn({ ...about, err }, 'cannot release the lease: others wait until it is over');
-    }
-  }
-
-  async function hold(term: Term, lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<LeadershipEnd> {
+  async hold(term: Term, lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<LeadershipEnd> {
+    const { leaseDurationMs, renewDeadlineMs, logger, clock } = this.#settings;
     const leading = linkAbort(signal);
     const unlink = onAbort(term.over, leading.abort);
     const ended = new AbortController();
     const graceMs = leaseDurationMs - renewDeadlineMs;
     let isLost = false;
     const guarding = async () => {
-      if (await keep(term, ended.signal)) return;
+      if (await this.#keep(term, ended.signal)) return;
       isLost = true;
-      logger.warn({ ...about, holder: claim.holder() }, 'the lease is lost, stopping the work under it');
+      logger.warn({ ...this.#about, holder: this.claim.holder() }, 'the lease is lost, stopping the work under it');
       await pause(graceMs, ended.signal, clock);
-      if (!ended.signal.aborted) throw new LeadershipOverrunError(about.lease, graceMs);
+      if (!ended.signal.aborted) throw new LeadershipOverrunError(this.#about.lease, graceMs);
     };
-    logger.info(about, 'holds the lease, begins to lead');
+    logger.info(this.#about, 'holds the lease, begins to lead');
     const guard = guarding();
     const work = (async () => lead(leading.signal))();
     try {
@@ -233,12 +225,43 @@ function createElection(options: LeaderElectionOptions) {
       leading.unlink();
       unlink();
       term.end();
-      if (!isLost) await release();
+      if (!isLost) await this.#release();
     }
     return isLost ? 'lost' : 'ended';
   }
 
-  return { claim, acquire, hold };
+  /** Renews until `ended` aborts: true; or until the term is over or another candidate holds the lease: false. */
+  async #keep(term: Term, ended: AbortSignal): Promise<boolean> {
+    const { retryPeriodMs, clock, logger } = this.#settings;
+    const waiting = linkAbort(ended);
+    const unlink = onAbort(term.over, waiting.abort);
+    while (!waiting.signal.aborted) {
+      await pause(retryPeriodMs, waiting.signal, clock);
+      if (waiting.signal.aborted) break;
+      const settle = term.renewing();
+      try {
+        const outcome = await this.claim.attempt({ signal: waiting.signal, timeoutMs: this.#timeoutMs });
+        settle(outcome === 'mine');
+        if (outcome === 'mine') continue;
+        this.#tellOfLeader();
+        term.end();
+      } catch (err) {
+        settle(false);
+        if (!waiting.signal.aborted) logger.warn({ ...this.#about, err }, 'cannot renew the lease, will retry');
+      }
+    }
+    unlink();
+    waiting.unlink();
+    return !term.over.aborted;
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.claim.release({ timeoutMs: this.#timeoutMs });
+    } catch (err) {
+      this.#settings.logger.warn({ ...this.#about, err }, 'cannot release the lease: others wait until it is over');
+    }
+  }
 }
 
 function leaderTeller(claim: LeaseClaim, { onLeader, logger, identity, namespace, name }: Settings): () => void {
@@ -255,7 +278,10 @@ function leaderTeller(claim: LeaseClaim, { onLeader, logger, identity, namespace
 
 type Watched = Pick<Settings, 'leases' | 'namespace' | 'name' | 'clock' | 'logger' | 'retryPeriodMs'>;
 
-/** Saves those who wait the rest of their pause when the holder lets go. Only that: whatever is missed here is found by looking. */
+/**
+ * Saves those who wait the rest of their pause when the holder lets go. Only that:
+ * whatever is missed here is found by looking.
+ */
 async function wakeWhenReleased(watched: Watched, wake: () => void, signal: AbortSignal): Promise<void> {
   const { leases, namespace, name, clock, logger, retryPeriodMs } = watched;
   const scope = { namespace, fieldSelector: `metadata.name=${name}` };

@@ -17,8 +17,8 @@ export interface LeaseClaimOptions {
 /** One candidate's view of a lease. Calls are made one after the other. */
 export interface LeaseClaim {
   /**
-   * Takes the lease, or renews it: 'mine' when this candidate holds it, counted from the call on; 'others' when another does. Throws what
-   * the API throws: then it is unknown, and the next call finds out.
+   * Takes the lease, or renews it: 'mine' when this candidate holds it, counted from the call on; 'others' when another
+   * does. Throws what the API throws: then it is unknown, and the next call finds out.
    */
   attempt(call?: CallOptions): Promise<'mine' | 'others'>;
   /** Releases it, if this candidate holds it. Throws what the API throws. */
@@ -44,16 +44,46 @@ const tries = 2;
 const holderOf = (lease: Lease | undefined): string => lease?.spec?.holderIdentity ?? '';
 
 /**
- * A holder is alive as long as its lease *changes*, seen from here and counted by timers: neither side's wall clock matters. A lease that was
- * deleted under its holder counts as held until its time is over, since the holder has yet to notice.
+ * A holder is alive as long as its lease *changes*, seen from here and counted by timers: neither side's wall clock
+ * matters. A lease that was deleted under its holder counts as held until its time is over, since the holder has yet to
+ * notice.
  */
 export function createLeaseClaim(options: LeaseClaimOptions): LeaseClaim {
-  const { leases, namespace, name, identity, leaseDurationMs, clock } = options;
-  let seen: Sighting | undefined;
-  /** As this candidate wrote it last; undefined: it has to be read first. */
-  let own: Lease | undefined;
+  return new ObservedClaim(options);
+}
 
-  async function find(call: CallOptions): Promise<Lease | undefined> {
+class ObservedClaim implements LeaseClaim {
+  readonly #options: LeaseClaimOptions;
+  #seen: Sighting | undefined;
+  /** As this candidate wrote it last; undefined: it has to be read first. */
+  #own: Lease | undefined;
+
+  constructor(options: LeaseClaimOptions) {
+    this.#options = options;
+  }
+
+  async attempt(call: CallOptions = {}): Promise<'mine' | 'others'> {
+    this.#own = await this.#write((lease) => (this.#isFree(lease) ? this.#held(lease) : undefined), call);
+    return this.#own === undefined ? 'others' : 'mine';
+  }
+
+  async release(call: CallOptions = {}): Promise<void> {
+    await this.#write(
+      (lease) => (lease !== undefined && holderOf(lease) === this.#options.identity ? this.#released(lease) : undefined),
+      call,
+    );
+  }
+
+  holder(): string {
+    return this.#seen?.holder ?? '';
+  }
+
+  end(): void {
+    this.#seen?.cancel();
+  }
+
+  async #find(call: CallOptions): Promise<Lease | undefined> {
+    const { leases, namespace, name } = this.#options;
     try {
       return await leases.get({ namespace, name }, call);
     } catch (error) {
@@ -62,26 +92,27 @@ export function createLeaseClaim(options: LeaseClaimOptions): LeaseClaim {
     }
   }
 
-  function observe(lease: Lease | undefined): void {
+  #observe(lease: Lease | undefined): void {
     const sign = `${lease?.metadata?.uid} ${lease?.metadata?.resourceVersion}`;
-    if (lease === undefined || seen?.sign === sign) return;
-    seen?.cancel();
+    if (lease === undefined || this.#seen?.sign === sign) return;
+    this.#seen?.cancel();
     const sighting: Sighting = { sign, holder: holderOf(lease), isOver: false, cancel: () => {} };
     const { leaseDurationSeconds } = lease.spec ?? {};
-    const lastsMs = leaseDurationSeconds === undefined ? leaseDurationMs : leaseDurationSeconds * 1000;
-    sighting.cancel = clock.after(lastsMs, () => {
+    const lastsMs = leaseDurationSeconds === undefined ? this.#options.leaseDurationMs : leaseDurationSeconds * 1000;
+    sighting.cancel = this.#options.clock.after(lastsMs, () => {
       sighting.isOver = true;
     });
-    seen = sighting;
+    this.#seen = sighting;
   }
 
-  function isFree(lease: Lease | undefined): boolean {
-    const holder = lease === undefined ? (seen?.holder ?? '') : holderOf(lease);
-    return holder === '' || holder === identity || seen?.isOver === true;
+  #isFree(lease: Lease | undefined): boolean {
+    const holder = lease === undefined ? (this.#seen?.holder ?? '') : holderOf(lease);
+    return holder === '' || holder === this.#options.identity || this.#seen?.isOver === true;
   }
 
   /** As it is to be written, with this candidate as its holder. */
-  function held(lease: Lease | undefined): Lease {
+  #held(lease: Lease | undefined): Lease {
+    const { clock, identity, namespace, name, leaseDurationMs } = this.#options;
     const now = timestamp(new Date(clock.now()));
     const { acquireTime, leaseTransitions = 0, ...rest } = lease?.spec ?? {};
     const isNew = holderOf(lease) !== identity;
@@ -100,23 +131,25 @@ export function createLeaseClaim(options: LeaseClaimOptions): LeaseClaim {
   }
 
   /** A released lease: a second is the shortest duration that can be written. */
-  function released(lease: Lease): Lease {
-    const now = timestamp(new Date(clock.now()));
+  #released(lease: Lease): Lease {
+    const now = timestamp(new Date(this.#options.clock.now()));
     const { holderIdentity: _, ...rest } = lease.spec ?? {};
     return { ...lease, spec: { ...rest, leaseDurationSeconds: 1, acquireTime: now, renewTime: now } };
   }
 
   /** Undefined when `next`, which is asked about what is there, wants nothing written. */
-  async function write(next: (lease: Lease | undefined) => Lease | undefined, call: CallOptions): Promise<Lease | undefined> {
+  async #write(next: (lease: Lease | undefined) => Lease | undefined, call: CallOptions): Promise<Lease | undefined> {
     for (let attempt = 1; ; attempt++) {
-      const lease = own ?? (await find(call));
-      own = undefined;
-      observe(lease);
+      const lease = this.#own ?? (await this.#find(call));
+      this.#own = undefined;
+      this.#observe(lease);
       const wanted = next(lease);
       if (wanted === undefined) return undefined;
       try {
-        const written = await (lease === undefined ? leases.create(wanted, {}, call) : leases.update(wanted, {}, call));
-        observe(written);
+        const written = await (lease === undefined
+          ? this.#options.leases.create(wanted, {}, call)
+          : this.#options.leases.update(wanted, {}, call));
+        this.#observe(written);
         return written;
       } catch (error) {
         const cameSecond = isConflict(error) || isNotFound(error) || isAlreadyExists(error);
@@ -124,16 +157,4 @@ export function createLeaseClaim(options: LeaseClaimOptions): LeaseClaim {
       }
     }
   }
-
-  return {
-    async attempt(call = {}) {
-      own = await write((lease) => (isFree(lease) ? held(lease) : undefined), call);
-      return own === undefined ? 'others' : 'mine';
-    },
-    async release(call = {}) {
-      await write((lease) => (lease !== undefined && holderOf(lease) === identity ? released(lease) : undefined), call);
-    },
-    holder: () => seen?.holder ?? '',
-    end: () => seen?.cancel(),
-  };
 }

@@ -1,12 +1,11 @@
 import type { KindMap, KindName } from '../../api/kinds/index.ts';
 import { kindNamed, kinds } from '../../api/kinds/index.ts';
-import type { NamespaceClient, PodClient, ServiceAccountClient } from '../client.ts';
 import type { Connection } from '../connection/connection.ts';
 import { createKindClient } from './kind-client.ts';
-import { createNamespaceClient } from './namespace-client.ts';
-import { createPodClient } from './pod-client.ts';
+import { createNamespaceClient, type NamespaceClient } from './namespace-client.ts';
+import { createPodClient, type PodClient } from './pod-client.ts';
 import type { ResourceClient } from './resource-client.ts';
-import { createServiceAccountClient } from './service-account-client.ts';
+import { createServiceAccountClient, type ServiceAccountClient } from './service-account-client.ts';
 
 /** Kinds with calls of their own besides the standard verbs. */
 interface SpecialClients {

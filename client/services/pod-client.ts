@@ -1,5 +1,6 @@
 import { internal, unavailable } from '../../api/errors/index.ts';
 import type {
+  DeleteOptions,
   FileStat,
   Pod,
   PodAttachOptions,
@@ -14,18 +15,41 @@ import type {
   PodReadFilesResponse,
   PodWriteFilesRequest,
   PodWriteFilesResponse,
+  WriteOptions,
 } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import type { PodClient } from '../client.ts';
 import { cancelled } from '../connection/call-errors.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import type { Duplex } from '../connection/duplex.ts';
-import type { AttachedStream, AttachKey, ExecStream } from '../pod-streams/pod-streams.ts';
+import type { AttachedStream, AttachKey, ExecStream, PodStreams } from '../pod-streams/pod-streams.ts';
 import { createPortForwardStream } from '../pod-streams/port-forward-stream.ts';
 import { asBuffer, createTerminalStream } from '../pod-streams/terminal-stream.ts';
-import { bindingRequest, openBindStream } from './bind-stream.ts';
+import { type BindStream, type BindTarget, bindingRequest, openBindStream } from './bind-stream.ts';
 import { createKindClient } from './kind-client.ts';
-import type { CallOptions, ObjectKey } from './resource-client.ts';
+import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
+
+export interface PodClient extends ResourceClient<Pod>, PodStreams {
+  /**
+   * Replaces the CPU and memory of containers and sidecars, and nothing else;
+   * the node takes them over while the pod runs.
+   */
+  updateResize(object: Pod, options?: WriteOptions, call?: CallOptions): Promise<Pod>;
+  /** Replaces the list of ephemeral containers, to which others may only be added; they start beside those that run. */
+  updateEphemeralContainers(object: Pod, options?: WriteOptions, call?: CallOptions): Promise<Pod>;
+  /**
+   * Assigns the pod to the node, once. ABORTED: it is bound already, is another pod,
+   * or does not fit on the node any more.
+   */
+  bind(target: BindTarget, nodeName: string, call?: CallOptions): Promise<Pod>;
+  /**
+   * Deletes the pod if its PodDisruptionBudget allows that now. RESOURCE_EXHAUSTED with the reason "DisruptionBudget":
+   * it does not; `retryAfterMs` says when to ask again, and the error's subject is the budget. `uid` in the key holds
+   * it to this very pod.
+   */
+  evict(target: BindTarget, options?: DeleteOptions, call?: CallOptions): Promise<Pod>;
+  /** Many bindings over one stream. `timeoutMs` is for each of them. */
+  bindStream(call?: CallOptions): BindStream;
+}
 
 const method = (name: string, request = `Pod${name}Request`, response = `Pod${name}Response`): Method => ({
   path: `/berth.core.v1.Pods/${name}`,

@@ -1,8 +1,15 @@
-import type { ServiceAccount, TokenRequest } from '../../api/generated/types.ts';
+import type { ServiceAccount, TokenRequest, TokenRequestSpec, TokenRequestStatus } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import type { ServiceAccountClient } from '../client.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import { createKindClient } from './kind-client.ts';
+import type { CallOptions, ObjectKey, ResourceClient } from './resource-client.ts';
+
+export interface ServiceAccountClient extends ResourceClient<ServiceAccount> {
+  /**
+   * A new token of an account: for the API server and an hour unless `spec` says otherwise. The server keeps no copy.
+   */
+  createToken(account: ObjectKey, spec?: TokenRequestSpec, call?: CallOptions): Promise<TokenRequestStatus>;
+}
 
 /** The client for service accounts: the standard methods and their tokens. */
 export function createServiceAccountClient(connection: Connection, kind: Kind<ServiceAccount>): ServiceAccountClient {
