@@ -13,9 +13,6 @@ export interface NodeRegistration {
   readonly taints: readonly Taint[];
 }
 
-/** Off until asked for. */
-export const defaultWarmSandboxes = 0;
-
 export interface AgentOptions {
   readonly client: Client;
   readonly nodeName: string;
@@ -24,7 +21,10 @@ export interface AgentOptions {
   readonly sandboxImage?: string | undefined;
   /** How many sandboxes are made in advance; none with a custom sandbox image. */
   readonly warmSandboxes?: number | undefined;
-  /** How many processes and threads each container may have, 0 for no limit; 4,096 or what the machine allows where not said. */
+  /**
+   * How many processes and threads each container may have, 0 for no limit;
+   * 4,096 or what the machine allows where not said.
+   */
   readonly maxContainerPids?: number | undefined;
   readonly dockerSocket?: string | undefined;
   /** The longest that a container which ends again and again waits for its next run; 5 minutes where not said. */

@@ -1,11 +1,13 @@
 import { type MachineInventory, readInventory } from './machine/inventory.ts';
 import { createMachineReader, type MachineReader } from './machine/machine-reader.ts';
 import { createPodDialer, type PodDialer } from './machine/pod-dialer.ts';
-import { defaultWarmSandboxes } from './options.ts';
 import { type HeldImage, holdSandboxImage } from './pause/held-image.ts';
 import { createDockerRuntime } from './runtime/docker/docker-runtime.ts';
 import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService, ObservedContainer } from './runtime/runtime.ts';
 import { createVolumes, type Volumes } from './volumes/volumes.ts';
+
+/** Off by default. */
+export const defaultWarmSandboxes = 0;
 
 /** Everything of the machine that the agent touches. Tests bring their own. */
 export interface AgentPorts {

@@ -10,8 +10,9 @@ import { defaultRoot } from './local-path/made-folders.ts';
 import { createVolumeReclaimer } from './local-path/volume-reclaimer.ts';
 import { addFigurePages, measureWorkers, relistMeter } from './metrics.ts';
 import { createNodeLease, holderFacts, holderIdentity } from './node/node-lease.ts';
-import { createNodeReporter } from './node/node-reporter.ts';
-import { createNodeView } from './node/node-view.ts';
+import { createNodeReporter, type NodeReporter } from './node/node-reporter.ts';
+import { createNodeView, type NodeView } from './node/node-view.ts';
+import type { ObservedContainer } from './runtime/runtime.ts';
 import { createManifestFolder } from './static-pods/folder.ts';
 import { createStaticPods } from './static-pods/static-pods.ts';
 import { createStatusWriter } from './status/status-writer.ts';
@@ -21,9 +22,20 @@ import { untilSandboxImage, type Wiring, wireEvents, wirePodVolumes, wireWorkers
 
 /** Runs everything that an agent does, until the signal aborts. */
 export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => void): Promise<void> {
+  // One that fails for good ends them all, in order.
+  const ends = start(assemble(wiring, signal), wiring, signal).map((loop) =>
+    loop.catch((error: unknown) => {
+      stop();
+      throw error;
+    }),
+  );
+  for (const result of await Promise.allSettled(ends)) if (result.status === 'rejected') throw result.reason;
+}
+
+/** What is long-lived in an agent. Nothing of it runs yet. */
+function assemble(wiring: Wiring, signal: AbortSignal) {
   const { client, nodeName, logger, clock, metrics, ports, nodeDir } = wiring;
-  const { runtime, images, usage, inventory, access, dialer, volumes } = ports;
-  const holder = holderIdentity(inventory.nodeInfo.machineID ?? '', nodeDir);
+  const holder = holderIdentity(ports.inventory.nodeInfo.machineID ?? '', nodeDir);
   const facts = holderFacts(wiring.dataDir);
   const lease = createNodeLease({ client: client.leases, nodeName, holder, facts, clock, logger });
   const scope = { fieldSelector: `spec.nodeName=${nodeName}` };
@@ -48,36 +60,42 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
   });
   measureWorkers(metrics, workers.records);
   const containers = () => [...workers.records()].flatMap((record) => [...record.containers.values()]);
-  addFigurePages(metrics, usage, containers);
-  const reporter = createNodeReporter({
-    nodes: node.client,
-    nodeMetrics: client.nodeMetrics,
-    runtime,
-    images,
-    imageDisk: imageDisk(runtime),
-    usage,
-    containers,
-    nodeName,
-    inventory,
-    agentVersion: wiring.version ?? packageVersion(),
-    localPathFolder: wiring.nodeConfig.localPathFolder ?? defaultRoot(nodeDir),
-    registration: wiring.registration,
-    clock,
-    logger,
-  });
+  addFigurePages(metrics, ports.usage, containers);
+  const reporter = wireReporter(wiring, node.client, containers);
   const reclaimer = createVolumeReclaimer({
     ...{ client: client.persistentVolumes, nodeName, events, clock, logger },
-    folders: { remove: volumes.removeMadeFolder },
+    folders: { remove: (made) => ports.volumes.removeMadeFolder(made) },
     isInUse: (claim) => [...workers.records()].some(({ pod }) => pod && isForgotten(pod, pods.lister) && usesClaim(pod, claim)),
   });
-  const parts = { runtime, workers, statics, isContested: lease.isContested, pods, volumes, podVolumes, clock, logger };
-  const { logLevel } = wiring;
-  const streams = { access, dialer, history: usage.history, get: workers.get, uidHere: statics.uidHere, logLevel };
+  return { lease, pods, status, podVolumes, workers, collector, statics, reporter, reclaimer };
+}
+
+function wireReporter(wiring: Wiring, nodes: NodeView['client'], containers: () => ObservedContainer[]): NodeReporter {
+  const { client, nodeName, ports, registration, clock, logger } = wiring;
+  const { runtime, images, usage, inventory } = ports;
+  return createNodeReporter({
+    ...{ nodes, nodeMetrics: client.nodeMetrics, runtime, images, imageDisk: imageDisk(runtime), usage, containers },
+    ...{ nodeName, inventory, registration, clock, logger },
+    agentVersion: wiring.version ?? packageVersion(),
+    localPathFolder: wiring.nodeConfig.localPathFolder ?? defaultRoot(wiring.nodeDir),
+  });
+}
+
+/** Begins everything, each when what it needs is there. */
+function start(parts: ReturnType<typeof assemble>, wiring: Wiring, signal: AbortSignal): Promise<unknown>[] {
+  const { lease, pods, status, podVolumes, workers, collector, statics, reporter, reclaimer } = parts;
+  const { client, nodeName, logger, clock, metrics, ports, logLevel } = wiring;
+  const { runtime, usage, access, dialer, volumes } = ports;
+  const uidHere = (uid: string) => statics.uidHere(uid);
+  const streams = { access, dialer, history: usage.history, get: workers.get, uidHere, logLevel };
   const tunnel = { client: client.tunnel, ...streams, nodeName, clock, logger };
+  const isContested = () => lease.isContested();
+  const looped = { runtime, workers, statics, isContested, pods, volumes, podVolumes, clock, logger };
   const hasSandboxImage = untilSandboxImage(wiring, signal);
-  // Whose node this is decides who runs the API's pods; those of files wait for it only while another agent may have the name.
+  // Whose node this is decides who runs the API's pods; those of files wait for it only while another agent may have
+  // the name.
   const leased = lease.acquire(signal);
-  const loops = [
+  return [
     leased.then(() => lease.run(signal)),
     leased.then(() => reporter.register(signal)).then(() => reporter.run(signal)),
     leased.then(() => pods.run(signal)),
@@ -85,16 +103,8 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
     pods.waitForSync(signal).then(() => reclaimer.run(signal)),
     pods.waitForSync(signal).then(() => collector.run(signal)),
     Promise.all([leased, hasSandboxImage]).then(() => ports.warm?.run(signal)),
-    hasSandboxImage.then(() => runSyncLoop({ ...parts, tunnel, meter: relistMeter(metrics) }, signal)),
+    hasSandboxImage.then(() => runSyncLoop({ ...looped, tunnel, meter: relistMeter(metrics) }, signal)),
   ];
-  // One that fails for good ends them all, in order.
-  const ends = loops.map((loop) =>
-    loop.catch((error: unknown) => {
-      stop();
-      throw error;
-    }),
-  );
-  for (const result of await Promise.allSettled(ends)) if (result.status === 'rejected') throw result.reason;
 }
 
 /** Whether the API has the pod no more, while it still runs here. */

@@ -37,15 +37,15 @@ const headStartMs = 2_000;
 const contestedMs = 500;
 
 /**
- * Feeds the pod workers: wishes from the API and from files, hints and lists from the engine. Nothing of the API's is started, stopped or swept before
- * both the API's pods and the engine's containers are known; afterwards an API that is away changes nothing, since what it said last
- * stands. Static pods do not wait for the API.
+ * Feeds the pod workers: wishes from the API and from files, hints and lists from the engine. Nothing of the API's is
+ * started, stopped or swept before both the API's pods and the engine's containers are known; afterwards an API that is
+ * away changes nothing, since what it said last stands. Static pods do not wait for the API.
  */
 export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal): Promise<void> {
   const { runtime, workers, statics, pods, volumes, podVolumes, meter, clock, logger } = options;
   const refresher = createVolumeRefresher({ podVolumes, records: workers.records, get: workers.get, clock, logger });
   const { records, evict } = workers;
-  const diskLimits = createDiskLimits({ records, podDir: volumes.podDir, evict, clock });
+  const diskLimits = createDiskLimits({ records, podDir: (podUid: string) => volumes.podDir(podUid), evict, clock });
   // Hints before the first list, so that nothing falls between the two.
   const events = followEvents(options, signal);
   const removeHandler = pods.addHandler(podHandler({ workers, statics, changed: refresher.changed }));
@@ -75,7 +75,7 @@ export async function runSyncLoop(options: SyncLoopOptions, signal: AbortSignal)
     }
     if (signal.aborted) return;
     logger.info({ pods: pods.lister.list().length }, 'the agent is in sync');
-    // Not before it is known what runs: a log that goes on after this agent's restart must find its container.
+    // Only after the inventory is complete: a log that resumes after this agent's restart must find its container.
     await Promise.all([runTunnel(options.tunnel, signal), sweepVolumes(options), statics.keepMirrors(signal)]);
   }
 

@@ -72,7 +72,10 @@ export interface Wiring {
   readonly clock: Clock;
 }
 
-/** Calls that make the engine work at once. More do not go faster, they only make each other wait (FIELD.md: the floor is 8). */
+/**
+ * Calls that make the engine work at once. More do not go faster, they only make each other wait
+ * (FIELD.md: the floor is 8).
+ */
 const engineCalls = 8;
 
 interface Parts {
@@ -91,7 +94,7 @@ interface Wired {
   readonly collector: ImageCollector;
 }
 
-/** What the node has for pods, for those who say no limit. */
+/** The node's allocatable resources, the default limits of the downward API. */
 function allocatableOf({ allocatable }: Pick<MachineInventory, 'allocatable'>): Allocatable {
   const { cpu = 0, memory = 0 } = resourceAmounts(allocatable);
   return { cpuMilli: cpu, memoryBytes: memory };
@@ -115,7 +118,7 @@ export function wirePodVolumes({ client, nodeName, ports, clock }: Wiring, objec
   });
 }
 
-/** The pod workers with everything they act through, and who tidies up after them. Starts nothing. */
+/** Wires the pod workers, their dependencies, and garbage collection. Starts nothing. */
 export function wireWorkers(
   wiring: Wiring,
   { status, objects, podVolumes, node, pods, podWrites, events: recorder, gone }: Parts,
@@ -130,7 +133,11 @@ export function wireWorkers(
   const amounts = resourceAmounts(inventory.allocatable);
   const hostIP = inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
   const allocatable = allocatableOf(inventory);
-  const messages = createTerminationMessages({ podDir: volumes.podDir, access: ports.access, logger });
+  const messages = createTerminationMessages({
+    podDir: (podUid: string) => volumes.podDir(podUid),
+    access: ports.access,
+    logger,
+  });
   // The API's pods, and those that only this node knows.
   const known = () => [...pods.list(), ...[...workers.records()].flatMap(({ pod }) => pod ?? [])];
   const wanted = () => known().flatMap((pod) => (isFinished(pod) ? [] : imagesOf(pod)));
@@ -141,7 +148,7 @@ export function wireWorkers(
     seccompDir: join(wiring.dataDir, 'seccomp'),
     runtimeClasses: createKnownObjects(client.runtimeClasses, clock),
     devices: createDeviceBook(wiring.nodeConfig.devices, running),
-    etcFiles: createEtcFiles({ podDir: volumes.podDir }),
+    etcFiles: createEtcFiles({ podDir: (podUid: string) => volumes.podDir(podUid) }),
     events,
   });
   const starter = createStarter({

@@ -56,6 +56,12 @@ describe('what a container may do', () => {
       { appArmorProfile: { type: 'Unconfined' } },
       { appArmor: 'k8s-x' },
     ],
+    [
+      'has a profile whose name begins as another',
+      { appArmorProfile: { type: 'Localhost', localhostProfile: 'unconfined-x' } },
+      {},
+      { appArmor: 'unconfined-x' },
+    ],
     ['has no AppArmor profile', {}, { appArmorProfile: { type: 'Unconfined' } }, { appArmor: 'unconfined' }],
     ["has the engine's AppArmor profile", { appArmorProfile: { type: 'RuntimeDefault' } }, {}, {}],
     ['sees all of /proc', { procMount: 'Unmasked' }, {}, { unmaskedProc: true }],

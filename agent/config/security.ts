@@ -1,12 +1,15 @@
 import type { Container, Pod, PodSecurityContext, SecurityContext } from '../../api/generated/types.ts';
 import { dottedSysctl } from '../../api/kinds/pod/sysctls.ts';
+import { isUnconfined } from '../../api/kinds/pod/validate-security.ts';
 import type { GivenDevices } from '../pod/devices.ts';
 import type { ContainerSecurity, Mount, PodNamespaces } from '../runtime/runtime.ts';
 import { ContainerConfigError } from './config-error.ts';
 
 /** What a container's security depends on besides its pod. */
 export interface SecurityFacts {
-  /** As whom the image's containers run ("user", "user:group"; "" is root). Only needed where `needsImageUser` says so. */
+  /**
+   * As whom the image's containers run ("user", "user:group"; "" is root). Only needed where `needsImageUser` says so.
+   */
   readonly imageUser?: string | undefined;
   /** The text of the seccomp profile that `localhostSeccomp` names. */
   readonly seccompProfile?: string | undefined;
@@ -50,7 +53,7 @@ export function localhostSeccomp(pod: Pod, container: Container): string | undef
   return seccompProfile?.type === 'Localhost' && privileged !== true ? (seccompProfile.localhostProfile ?? '') : undefined;
 }
 
-/** What the engine is told of a container's rights. Pure; throws ContainerConfigError for what the user has to mend. */
+/** A container's security options for the engine. Pure; throws ContainerConfigError for errors in the spec. */
 export function computeSecurity(pod: Pod, container: Container, facts: SecurityFacts): ContainerSecurity {
   const wanted = effectiveSecurity(pod, container);
   checkNonRoot(pod, container, wanted, facts.imageUser ?? '');
@@ -68,7 +71,7 @@ export function computeSecurity(pod: Pod, container: Container, facts: SecurityF
   };
 }
 
-/** Kubernetes' rule and words: only a user that is known by number can be told from root. */
+/** Kubernetes' rule and message: only a numeric user can be verified to be non-root. */
 function checkNonRoot(pod: Pod, { name = '' }: Container, wanted: EffectiveSecurity, imageUser: string): void {
   if (wanted.runAsNonRoot !== true) return;
   const { metadata } = pod;
@@ -89,8 +92,8 @@ function namedUser(imageUser: string): string {
 }
 
 /**
- * As the engine reads it. With a group it looks up none in the image: which is what Strict means, and what Merge cannot have
- * when the pod names the group.
+ * As the engine reads it. With a group it looks up none in the image: which is what Strict means, and what Merge cannot
+ * have when the pod names the group.
  */
 function userOf(wanted: EffectiveSecurity, imageUser: string): string | undefined {
   const { runAsUser, runAsGroup } = wanted;
@@ -115,12 +118,17 @@ function seccompOf({ seccompProfile }: EffectiveSecurity, text: string | undefin
 
 function appArmorOf({ appArmorProfile }: EffectiveSecurity): string | undefined {
   if (appArmorProfile?.type === 'Unconfined') return 'unconfined';
-  return appArmorProfile?.type === 'Localhost' ? appArmorProfile.localhostProfile : undefined;
+  if (appArmorProfile?.type !== 'Localhost') return undefined;
+  const { localhostProfile = '' } = appArmorProfile;
+  // The engine takes the name as it is, and pod security has judged this as a profile that confines.
+  if (isUnconfined(localhostProfile.trim()))
+    throw new ContainerConfigError(`the AppArmor profile "${localhostProfile}" does not confine: it needs type Unconfined`);
+  return localhostProfile;
 }
 
 /**
- * The namespaces of a pod. Without a word about users the engine's own way stays, but a pod that has a namespace of the machine, or a
- * privileged container, can only have the machine's users. Pure.
+ * The namespaces of a pod. Without a word about users the engine's own way stays, but a pod that has a namespace of the
+ * machine, or a privileged container, can only have the machine's users. Pure.
  */
 export function computeNamespaces(pod: Pod): PodNamespaces {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec ?? {};
@@ -141,7 +149,7 @@ function isPrivileged(container: Container): boolean {
   return container.securityContext?.privileged === true;
 }
 
-/** Kernel parameters by name; slashes may stand for dots. */
+/** Kernel parameters by name; slashes are accepted as dots. */
 export function computeSysctls(pod: Pod): Record<string, string> {
   const sysctls = pod.spec?.securityContext?.sysctls ?? [];
   return Object.fromEntries(sysctls.map(({ name = '', value = '' }) => [dottedSysctl(name), value]));

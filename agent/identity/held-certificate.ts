@@ -1,14 +1,17 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { splitCertificates } from '../../api/meta/authority.ts';
 import { privateFileProblem } from '../../api/meta/private-file.ts';
 import { writeSecretFile } from '../../client/config/write-secret-file.ts';
 import { readIfThere } from '../../client/informer/read-if-there.ts';
 import type { NodeCertificate } from './request-certificate.ts';
 
-/** The certificate with which an agent calls the API, and whom it trusts there, in memory and on disk. */
+/** The agent's client certificate and its trusted authorities, in memory and on disk. */
 export interface HeldCertificate {
-  /** The same object until one of them is replaced. `ca` are the cluster's authorities (PEM), the one that signs first. */
+  /**
+   * The same object until one of them is replaced. `ca` are the cluster's authorities (PEM), the one that signs first.
+   */
   current(): NodeCertificate & { readonly ca: string };
   /** Keeps another one from now on; on disk first. */
   replace(next: NodeCertificate): Promise<void>;
@@ -16,7 +19,10 @@ export interface HeldCertificate {
   trust(authorities: string): Promise<void>;
 }
 
-/** What an agent of a joined machine has in <data directory>/pki: the cluster's authority, and its certificate and key in one file, written whole or not at all. */
+/**
+ * What an agent of a joined machine has in <data directory>/pki: the cluster's authority, and its certificate and key
+ * in one file, written whole or not at all.
+ */
 export function identityFiles(dataDir: string, nodeName: string): { readonly authority: string; readonly node: string } {
   return { authority: join(dataDir, 'pki', 'ca.crt'), node: join(dataDir, 'pki', `node-${nodeName}.pem`) };
 }
@@ -30,7 +36,10 @@ export async function saveIdentity(dataDir: string, nodeName: string, authority:
   await writeSecretFile(files.node, held.certificate + held.key);
 }
 
-/** What a machine got when it joined; undefined when it has not. Throws an Error when it is damaged, or when others may read its key. */
+/**
+ * What a machine got when it joined; undefined when it has not. Throws an Error when it is damaged,
+ * or when others may read its key.
+ */
 export async function readIdentity(
   dataDir: string,
   nodeName: string,
@@ -80,7 +89,7 @@ export function holdCertificate({ first, save, saveAuthorities }: Keeping): Held
 const mostAuthorities = 2;
 
 function checkAuthorities(text: string): void {
-  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const found = splitCertificates(text);
   if (found.length === 0 || found.length > mostAuthorities || !found.every((each) => new X509Certificate(each).ca))
     throw new Error('the server names no authorities that can be trusted; those from before go on counting');
 }

@@ -44,41 +44,67 @@ const diskMs = 10_000;
 const collectionMs = 300_000;
 
 export function createImageCollector(options: ImageCollectorOptions): ImageCollector {
-  const { images, records, holds, policy, nodeName, clock, logger } = options;
-  const node = { kind: 'Node', apiVersion: 'v1', name: nodeName, uid: nodeName };
-  let history: ReadonlyMap<string, ImageHistory> | undefined;
-  let failures = 0;
-  let sinceMs = Number.POSITIVE_INFINITY;
+  return new UnusedImageCollector(options);
+}
 
-  async function remove(image: LocalImage): Promise<boolean> {
-    const removal = holds.remove(image, async () => {
-      // By each of its names, so that the engine refuses what a container has come to use meanwhile; an image without a name goes by its id.
-      for (const name of image.names.length === 0 ? [image.id] : image.names) if (!(await images.remove(name))) return false;
+class UnusedImageCollector implements ImageCollector {
+  readonly #options: ImageCollectorOptions;
+  readonly #node: { kind: string; apiVersion: string; name: string; uid: string };
+  #history: ReadonlyMap<string, ImageHistory> | undefined;
+  #failures = 0;
+  #sinceMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: ImageCollectorOptions) {
+    this.#options = options;
+    this.#node = { kind: 'Node', apiVersion: 'v1', name: options.nodeName, uid: options.nodeName };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    let collectedAt = Number.NEGATIVE_INFINITY;
+    let isEnough = true;
+    while (!signal.aborted) {
+      const isDue = Math.abs(clock.now() - collectedAt) >= collectionMs;
+      if (isDue || (isEnough && (await isTooFull(this.#options)))) {
+        isEnough = await this.#collectAndTell(signal);
+        collectedAt = clock.now();
+      }
+      await pause(diskMs, signal, clock);
+    }
+  }
+
+  async #remove(image: LocalImage): Promise<boolean> {
+    const removal = this.#options.holds.remove(image, async () => {
+      // By each of its names, so that the engine refuses what a container has come to use meanwhile;
+      // an image without a name goes by its id.
+      for (const name of image.names.length === 0 ? [image.id] : image.names)
+        if (!(await this.#options.images.remove(name))) return false;
       return true;
     });
     const isGone = (await removal) ?? false;
-    if (isGone) options.onRemoved();
+    if (isGone) this.#options.onRemoved();
     return isGone;
   }
 
-  async function collect(signal: AbortSignal): Promise<void> {
-    const found = await records.reconcile(images.list);
+  async #collect(signal: AbortSignal): Promise<void> {
+    const { records, images, clock, policy, logger } = this.#options;
+    const found = await records.reconcile(() => images.list());
     const used = await images.usedByContainers();
     if (signal.aborted) return;
     const nowMs = clock.now();
-    sinceMs = Math.min(sinceMs, nowMs);
-    history = computeHistory(history, found, used, nowMs);
+    this.#sinceMs = Math.min(this.#sinceMs, nowMs);
+    this.#history = computeHistory(this.#history, found, used, nowMs);
     const record = (imageId: string) => records.get(imageId);
     const candidates = decideCollection(policy, {
       images: found,
-      history,
+      history: this.#history,
       used,
-      wanted: options.wanted(),
+      wanted: this.#options.wanted(),
       nowMs,
-      sinceMs,
+      sinceMs: this.#sinceMs,
       record,
     });
-    const before = await options.disk();
+    const before = await this.#options.disk();
     const needed = computeBytesToFree(before, policy);
     let eligible = 0;
     let left = needed;
@@ -86,49 +112,34 @@ export function createImageCollector(options: ImageCollectorOptions): ImageColle
       if (signal.aborted) return;
       if (left <= 0 && !expired) continue;
       const why = left > 0 ? `the disk is ${usedPercent(before)}% full` : 'it was not used for long';
-      if (!(await remove(image))) continue;
+      if (!(await this.#remove(image))) continue;
       eligible += image.sizeBytes;
       logger.info({ image: image.names[0] ?? image.id, size: formatSize(image.sizeBytes) }, `image removed: ${why}`);
       // Images share layers: only the disk knows what became free.
-      left = needed - ((await options.disk()).availableBytes - before.availableBytes);
+      left = needed - ((await this.#options.disk()).availableBytes - before.availableBytes);
     }
     if (needed > 0 && left > 0) throw new NotEnoughError(needed, eligible);
   }
 
-  async function collectAndTell(signal: AbortSignal): Promise<boolean> {
+  async #collectAndTell(signal: AbortSignal): Promise<boolean> {
     try {
-      await collect(signal);
-      failures = 0;
+      await this.#collect(signal);
+      this.#failures = 0;
       return true;
     } catch (err) {
-      failures++;
-      logger.warn({ node: nodeName, err }, 'cannot collect images, will try again');
+      this.#failures++;
+      this.#options.logger.warn({ node: this.#options.nodeName, err }, 'cannot collect images, will try again');
       const message = err instanceof Error ? err.message : String(err);
-      if (err instanceof NotEnoughError) options.events.event(node, 'Warning', 'FreeDiskSpaceFailed', message);
+      if (err instanceof NotEnoughError) this.#options.events.event(this.#node, 'Warning', 'FreeDiskSpaceFailed', message);
       // As the kubelet: the first failure may be one of the start.
-      if (failures > 1) options.events.event(node, 'Warning', 'ImageGCFailed', message);
+      if (this.#failures > 1) this.#options.events.event(this.#node, 'Warning', 'ImageGCFailed', message);
       return false;
     }
   }
-
-  return {
-    async run(signal) {
-      let collectedAt = Number.NEGATIVE_INFINITY;
-      let isEnough = true;
-      while (!signal.aborted) {
-        const isDue = Math.abs(clock.now() - collectedAt) >= collectionMs;
-        if (isDue || (isEnough && (await isTooFull(options)))) {
-          isEnough = await collectAndTell(signal);
-          collectedAt = clock.now();
-        }
-        await pause(diskMs, signal, clock);
-      }
-    },
-  };
 }
 
 async function isTooFull({ disk, policy }: ImageCollectorOptions): Promise<boolean> {
-  // A disk that cannot be read is told about when a collection is due.
+  // An unreadable disk is reported when a collection is due.
   return disk().then(
     (now) => computeBytesToFree(now, policy) > 0,
     () => false,
@@ -149,7 +160,7 @@ export function imageDisk(runtime: Pick<ContainerRuntime, 'version'>): () => Pro
   let rootDir: Promise<string> | undefined;
   return async () => {
     rootDir ??= runtime.version().then((version) => version.rootDir);
-    // An engine that is away is asked again.
+    // Retried when the engine is unavailable.
     rootDir.catch(() => {
       rootDir = undefined;
     });

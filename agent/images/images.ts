@@ -16,7 +16,7 @@ export interface ImageWish {
   readonly policy: string;
   /** Aborts when it is no longer wanted. */
   readonly signal: AbortSignal;
-  /** What the pod may show to the registry of a repository; asked for only when that matters. */
+  /** The pod's credentials for a repository; evaluated lazily. */
   credentials(repository: string): Promise<readonly PullCredential[]>;
   /** A pull starts, or one that runs is waited for. */
   onPulling(): void;
@@ -24,8 +24,8 @@ export interface ImageWish {
 }
 
 /**
- * What became of a wish for an image. `notBefore` is when the next pull may be tried; `unchecked` says why an image that is here could not
- * be compared with the registry's.
+ * What became of a wish for an image. `notBefore` is when the next pull may be tried; `unchecked` says why an image
+ * that is here could not be compared with the registry's.
  */
 export type ImageResult =
   | { readonly present: true; readonly pulled?: PullFigures; readonly unchecked?: string }
@@ -40,11 +40,17 @@ export interface PullFigures {
 
 export type ImageFailure = 'InvalidImageName' | 'ErrImageNeverPull' | 'ErrImagePull' | 'ImagePullBackOff';
 
-/** Sees to it that images are there. The same wish of many pods is one pull; failures back off for all who wish the same. */
+/** Ensures that images are present. Identical requests of many pods share one pull and its back-off. */
 export interface ImageSource {
-  /** Keeps the image from being collected until the returned function is called: from before `ensure` until its container is made. */
+  /**
+   * Keeps the image from being collected until the returned function is called:
+   * from before `ensure` until its container is made.
+   */
   hold(reference: string): () => void;
-  /** Throws RuntimeError when the engine is away, ApiError when a Secret cannot be read, and the signal's reason when it aborts. */
+  /**
+   * Throws RuntimeError when the engine is away, ApiError when a Secret cannot be read,
+   * and the signal's reason when it aborts.
+   */
   ensure(wish: ImageWish): Promise<ImageResult>;
   /** The engine said that it has not got it after all, or images were removed. */
   forget(): void;
@@ -68,11 +74,11 @@ interface Failure {
   readonly count: number;
   readonly at: number;
   readonly message: string;
-  /** The image is here and was not denied: its registry could not be asked. */
+  /** The image is present and was not denied: its registry was unreachable. */
   readonly unreachable: boolean;
 }
 
-/** One look at what a pod wants, with the credentials that were asked for. */
+/** One check of a pod's image, with its resolved credentials. */
 interface Look {
   readonly wish: ImageWish;
   readonly repository: string;
@@ -80,112 +86,145 @@ interface Look {
 }
 
 export function createImageSource(options: ImageSourceOptions): ImageSource {
-  const { images, pulls, records, holds, clock } = options;
-  let present = createLru<LocalImage>(remembered);
-  const failures = createLru<Failure>(remembered);
-  /** Those who waited for the same pull count its failure once. */
-  const causes = new WeakMap<RuntimeError, Promise<Failure>>();
+  return new EngineImages(options);
+}
 
-  async function find(reference: string): Promise<LocalImage | undefined> {
-    const known = present.get(reference);
+class EngineImages implements ImageSource {
+  readonly #options: ImageSourceOptions;
+  #present = createLru<LocalImage>(remembered);
+  readonly #failures = createLru<Failure>(remembered);
+  /** All waiters of one pull count its failure once. */
+  readonly #causes = new WeakMap<RuntimeError, Promise<Failure>>();
+  readonly hold: (reference: string) => () => void;
+
+  constructor(options: ImageSourceOptions) {
+    this.#options = options;
+    this.hold = options.holds.hold;
+  }
+
+  async ensure(wish: ImageWish): Promise<ImageResult> {
+    const release = this.#options.holds.hold(wish.reference);
+    try {
+      return await this.#ensureHeld(wish);
+    } catch (error) {
+      if (error instanceof InvalidReferenceError)
+        return this.#invalidName(
+          `Failed to apply default image tag "${wish.reference}": couldn't parse image name "${wish.reference}": ${error.message}`,
+        );
+      if (error instanceof RuntimeError && error.code === 'image-invalid-name') return this.#invalidName(error.message);
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  forget(): void {
+    this.#present = createLru(remembered);
+  }
+
+  async #find(reference: string): Promise<LocalImage | undefined> {
+    const known = this.#present.get(reference);
     if (known !== undefined) return known;
-    const image = await images.find(reference);
-    if (image !== undefined) present.set(reference, image);
+    const image = await this.#options.images.find(reference);
+    if (image !== undefined) this.#present.set(reference, image);
     return image;
   }
 
-  async function mayUse(image: LocalImage, { repository, credentials }: Look): Promise<boolean> {
-    const record = records.get(image.id);
+  async #mayUse(image: LocalImage, { repository, credentials }: Look): Promise<boolean> {
+    const record = this.#options.records.get(image.id);
     const access = record?.access[repository];
-    if (!mustShowCredentials(options.access, { repository, pulled: record !== undefined, access })) return true;
+    if (!mustShowCredentials(this.#options.access, { repository, pulled: record !== undefined, access })) return true;
     return isKnown(access, await credentials());
   }
 
-  async function pull(look: Look): Promise<ImageResult> {
+  async #pull(look: Look): Promise<ImageResult> {
+    const { clock, pulls, records } = this.#options;
     const { wish, repository } = look;
     const { reference } = wish;
     const credentials = await look.credentials();
     const key = JSON.stringify([reference, ...credentials.map(({ hash }) => hash)]);
-    const failed = failures.get(key);
+    const failed = this.#failures.get(key);
     if (failed !== undefined) {
       const notBefore = failed.at + delayAfter(failed.count, backOff);
       // A clock that was set back must not turn seconds into hours.
-      if (failed.at <= clock.now() && clock.now() < notBefore) return backingOff(look, failed, notBefore);
+      if (failed.at <= clock.now() && clock.now() < notBefore) return this.#backingOff(look, failed, notBefore);
     }
     wish.onPulling();
     const beganAt = clock.now();
     try {
       const { image, credential, pullMs } = await pulls.pull({ reference, credentials }, wish);
-      present.set(reference, image);
-      failures.set(key, { count: 0, at: 0, message: '', unreachable: false });
+      this.#present.set(reference, image);
+      this.#failures.set(key, { count: 0, at: 0, message: '', unreachable: false });
       await records.allow(image.id, repository, credential);
       return { present: true, pulled: { pullMs, waitedMs: Math.max(0, clock.now() - beganAt), sizeBytes: image.sizeBytes } };
     } catch (error) {
       if (wish.signal.aborted || !(error instanceof RuntimeError)) throw error;
-      return notPulled(look, key, error);
+      return this.#notPulled(look, key, error);
     }
   }
 
-  async function notPulled(look: Look, key: string, error: RuntimeError): Promise<ImageResult> {
-    const counted = causes.get(error) ?? count(look, key, error);
-    causes.set(error, counted);
+  async #notPulled(look: Look, key: string, error: RuntimeError): Promise<ImageResult> {
+    const counted = this.#causes.get(error) ?? this.#count(look, key, error);
+    this.#causes.set(error, counted);
     const failure = await counted;
-    const unchecked = await unlessChecked(look, failure);
+    const unchecked = await this.#unlessChecked(look, failure);
     if (unchecked !== undefined) return unchecked;
     const notBefore = failure.at + delayAfter(failure.count, backOff);
     return { present: false, reason: 'ErrImagePull', message: failure.message, notBefore };
   }
 
-  async function count(look: Look, key: string, error: RuntimeError): Promise<Failure> {
+  async #count(look: Look, key: string, error: RuntimeError): Promise<Failure> {
     // Throws when it is the engine that is away.
-    const here = await images.find(look.wish.reference);
+    const here = await this.#options.images.find(look.wish.reference);
     const mayBeAway = error.code === 'unavailable' || error.code === 'timeout';
-    const unreachable = mayBeAway && here !== undefined && !(await isRefused(look));
+    const unreachable = mayBeAway && here !== undefined && !(await this.#isRefused(look));
     // Every sentence that it stands in names the image already.
     const message = error.message.replaceAll(`pull image ${look.wish.reference}: `, '');
-    const failure = { count: (failures.get(key)?.count ?? 0) + 1, at: clock.now(), message, unreachable };
-    failures.set(key, failure);
+    const failure = { count: (this.#failures.get(key)?.count ?? 0) + 1, at: this.#options.clock.now(), message, unreachable };
+    this.#failures.set(key, failure);
     return failure;
   }
 
-  async function isRefused({ wish, credentials }: Look): Promise<boolean> {
+  async #isRefused({ wish, credentials }: Look): Promise<boolean> {
     const shown = await credentials();
     const answers = await Promise.all(
-      (shown.length === 0 ? [undefined] : shown).map((credential) => images.isRefused(wish.reference, credential?.auth)),
+      (shown.length === 0 ? [undefined] : shown).map((credential) =>
+        this.#options.images.isRefused(wish.reference, credential?.auth),
+      ),
     );
     return answers.every(Boolean);
   }
 
-  async function backingOff(look: Look, failed: Failure, notBefore: number): Promise<ImageResult> {
-    const unchecked = await unlessChecked(look, failed);
+  async #backingOff(look: Look, failed: Failure, notBefore: number): Promise<ImageResult> {
+    const unchecked = await this.#unlessChecked(look, failed);
     if (unchecked !== undefined) return unchecked;
     const message = backOffMessage(look.wish.reference, failed.message);
     return { present: false, reason: 'ImagePullBackOff', message, notBefore };
   }
 
   /**
-   * A registry that is away, or that never was (an image made on this machine), does not keep a pod from starting that wants the newest and
-   * may use what is here.
+   * A registry that is away, or that never was (an image made on this machine), does not keep a pod from starting that
+   * wants the newest and may use what is here.
    */
-  async function unlessChecked(look: Look, { unreachable, message }: Failure): Promise<ImageResult | undefined> {
+  async #unlessChecked(look: Look, { unreachable, message }: Failure): Promise<ImageResult | undefined> {
     if (!unreachable || look.wish.policy !== 'Always') return undefined;
-    const image = await find(look.wish.reference);
-    return image !== undefined && (await mayUse(image, look)) ? { present: true, unchecked: message } : undefined;
+    const image = await this.#find(look.wish.reference);
+    return image !== undefined && (await this.#mayUse(image, look)) ? { present: true, unchecked: message } : undefined;
   }
 
-  function neverPulled(reference: string, image: LocalImage | undefined): ImageResult {
+  #neverPulled(reference: string, image: LocalImage | undefined): ImageResult {
     const message =
       image === undefined
         ? `Container image "${reference}" is not present with pull policy of Never`
         : `Container image "${reference}" is present with pull policy of Never, but the pod has no credentials that may pull it`;
-    return { present: false, reason: 'ErrImageNeverPull', message, notBefore: clock.now() + backOff.initialMs };
+    return { present: false, reason: 'ErrImageNeverPull', message, notBefore: this.#options.clock.now() + backOff.initialMs };
   }
 
-  function invalidName(message: string): ImageResult {
-    return { present: false, reason: 'InvalidImageName', message, notBefore: clock.now() + backOff.maxMs };
+  #invalidName(message: string): ImageResult {
+    return { present: false, reason: 'InvalidImageName', message, notBefore: this.#options.clock.now() + backOff.maxMs };
   }
 
-  async function ensureHeld(wish: ImageWish): Promise<ImageResult> {
+  async #ensureHeld(wish: ImageWish): Promise<ImageResult> {
     const { reference, policy } = wish;
     let asked: Promise<readonly PullCredential[]> | undefined;
     const repository = repositoryOf(parseImageName(reference));
@@ -197,35 +236,14 @@ export function createImageSource(options: ImageSourceOptions): ImageSource {
         return asked;
       },
     };
-    // One that is just being removed is pulled anew, whatever the engine says of it. No removal begins after that: the reference is held.
-    await holds.settled(reference);
-    if (policy === 'Always') return pull(look);
-    const image = await find(reference);
-    if (image !== undefined && (await mayUse(image, look))) return { present: true };
-    return policy === 'Never' ? neverPulled(reference, image) : pull(look);
+    // One that is just being removed is pulled anew, whatever the engine says of it. No removal begins after that:
+    // the reference is held.
+    await this.#options.holds.settled(reference);
+    if (policy === 'Always') return this.#pull(look);
+    const image = await this.#find(reference);
+    if (image !== undefined && (await this.#mayUse(image, look))) return { present: true };
+    return policy === 'Never' ? this.#neverPulled(reference, image) : this.#pull(look);
   }
-
-  return {
-    hold: holds.hold,
-    async ensure(wish) {
-      const release = holds.hold(wish.reference);
-      try {
-        return await ensureHeld(wish);
-      } catch (error) {
-        if (error instanceof InvalidReferenceError)
-          return invalidName(
-            `Failed to apply default image tag "${wish.reference}": couldn't parse image name "${wish.reference}": ${error.message}`,
-          );
-        if (error instanceof RuntimeError && error.code === 'image-invalid-name') return invalidName(error.message);
-        throw error;
-      } finally {
-        release();
-      }
-    },
-    forget() {
-      present = createLru(remembered);
-    },
-  };
 }
 
 export function backOffMessage(reference: string, cause: string): string {

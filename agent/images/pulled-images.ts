@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere } from '../../client/informer/read-if-there.ts';
-import type { ImageService, LocalImage } from '../runtime/runtime.ts';
+import type { ImageService, LocalImage, PullOptions } from '../runtime/runtime.ts';
 import { type Access, withAccess } from './access.ts';
 import type { PullCredential } from './credentials.ts';
 import { canonicalReference } from './reference.ts';
@@ -10,13 +10,14 @@ import { canonicalReference } from './reference.ts';
 export interface PullRecord {
   /** References under which it was pulled and that were not on the machine before. */
   readonly names: readonly string[];
-  /** By repository: who may use it. */
+  /** The permitted credentials, by repository. */
   readonly access: Readonly<Record<string, Access>>;
 }
 
 /**
- * What Berth pulled, and with whose credentials: for the purge, for the collection of images, and for who may use them. In a file, since the
- * engine's images have no place for it; a file that is lost makes every image one that was there before.
+ * What Berth pulled, and with whose credentials: for the purge, for the collection of images, and for who may use them.
+ * In a file, since the engine's images have no place for it; a file that is lost makes every image one that was there
+ * before.
  */
 export interface PullRecords {
   get(imageId: string): PullRecord | undefined;
@@ -25,8 +26,8 @@ export interface PullRecords {
   /** An image was pulled with this credential, or with none. */
   allow(imageId: string, repository: string, credential: PullCredential | undefined): Promise<void>;
   /**
-   * Lists the images, forgets those that are gone, and finds out what became of pulls that an earlier agent did not see the end of. What is
-   * pulled while the list is on its way is not in it, and not forgotten.
+   * Lists the images, forgets those that are gone, and finds out what became of pulls that an earlier agent did not see
+   * the end of. What is pulled while the list is on its way is not in it, and not forgotten.
    */
   reconcile(list: () => Promise<readonly LocalImage[]>): Promise<readonly LocalImage[]>;
   /** The same images, with what is pulled written down. */
@@ -57,80 +58,108 @@ export async function openPullRecords(nodeDir: string, warn: (message: string) =
     warn(`cannot read which images were pulled, they count as the machine's own: ${(error as Error).message}`);
     return { images: {}, pulling: {}, names: [] };
   });
-  const inherited = new Set(Object.keys(state.pulling));
-  let written: Promise<void> = Promise.resolve();
+  return createPullRecords(nodeDir, state, warn);
+}
+
+function createPullRecords(nodeDir: string, state: State, warn: (message: string) => void): PullRecords {
+  return new StoredPullRecords(nodeDir, state, warn);
+}
+
+class StoredPullRecords implements PullRecords {
+  readonly #nodeDir: string;
+  readonly #state: State;
+  readonly #warn: (message: string) => void;
+  readonly #inherited: Set<string>;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(nodeDir: string, state: State, warn: (message: string) => void) {
+    this.#nodeDir = nodeDir;
+    this.#state = state;
+    this.#warn = warn;
+    this.#inherited = new Set(Object.keys(state.pulling));
+  }
+
+  get(imageId: string): PullRecord | undefined {
+    return this.#state.images[imageId];
+  }
+
+  names(): ReadonlySet<string> {
+    return namesOf(this.#state);
+  }
+
+  async allow(imageId: string, repository: string, credential: PullCredential | undefined): Promise<void> {
+    const { names = [], access = {} } = this.#state.images[imageId] ?? {};
+    const next = withAccess(access[repository], credential);
+    if (JSON.stringify(next) === JSON.stringify(access[repository])) return;
+    this.#state.images[imageId] = { names, access: { ...access, [repository]: next } };
+    await this.#write();
+  }
+
+  async reconcile(list: () => Promise<readonly LocalImage[]>): Promise<readonly LocalImage[]> {
+    const known = Object.keys(this.#state.images);
+    const images = await list();
+    const before = JSON.stringify(this.#state);
+    const here = new Set(images.map(({ id }) => id));
+    for (const id of known) if (!here.has(id)) delete this.#state.images[id];
+    for (const image of images) {
+      const names = new Set(image.names.map(canonicalReference));
+      for (const name of this.#state.names) if (names.has(canonicalReference(name))) this.#addName(image.id, name);
+      for (const name of this.#inherited)
+        if (names.has(canonicalReference(name))) this.#addPulled(image, name, this.#state.pulling[name]?.isNew ?? false);
+    }
+    for (const name of this.#inherited) delete this.#state.pulling[name];
+    this.#inherited.clear();
+    this.#state.names = [];
+    if (JSON.stringify(this.#state) !== before) await this.#write();
+    return images;
+  }
+
+  recording(images: ImageService): ImageService {
+    return {
+      ...images,
+      pull: (reference, options) => this.#pullRecorded(images, reference, options),
+    };
+  }
 
   /** One after the other; what changed meanwhile is written by the same turn. */
-  function write(): Promise<void> {
-    written = written.then(async () => {
+  #write(): Promise<void> {
+    this.#written = this.#written.then(async () => {
       try {
-        const file = fileIn(nodeDir);
-        await writeFile(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
+        const file = fileIn(this.#nodeDir);
+        await writeFile(`${file}.new`, JSON.stringify(this.#state), { mode: 0o600 });
         await rename(`${file}.new`, file);
       } catch (error) {
-        warn(`cannot write down which images were pulled, they stay when Berth is purged: ${(error as Error).message}`);
+        this.#warn(`cannot write down which images were pulled, they stay when Berth is purged: ${(error as Error).message}`);
       }
     });
-    return written;
+    return this.#written;
   }
 
-  function addName(imageId: string, name: string): void {
-    if (state.images[imageId] === undefined && Object.keys(state.images).length >= mostImages) return;
-    const { names = [], access = {} } = state.images[imageId] ?? {};
-    state.images[imageId] = { names: [...new Set([...names, name])], access };
+  #addName(imageId: string, name: string): void {
+    if (this.#state.images[imageId] === undefined && Object.keys(this.#state.images).length >= mostImages) return;
+    const { names = [], access = {} } = this.#state.images[imageId] ?? {};
+    this.#state.images[imageId] = { names: [...new Set([...names, name])], access };
   }
 
-  function addPulled(image: LocalImage, reference: string, isNew: boolean): void {
-    if (isNew) addName(image.id, reference);
-    else if (Object.keys(state.images).length < mostImages) state.images[image.id] ??= { names: [], access: {} };
+  #addPulled(image: LocalImage, reference: string, isNew: boolean): void {
+    if (isNew) this.#addName(image.id, reference);
+    else if (Object.keys(this.#state.images).length < mostImages) this.#state.images[image.id] ??= { names: [], access: {} };
   }
 
-  return {
-    get: (imageId) => state.images[imageId],
-    names: () => namesOf(state),
-    async allow(imageId, repository, credential) {
-      const { names = [], access = {} } = state.images[imageId] ?? {};
-      const next = withAccess(access[repository], credential);
-      if (JSON.stringify(next) === JSON.stringify(access[repository])) return;
-      state.images[imageId] = { names, access: { ...access, [repository]: next } };
-      await write();
-    },
-    async reconcile(list) {
-      const known = Object.keys(state.images);
-      const images = await list();
-      const before = JSON.stringify(state);
-      const here = new Set(images.map(({ id }) => id));
-      for (const id of known) if (!here.has(id)) delete state.images[id];
-      for (const image of images) {
-        const names = new Set(image.names.map(canonicalReference));
-        for (const name of state.names) if (names.has(canonicalReference(name))) addName(image.id, name);
-        for (const name of inherited)
-          if (names.has(canonicalReference(name))) addPulled(image, name, state.pulling[name]?.isNew ?? false);
-      }
-      for (const name of inherited) delete state.pulling[name];
-      inherited.clear();
-      state.names = [];
-      if (JSON.stringify(state) !== before) await write();
-      return images;
-    },
-    recording: (images) => ({
-      ...images,
-      async pull(reference, options) {
-        const isNew = (await images.find(reference)) === undefined || namesOf(state).has(reference);
-        state.pulling[reference] = { isNew };
-        await write();
-        try {
-          const pulled = await images.pull(reference, options);
-          addPulled(pulled, reference, isNew);
-          return pulled;
-        } finally {
-          delete state.pulling[reference];
-          inherited.delete(reference);
-          await write();
-        }
-      },
-    }),
-  };
+  async #pullRecorded(images: ImageService, reference: string, options: PullOptions): Promise<LocalImage> {
+    const isNew = (await images.find(reference)) === undefined || namesOf(this.#state).has(reference);
+    this.#state.pulling[reference] = { isNew };
+    await this.#write();
+    try {
+      const pulled = await images.pull(reference, options);
+      this.#addPulled(pulled, reference, isNew);
+      return pulled;
+    } finally {
+      delete this.#state.pulling[reference];
+      this.#inherited.delete(reference);
+      await this.#write();
+    }
+  }
 }
 
 function namesOf({ images, names }: State): Set<string> {

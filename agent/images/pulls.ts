@@ -4,7 +4,7 @@ import { formatDuration } from '../pod/back-off.ts';
 import type { ImageService, LocalImage, PullProgress } from '../runtime/runtime.ts';
 import { RuntimeError } from '../runtime/runtime-error.ts';
 import type { PullCredential } from './credentials.ts';
-import { createPullPlaces } from './pull-places.ts';
+import { createPullPlaces, type PullPlaces } from './pull-places.ts';
 import { computePatienceMs, describeProgress, hasMoved, nextReportMs } from './pull-progress.ts';
 
 /** A caller that waits for a pull. */
@@ -30,8 +30,9 @@ export interface Pulled {
 }
 
 /**
- * Pulls of images: the same wish of several pods is one pull, so many run at once, and one that does not move is ended. A pull ends with the last
- * who waits for it. One that stands still gives its place to others, so that a registry that stalls keeps only its own images waiting.
+ * Pulls of images: the same wish of several pods is one pull, so many run at once, and one that does not move is ended.
+ * A pull ends with the last who waits for it. One that stands still gives its place to others, so that a registry that
+ * stalls keeps only its own images waiting.
  */
 export interface Pulls {
   /** Throws RuntimeError (`timeout`: it stood still), or the waiter's reason when that left. */
@@ -54,12 +55,21 @@ interface Shared {
   readonly result: Promise<Pulled>;
 }
 
-/** A pull that runs, as it is watched. Time is counted in turns of the watch: a clock that is set must not end pulls. */
+/**
+ * A pull that runs, as it is watched. Time is counted in turns of the watch: a clock that is set must not end pulls.
+ */
 interface Running {
   progress: PullProgress;
   quietMs: number;
   totalMs: number;
   reports: number;
+}
+
+interface Attempt {
+  readonly pull: Running;
+  readonly waiters: ReadonlySet<PullWaiter>;
+  readonly signal: AbortSignal;
+  readonly release: () => void;
 }
 
 const tickMs = 1_000;
@@ -68,34 +78,67 @@ const keepsPlaceMs = 5_000;
 const start: PullProgress = { phase: 'asking', layersDone: 0, layers: 0, bytesDone: 0, bytes: 0 };
 
 export function createPulls(options: PullsOptions): Pulls {
-  const { images, clock } = options;
-  const places = createPullPlaces(options.atOnce);
-  const shared = new Map<string, Shared>();
-  const running = new Set<Running>();
+  return new SharedPulls(options);
+}
 
-  /** Whether a waiting pull proceeds when this one ends: for a place of ours, or for one of the engine's. */
-  function keepsOthersWaiting(pull: Running): boolean {
-    return places.waiting() > 0 || [...running].some((other) => other !== pull && other.progress.phase === 'queued');
+class SharedPulls implements Pulls {
+  readonly #options: PullsOptions;
+  readonly #places: PullPlaces;
+  readonly #shared = new Map<string, Shared>();
+  readonly #running = new Set<Running>();
+
+  constructor(options: PullsOptions) {
+    this.#options = options;
+    this.#places = createPullPlaces(options.atOnce);
   }
 
-  function begin(request: PullRequest, waiters: Set<PullWaiter>): Shared {
+  async pull(request: PullRequest, waiter: PullWaiter): Promise<Pulled> {
+    waiter.signal.throwIfAborted();
+    const key = JSON.stringify([request.reference, ...request.credentials.map(({ hash }) => hash)]);
+    const pull = this.#shared.get(key) ?? this.#begin(request, new Set());
+    if (!this.#shared.has(key)) {
+      this.#shared.set(key, pull);
+      const forget = () => void (this.#shared.get(key) === pull && this.#shared.delete(key));
+      pull.result.then(forget, forget);
+    }
+    pull.waiters.add(waiter);
+    const left = leaving(waiter.signal);
+    try {
+      return await Promise.race([pull.result, left.promise]);
+    } finally {
+      left.unlink();
+      pull.waiters.delete(waiter);
+      if (pull.waiters.size === 0 && this.#shared.get(key) === pull) {
+        // A pull that is being ended takes no more waiters.
+        this.#shared.delete(key);
+        pull.abort.abort(new Error('nobody wants it any more'));
+      }
+    }
+  }
+
+  /** Whether a waiting pull proceeds when this one ends: for a place of ours, or for one of the engine's. */
+  #keepsOthersWaiting(pull: Running): boolean {
+    return this.#places.waiting() > 0 || [...this.#running].some((other) => other !== pull && other.progress.phase === 'queued');
+  }
+
+  #begin(request: PullRequest, waiters: Set<PullWaiter>): Shared {
     const abort = new AbortController();
-    const unlink = onAbort(options.signal, () => abort.abort(options.signal.reason));
-    const result = run(request, waiters, abort.signal).finally(unlink);
+    const unlink = onAbort(this.#options.signal, () => abort.abort(this.#options.signal.reason));
+    const result = this.#run(request, waiters, abort.signal).finally(unlink);
     return { waiters, abort, result };
   }
 
-  async function run({ reference, credentials }: PullRequest, waiters: Set<PullWaiter>, signal: AbortSignal): Promise<Pulled> {
-    const release = await places.take(signal);
+  async #run({ reference, credentials }: PullRequest, waiters: Set<PullWaiter>, signal: AbortSignal): Promise<Pulled> {
+    const release = await this.#places.take(signal);
     const pull: Running = { progress: start, quietMs: 0, totalMs: 0, reports: 0 };
-    running.add(pull);
-    const beganAt = clock.now();
+    this.#running.add(pull);
+    const beganAt = this.#options.clock.now();
     try {
       const failures: RuntimeError[] = [];
       for (const credential of credentials.length === 0 ? [undefined] : credentials) {
         try {
-          const image = await attempt(reference, credential, { pull, waiters, signal, release });
-          return { image, credential, pullMs: Math.max(0, clock.now() - beganAt) };
+          const image = await this.#attempt(reference, credential, { pull, waiters, signal, release });
+          return { image, credential, pullMs: Math.max(0, this.#options.clock.now() - beganAt) };
         } catch (error) {
           signal.throwIfAborted();
           if (!(error instanceof RuntimeError) || error.code === 'timeout') throw error;
@@ -104,24 +147,17 @@ export function createPulls(options: PullsOptions): Pulls {
       }
       throw summary(failures);
     } finally {
-      running.delete(pull);
+      this.#running.delete(pull);
       release();
     }
   }
 
-  interface Attempt {
-    readonly pull: Running;
-    readonly waiters: ReadonlySet<PullWaiter>;
-    readonly signal: AbortSignal;
-    readonly release: () => void;
-  }
-
-  async function attempt(reference: string, credential: PullCredential | undefined, on: Attempt): Promise<LocalImage> {
+  async #attempt(reference: string, credential: PullCredential | undefined, on: Attempt): Promise<LocalImage> {
     const { pull, signal } = on;
     const abort = new AbortController();
     const unlink = onAbort(signal, () => abort.abort(signal.reason));
-    const stopWatch = watch(reference, on, (error) => abort.abort(error));
-    // An engine that does not let go of a pull must not keep those who wait for it.
+    const stopWatch = this.#watch(reference, on, (error) => abort.abort(error));
+    // An engine that does not cancel a pull must not block its waiters.
     const ended = leaving(abort.signal);
     pull.progress = start;
     pull.quietMs = 0;
@@ -132,7 +168,7 @@ export function createPulls(options: PullsOptions): Pulls {
     try {
       return await Promise.race([
         ended.promise,
-        images.pull(reference, { signal: abort.signal, auth: credential?.auth, onProgress }),
+        this.#options.images.pull(reference, { signal: abort.signal, auth: credential?.auth, onProgress }),
       ]);
     } finally {
       ended.unlink();
@@ -141,9 +177,8 @@ export function createPulls(options: PullsOptions): Pulls {
     }
   }
 
-  function watch(reference: string, { pull, waiters, release }: Attempt, end: (error: RuntimeError) => void): () => void {
-    let cancel = clock.after(tickMs, tick);
-    function tick(): void {
+  #watch(reference: string, { pull, waiters, release }: Attempt, end: (error: RuntimeError) => void): () => void {
+    const tick = () => {
       pull.quietMs += tickMs;
       pull.totalMs += tickMs;
       if (pull.quietMs >= keepsPlaceMs) release();
@@ -152,45 +187,20 @@ export function createPulls(options: PullsOptions): Pulls {
         const words = describeProgress(pull.progress, pull.quietMs);
         for (const waiter of waiters) waiter.onProgress(words);
       }
-      const patienceMs = computePatienceMs(options.patienceMs, pull.progress.phase, keepsOthersWaiting(pull));
+      const patienceMs = computePatienceMs(this.#options.patienceMs, pull.progress.phase, this.#keepsOthersWaiting(pull));
       if (pull.quietMs < patienceMs) {
-        cancel = clock.after(tickMs, tick);
+        cancel = this.#options.clock.after(tickMs, tick);
         return;
       }
       const words = `no progress for ${formatDuration(pull.quietMs)}: ${describeProgress(pull.progress, 0)}`;
       end(new RuntimeError('timeout', `pull image ${reference}: ${words}`));
-    }
+    };
+    let cancel = this.#options.clock.after(tickMs, tick);
     return () => cancel();
   }
-
-  return {
-    async pull(request, waiter) {
-      waiter.signal.throwIfAborted();
-      const key = JSON.stringify([request.reference, ...request.credentials.map(({ hash }) => hash)]);
-      const pull = shared.get(key) ?? begin(request, new Set());
-      if (!shared.has(key)) {
-        shared.set(key, pull);
-        const forget = () => void (shared.get(key) === pull && shared.delete(key));
-        pull.result.then(forget, forget);
-      }
-      pull.waiters.add(waiter);
-      const left = leaving(waiter.signal);
-      try {
-        return await Promise.race([pull.result, left.promise]);
-      } finally {
-        left.unlink();
-        pull.waiters.delete(waiter);
-        if (pull.waiters.size === 0 && shared.get(key) === pull) {
-          // A pull that is being ended takes no more waiters.
-          shared.delete(key);
-          pull.abort.abort(new Error('nobody wants it any more'));
-        }
-      }
-    },
-  };
 }
 
-/** The registry's last word decides what kind of failure it is; all are told. */
+/** The registry's last error classifies the failure; the message has all of them. */
 function summary(failures: readonly RuntimeError[]): RuntimeError {
   const [first] = failures;
   const last = failures.at(-1);

@@ -36,7 +36,7 @@ interface Parts {
   wanted(): readonly string[];
 }
 
-/** Images, who may pull them, and who removes them. Starts nothing. */
+/** Wires pulls, credentials and garbage collection of images. Starts nothing. */
 export function wireImages(wiring: ImageWiring, { objects, events, wanted }: Parts, signal: AbortSignal) {
   const { pullRecords: records, clock, logger } = wiring;
   const { images } = wiring.ports;
@@ -55,7 +55,7 @@ export function wireImages(wiring: ImageWiring, { objects, events, wanted }: Par
   const collector = createImageCollector({
     ...{ images, records, holds, clock, logger, nodeName, wanted, events },
     disk: imageDisk(wiring.ports.runtime),
-    onRemoved: source.forget,
+    onRemoved: () => source.forget(),
     // Every pod needs it, also when just now there is none.
     policy: { ...chosen.collection, pinned: [...chosen.collection.pinned, sandboxImage] },
   });

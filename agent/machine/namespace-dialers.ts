@@ -8,9 +8,9 @@ export interface Namespace {
 }
 
 /**
- * Connects from inside of network namespaces. A process cannot change its namespace for one connection, so a small program of ours is
- * started in it with `nsenter`, which connects and hands the open socket over: data do not pass through it. One for each pod while
- * connections are opened, ended when idle, and by itself when the agent dies.
+ * Connects from inside of network namespaces. A process cannot change its namespace for one connection, so a small
+ * program of ours is started in it with `nsenter`, which connects and hands the open socket over: data do not pass
+ * through it. One for each pod while connections are opened, ended when idle, and by itself when the agent dies.
  */
 export interface NamespaceDialers {
   /** The connection, or undefined when nothing listens there or the namespace cannot be entered. */
@@ -37,37 +37,77 @@ interface Program {
   idle: NodeJS.Timeout | undefined;
 }
 
-export function createNamespaceDialers({ loopback, warn, idleMs = 30_000 }: NamespaceDialersOptions): NamespaceDialers {
-  /** In the order of their last use. */
-  const programs = new Map<string, Program>();
-  let warned = false;
-  let serial = 0;
+export function createNamespaceDialers(options: NamespaceDialersOptions): NamespaceDialers {
+  return new WorkerDialers(options);
+}
 
-  function programFor({ podUid, pid }: Namespace): Program {
+class WorkerDialers implements NamespaceDialers {
+  readonly #options: NamespaceDialersOptions;
+  readonly #idleMs: number;
+  /** In the order of their last use. */
+  readonly #programs = new Map<string, Program>();
+  #warned = false;
+  #serial = 0;
+
+  constructor(options: NamespaceDialersOptions) {
+    this.#options = options;
+    this.#idleMs = options.idleMs ?? 30_000;
+  }
+
+  dial(namespace: Namespace, port: number): Promise<Socket | undefined> {
+    const program = this.#programFor(namespace);
+    const id = ++this.#serial;
+    clearTimeout(program.idle);
+    return new Promise((resolve) => {
+      const answer = (socket: Socket | undefined): void => {
+        clearTimeout(timer);
+        program.waiting.delete(id);
+        if (program.waiting.size === 0) program.idle = setTimeout(() => this.#end(program), this.#idleMs).unref();
+        // What comes from another process closes both directions at once unless told otherwise.
+        if (socket) socket.allowHalfOpen = true;
+        resolve(socket);
+      };
+      const timer = setTimeout(answer, dialTimeoutMs, undefined);
+      program.waiting.set(id, answer);
+      program.child.send({ id, port }, (error) => error && answer(undefined));
+    });
+  }
+
+  close(): void {
+    for (const { child } of this.#programs.values()) child.kill();
+    this.#programs.clear();
+  }
+
+  #programFor({ podUid, pid }: Namespace): Program {
     const key = `${podUid}/${pid}`;
-    const program = programs.get(key) ?? start(key, pid);
-    programs.delete(key);
-    programs.set(key, program);
-    for (const oldest of programs.values()) {
-      if (programs.size <= maxPrograms) break;
-      end(oldest);
+    const program = this.#programs.get(key) ?? this.#start(key, pid);
+    this.#programs.delete(key);
+    this.#programs.set(key, program);
+    for (const oldest of this.#programs.values()) {
+      if (this.#programs.size <= maxPrograms) break;
+      this.#end(oldest);
     }
     return program;
   }
 
-  /** Forgotten at once: what is asked of a program that is ending would never be answered well. */
-  function end(program: Program): void {
-    if (programs.get(program.key) === program) programs.delete(program.key);
+  /** Dropped at once: an exiting program would not answer further requests. */
+  #end(program: Program): void {
+    if (this.#programs.get(program.key) === program) this.#programs.delete(program.key);
     program.child.kill();
   }
 
-  function start(key: string, pid: number): Program {
-    const args = [`--net=/proc/${pid}/ns/net`, process.execPath, '-e', `(${dialInside.toString()})(${JSON.stringify(loopback)})`];
+  #start(key: string, pid: number): Program {
+    const args = [
+      `--net=/proc/${pid}/ns/net`,
+      process.execPath,
+      '-e',
+      `(${dialInside.toString()})(${JSON.stringify(this.#options.loopback)})`,
+    ];
     const child = spawn('nsenter', args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: { PATH: process.env.PATH ?? '' } });
     const program: Program = { key, child, waiting: new Map(), idle: undefined };
     const gone = (): void => {
       clearTimeout(program.idle);
-      if (programs.get(key) === program) programs.delete(key);
+      if (this.#programs.get(key) === program) this.#programs.delete(key);
       for (const answer of program.waiting.values()) answer(undefined);
     };
     child.on('message', (message, socket) => {
@@ -77,41 +117,19 @@ export function createNamespaceDialers({ loopback, warn, idleMs = 30_000 }: Name
       else (socket as Socket | undefined)?.destroy();
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
-      if (!warned) warn(`cannot run nsenter (${error.code ?? error.message}): port-forward reaches pods by their address only`);
-      warned = true;
+      if (!this.#warned)
+        this.#options.warn(
+          `cannot run nsenter (${error.code ?? error.message}): port-forward reaches pods by their address only`,
+        );
+      this.#warned = true;
       gone();
     });
     child.on('exit', gone);
     return program;
   }
-
-  return {
-    dial(namespace, port) {
-      const program = programFor(namespace);
-      const id = ++serial;
-      clearTimeout(program.idle);
-      return new Promise((resolve) => {
-        const answer = (socket: Socket | undefined): void => {
-          clearTimeout(timer);
-          program.waiting.delete(id);
-          if (program.waiting.size === 0) program.idle = setTimeout(() => end(program), idleMs).unref();
-          // What comes from another process closes both directions at once unless told otherwise.
-          if (socket) socket.allowHalfOpen = true;
-          resolve(socket);
-        };
-        const timer = setTimeout(answer, dialTimeoutMs, undefined);
-        program.waiting.set(id, answer);
-        program.child.send({ id, port }, (error) => error && answer(undefined));
-      });
-    },
-    close() {
-      for (const { child } of programs.values()) child.kill();
-      programs.clear();
-    },
-  };
 }
 
-/** Runs in the namespace, alone: it may use nothing from outside of itself. Connects as asked and hands over what it got. */
+/** Runs in the namespace and must be self-contained. Connects as requested and passes the socket back. */
 function dialInside(hosts: readonly string[]): void {
   const { connect } = process.getBuiltinModule('node:net');
   process.on('disconnect', () => process.exit(0));

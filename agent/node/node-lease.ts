@@ -9,7 +9,10 @@ import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ResourceClient } from '../../client/services/resource-client.ts';
 
-/** Another agent goes by this name and is alive: two of them would fight over every pod. `holder` says which, for people. */
+/**
+ * Another agent goes by this name and is alive: two of them would fight over every pod. `holder` says which,
+ * for people.
+ */
 export class NodeNameTakenError extends Error {
   constructor(nodeName: string, holder: string) {
     super(
@@ -19,7 +22,7 @@ export class NodeNameTakenError extends Error {
   }
 }
 
-/** Who holds a lease, for people. */
+/** The holder of a lease, as text. */
 export interface HolderFacts {
   readonly host: string;
   readonly dataDir: string;
@@ -56,11 +59,11 @@ export interface NodeLeaseOptions {
   readonly logger: Logger;
 }
 
-/** The node's heartbeat, and who may run the node. */
+/** The node's lease: its heartbeat, and the lock on its name. */
 export interface NodeLease {
   /** Returns when the lease is this agent's. Throws NodeNameTakenError; retries while the server is away. */
   acquire(signal: AbortSignal): Promise<void>;
-  /** Whether another agent holds it, who may be alive: then nothing is to be begun under this name. */
+  /** Whether another agent that may be alive holds it; then this agent must not start under the name. */
   isContested(): boolean;
   /** Renews until aborted. Throws NodeNameTakenError when another took it. */
   run(signal: AbortSignal): Promise<void>;
@@ -70,7 +73,7 @@ export interface NodeLease {
 const durationSeconds = 40;
 const renewMs = 10_000;
 const pollMs = 2_000;
-/** After a failure sooner: the controllers, which judge this node by its silence, must see it as soon as the server is back. */
+/** Renews sooner after a failure: the node lifecycle controller must see the node as soon as the server is back. */
 const retry: BackoffOptions = { initialMs: 1_000, maxMs: 5_000 };
 
 /** The same machine with the same state is the same agent, however often it starts. */
@@ -78,45 +81,94 @@ export function holderIdentity(machineId: string, dataDir: string): string {
   return `${machineId}_${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
 }
 
-export function createNodeLease({ client, nodeName, holder, facts, clock, logger }: NodeLeaseOptions): NodeLease {
-  const key = { namespace: namespaces.nodeLease, name: nodeName };
-  const notes = {
-    [annotations.holderHost]: facts.host,
-    [annotations.holderDataDir]: facts.dataDir,
-    [annotations.holderProcess]: String(facts.pid),
-  };
-  let held: Lease | undefined;
-  let contested = false;
+export function createNodeLease(options: NodeLeaseOptions): NodeLease {
+  return new RenewedLease(options);
+}
 
-  async function find(): Promise<Lease | undefined> {
+class RenewedLease implements NodeLease {
+  readonly #options: NodeLeaseOptions;
+  readonly #key: { readonly namespace: string; readonly name: string };
+  readonly #notes: Readonly<Record<string, string>>;
+  #held: Lease | undefined;
+  #contested = false;
+
+  constructor(options: NodeLeaseOptions) {
+    this.#options = options;
+    this.#key = { namespace: namespaces.nodeLease, name: options.nodeName };
+    this.#notes = {
+      [annotations.holderHost]: options.facts.host,
+      [annotations.holderDataDir]: options.facts.dataDir,
+      [annotations.holderProcess]: String(options.facts.pid),
+    };
+  }
+
+  isContested(): boolean {
+    return this.#contested;
+  }
+
+  async acquire(signal: AbortSignal): Promise<void> {
+    const { logger, nodeName, clock } = this.#options;
+    const backoff = createBackoff({ maxMs: 5_000 });
+    while (!signal.aborted) {
+      try {
+        return await this.#acquireOnce(signal);
+      } catch (err) {
+        if (err instanceof NodeNameTakenError) throw err;
+        logger.warn({ node: nodeName, err }, 'cannot acquire the lease of the node, will retry');
+        await pause(backoff.next(), signal, clock);
+      }
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, nodeName } = this.#options;
+    const backoff = createBackoff(retry);
+    for (let waitMs = renewMs; !signal.aborted; ) {
+      await pause(waitMs, signal, clock);
+      if (signal.aborted) return;
+      try {
+        await this.#renew();
+        backoff.reset();
+        waitMs = renewMs;
+      } catch (err) {
+        if (err instanceof NodeNameTakenError) throw err;
+        waitMs = backoff.next();
+        logger.warn({ node: nodeName, waitMs, err }, 'cannot renew the lease of the node, will retry');
+      }
+    }
+  }
+
+  async #find(): Promise<Lease | undefined> {
     try {
-      return await client.get(key);
+      return await this.#options.client.get(this.#key);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  async function take(found: Lease | undefined): Promise<Lease> {
+  async #take(found: Lease | undefined): Promise<Lease> {
+    const { clock, holder, client } = this.#options;
     const now = timestamp(new Date(clock.now()));
     const spec = { holderIdentity: holder, leaseDurationSeconds: durationSeconds, acquireTime: now, renewTime: now };
-    if (found === undefined) return client.create({ metadata: { ...key, annotations: notes }, spec });
+    if (found === undefined) return client.create({ metadata: { ...this.#key, annotations: this.#notes }, spec });
     const changed = found.spec?.holderIdentity !== holder;
     return client.update({
       ...found,
-      metadata: { ...found.metadata, annotations: { ...found.metadata?.annotations, ...notes } },
+      metadata: { ...found.metadata, annotations: { ...found.metadata?.annotations, ...this.#notes } },
       spec: { ...found.spec, ...spec, leaseTransitions: (found.spec?.leaseTransitions ?? 0) + (changed ? 1 : 0) },
     });
   }
 
   /** Liveness is a change seen on this machine's own clock: what the other's clock says does not matter. */
-  async function waitForSilence(found: Lease, signal: AbortSignal): Promise<Lease | undefined> {
+  async #waitForSilence(found: Lease, signal: AbortSignal): Promise<Lease | undefined> {
+    const { clock, logger, nodeName, holder } = this.#options;
     const waitMs = (found.spec?.leaseDurationSeconds ?? durationSeconds) * 1000;
     const until = clock.now() + waitMs;
     logger.info({ node: nodeName, holder: holderOf(found), waitMs }, 'the node has another holder, waiting whether it is alive');
     while (clock.now() < until && !signal.aborted) {
       await pause(pollMs, signal, clock);
-      const next = await find();
+      const next = await this.#find();
       if (next === undefined || next.spec?.holderIdentity === holder) return next;
       if (next.metadata?.resourceVersion !== found.metadata?.resourceVersion)
         throw new NodeNameTakenError(nodeName, holderOf(next));
@@ -124,60 +176,31 @@ export function createNodeLease({ client, nodeName, holder, facts, clock, logger
     return found;
   }
 
-  async function acquireOnce(signal: AbortSignal): Promise<void> {
-    const found = await find();
+  async #acquireOnce(signal: AbortSignal): Promise<void> {
+    const found = await this.#find();
     const foreign =
-      found?.spec?.holderIdentity !== undefined && found.spec.holderIdentity !== '' && found.spec.holderIdentity !== holder;
-    contested = foreign;
-    const target = foreign ? await waitForSilence(found, signal) : found;
-    if (!signal.aborted) held = await take(target);
-    contested = false;
+      found?.spec?.holderIdentity !== undefined &&
+      found.spec.holderIdentity !== '' &&
+      found.spec.holderIdentity !== this.#options.holder;
+    this.#contested = foreign;
+    const target = foreign ? await this.#waitForSilence(found, signal) : found;
+    if (!signal.aborted) this.#held = await this.#take(target);
+    this.#contested = false;
   }
 
-  async function renew(): Promise<void> {
-    const lease = held ?? (await find());
+  async #renew(): Promise<void> {
+    const { client, clock, holder, nodeName } = this.#options;
+    const lease = this.#held ?? (await this.#find());
     try {
-      if (lease === undefined) held = await take(undefined);
-      else held = await client.update({ ...lease, spec: { ...lease.spec, renewTime: timestamp(new Date(clock.now())) } });
+      if (lease === undefined) this.#held = await this.#take(undefined);
+      else this.#held = await client.update({ ...lease, spec: { ...lease.spec, renewTime: timestamp(new Date(clock.now())) } });
     } catch (error) {
-      held = undefined;
+      this.#held = undefined;
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
-      const now = await find();
+      const now = await this.#find();
       const other = now?.spec?.holderIdentity;
       if (now !== undefined && other !== undefined && other !== holder) throw new NodeNameTakenError(nodeName, holderOf(now));
-      held = now;
+      this.#held = now;
     }
   }
-
-  return {
-    isContested: () => contested,
-    async acquire(signal) {
-      const backoff = createBackoff({ maxMs: 5_000 });
-      while (!signal.aborted) {
-        try {
-          return await acquireOnce(signal);
-        } catch (err) {
-          if (err instanceof NodeNameTakenError) throw err;
-          logger.warn({ node: nodeName, err }, 'cannot acquire the lease of the node, will retry');
-          await pause(backoff.next(), signal, clock);
-        }
-      }
-    },
-    async run(signal) {
-      const backoff = createBackoff(retry);
-      for (let waitMs = renewMs; !signal.aborted; ) {
-        await pause(waitMs, signal, clock);
-        if (signal.aborted) return;
-        try {
-          await renew();
-          backoff.reset();
-          waitMs = renewMs;
-        } catch (err) {
-          if (err instanceof NodeNameTakenError) throw err;
-          waitMs = backoff.next();
-          logger.warn({ node: nodeName, waitMs, err }, 'cannot renew the lease of the node, will retry');
-        }
-      }
-    },
-  };
 }

@@ -36,13 +36,16 @@ export interface NodeReporterOptions {
 
 /** Tells the API what this machine is, whether it is fit to run pods, and what it uses. */
 export interface NodeReporter {
-  /** Creates the Node or brings it up to date; labels, taints and `unschedulable` that a user set are kept. Retries until aborted; rejects when the server refuses this version. */
+  /**
+   * Creates the Node or brings it up to date; labels, taints and `unschedulable` that a user set are kept. Retries
+   * until aborted; rejects when the server refuses this version.
+   */
   register(signal: AbortSignal): Promise<void>;
   /** Reports until aborted. Never throws. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Kubernetes' figures: the engine is asked every 10 s; a status without news is written every 5 min. */
+/** Kubernetes' intervals: the engine is checked every 10 s; an unchanged status is written every 5 min. */
 const checkMs = 10_000;
 const heartbeatMs = 300_000;
 const usageMs = 15_000;
@@ -51,37 +54,81 @@ const firstUsageMs = 1_500;
 const imagesMs = 60_000;
 
 export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
-  const { nodes, nodeName, inventory, clock, logger } = options;
-  let images: LocalImage[] = [];
-  let imagesAt = Number.NEGATIVE_INFINITY;
-  let usage: NodeUsage | undefined;
-  let written: { readonly status: NodeStatus; readonly at: number } | undefined;
-  let usageWritten: NodeUsage | undefined;
+  return new StatusReporter(options);
+}
 
-  async function look(previous: NodeStatus | undefined): Promise<NodeStatus> {
+class StatusReporter implements NodeReporter {
+  readonly #options: NodeReporterOptions;
+  #images: LocalImage[] = [];
+  #imagesAt = Number.NEGATIVE_INFINITY;
+  #usage: NodeUsage | undefined;
+  #written: { readonly status: NodeStatus; readonly at: number } | undefined;
+  #usageWritten: NodeUsage | undefined;
+
+  constructor(options: NodeReporterOptions) {
+    this.#options = options;
+  }
+
+  async register(signal: AbortSignal): Promise<void> {
+    const { logger, nodeName, clock } = this.#options;
+    const backoff = createBackoff({ maxMs: 5_000 });
+    while (!signal.aborted) {
+      try {
+        return await this.#registerOnce();
+      } catch (err) {
+        // Waiting does not help; the agent ends with the error.
+        const refusal = asApiError(err);
+        if (refusal?.reason === versionSkew) throw new Error(refusal.message);
+        logger.warn({ node: nodeName, err }, 'cannot register the node, will retry');
+        await pause(backoff.next(), signal, clock);
+      }
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // The first sample has no rates yet: it is what the second is compared with.
+    await this.#options.usage.sample([]);
+    await Promise.all([
+      this.#every(checkMs, 'report the node', () => this.#check(), signal),
+      this.#every(usageMs, 'report usage', () => this.#sample(), signal, firstUsageMs),
+    ]);
+  }
+
+  async #look(previous: NodeStatus | undefined): Promise<NodeStatus> {
+    const { clock, inventory } = this.#options;
     let runtimeVersion: string | undefined;
     let engineError: string | undefined;
     try {
-      runtimeVersion = (await options.runtime.version()).runtime;
-      if (clock.now() - imagesAt >= imagesMs) {
-        images = await options.images.list();
-        imagesAt = clock.now();
+      runtimeVersion = (await this.#options.runtime.version()).runtime;
+      if (clock.now() - this.#imagesAt >= imagesMs) {
+        this.#images = await this.#options.images.list();
+        this.#imagesAt = clock.now();
       }
     } catch (error) {
       engineError = error instanceof Error ? error.message : String(error);
     }
-    const { agentVersion } = options;
+    const { agentVersion } = this.#options;
     // One that cannot be read is no pressure; the engine that is asked where it lies may be away.
-    const imageDisk = await options.imageDisk?.().catch(() => undefined);
+    const imageDisk = await this.#options.imageDisk?.().catch(() => undefined);
     return computeNodeStatus(
-      { imageDisk, inventory, runtimeVersion, engineError, agentVersion, images, usage, nowMs: clock.now() },
+      {
+        imageDisk,
+        inventory,
+        runtimeVersion,
+        engineError,
+        agentVersion,
+        images: this.#images,
+        usage: this.#usage,
+        nowMs: clock.now(),
+      },
       previous,
     );
   }
 
-  async function registerOnce(): Promise<void> {
+  async #registerOnce(): Promise<void> {
+    const { nodeName, inventory, nodes } = this.#options;
     const labels = nodeLabels(nodeName, inventory);
-    const annotations = { [wellKnown.localPathFolder]: options.localPathFolder };
+    const annotations = { [wellKnown.localPathFolder]: this.#options.localPathFolder };
     let known: Node | undefined;
     try {
       known = await nodes.get({ name: nodeName });
@@ -92,102 +139,81 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         await nodes.patch({ name: nodeName }, { metadata: { labels, annotations } });
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      const { labels: given = {}, taints = [] } = options.registration ?? {};
+      const { labels: given = {}, taints = [] } = this.#options.registration ?? {};
       const metadata = { name: nodeName, labels: { ...given, ...labels }, annotations };
       await nodes.create({ metadata, spec: taints.length > 0 ? { taints: [...taints] } : {} }).catch((cause: unknown) => {
         if (!isAlreadyExists(cause)) throw cause;
       });
     }
-    await writeStatus(await look(known?.status));
+    await this.#writeStatus(await this.#look(known?.status));
   }
 
-  async function writeStatus(status: NodeStatus): Promise<void> {
+  async #writeStatus(status: NodeStatus): Promise<void> {
+    const { nodes, nodeName, clock } = this.#options;
     const json = messageToJson('berth.core.v1.NodeStatus', status);
     // Conditions of others stay; the addresses are all said here, and two may have one type.
     const addresses = [{ $patch: 'replace' }, ...((json.addresses as object[] | undefined) ?? [])];
     await nodes.patch({ name: nodeName, subresource: 'status', type: 'strategic' }, { status: { ...json, addresses } });
-    written = { status, at: clock.now() };
+    this.#written = { status, at: clock.now() };
   }
 
   /**
-   * What the API says is read each time: while this agent stood still or was cut off, the node controller may have said that nothing is
-   * known of the node, and this agent alone can say otherwise.
+   * What the API says is read each time: while this agent stood still or was cut off, the node controller may have said
+   * that nothing is known of the node, and this agent alone can say otherwise.
    */
-  async function check(): Promise<void> {
-    await writeOrRegister(async () => {
+  async #check(): Promise<void> {
+    const { nodes, nodeName, clock } = this.#options;
+    await this.#writeOrRegister(async () => {
       const known = await nodes.get({ name: nodeName });
-      const status = await look(known.status);
-      const due = written === undefined || clock.now() - written.at >= heartbeatMs;
-      if (due || !saysTheSame(known.status, status) || fingerprint(status) !== fingerprint(written?.status ?? {}))
-        await writeStatus(status);
+      const status = await this.#look(known.status);
+      const due = this.#written === undefined || clock.now() - this.#written.at >= heartbeatMs;
+      if (due || !saysTheSame(known.status, status) || fingerprint(status) !== fingerprint(this.#written?.status ?? {}))
+        await this.#writeStatus(status);
     });
   }
 
   /** A deleted Node is created again: the machine is there. */
-  async function writeOrRegister(write: () => Promise<void>): Promise<void> {
+  async #writeOrRegister(write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      usageWritten = undefined;
-      await registerOnce();
+      this.#usageWritten = undefined;
+      await this.#registerOnce();
     }
   }
 
-  async function sample(): Promise<void> {
-    const reading = await options.usage.sample(options.containers());
-    usage = reading.usage;
-    await Promise.all([writeUsage(reading.usage), writeMetrics(reading.metrics)]);
+  async #sample(): Promise<void> {
+    const reading = await this.#options.usage.sample(this.#options.containers());
+    this.#usage = reading.usage;
+    await Promise.all([this.#writeUsage(reading.usage), this.#writeMetrics(reading.metrics)]);
   }
 
-  async function writeUsage(next: NodeUsage): Promise<void> {
-    if (!isUsageNews(next, usageWritten, inventory)) return;
+  async #writeUsage(next: NodeUsage): Promise<void> {
+    const { inventory, nodes, nodeName } = this.#options;
+    if (!isUsageNews(next, this.#usageWritten, inventory)) return;
     const json = messageToJson('berth.core.v1.NodeUsage', next);
-    await writeOrRegister(async () => {
+    await this.#writeOrRegister(async () => {
       await nodes.patch({ name: nodeName, subresource: 'status' }, { status: { usage: json } });
-      usageWritten = next;
+      this.#usageWritten = next;
     });
   }
 
-  async function writeMetrics(metrics: NodeMetrics): Promise<void> {
+  async #writeMetrics(metrics: NodeMetrics): Promise<void> {
     try {
-      await options.nodeMetrics.update(metrics);
+      await this.#options.nodeMetrics.update(metrics);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await options.nodeMetrics.create(metrics);
+      await this.#options.nodeMetrics.create(metrics);
     }
   }
 
-  async function every(ms: number, what: string, run: () => Promise<void>, signal: AbortSignal, firstMs = ms): Promise<void> {
+  async #every(ms: number, what: string, run: () => Promise<void>, signal: AbortSignal, firstMs = ms): Promise<void> {
+    const { clock, logger, nodeName } = this.#options;
     for (let wait = firstMs; !signal.aborted; wait = ms) {
       await pause(wait, signal, clock);
       if (signal.aborted) return;
       await run().catch((err: unknown) => logger.warn({ node: nodeName, err }, `cannot ${what}, will retry`));
     }
   }
-
-  return {
-    async register(signal) {
-      const backoff = createBackoff({ maxMs: 5_000 });
-      while (!signal.aborted) {
-        try {
-          return await registerOnce();
-        } catch (err) {
-          // Waiting does not help; the agent ends with the error.
-          const refusal = asApiError(err);
-          if (refusal?.reason === versionSkew) throw new Error(refusal.message);
-          logger.warn({ node: nodeName, err }, 'cannot register the node, will retry');
-          await pause(backoff.next(), signal, clock);
-        }
-      }
-    },
-    async run(signal) {
-      // The first sample has no rates yet: it is what the second is compared with.
-      await options.usage.sample([]);
-      await Promise.all([
-        every(checkMs, 'report the node', check, signal),
-        every(usageMs, 'report usage', sample, signal, firstUsageMs),
-      ]);
-    },
-  };
 }

@@ -1,9 +1,17 @@
+/** What is done with running containers. */
+export type * from './container-access.ts';
+
 /** The container name of a pod's sandbox, as in Kubernetes' Docker runtime. */
 export const sandboxName = 'POD';
-/** The name of a container that only has a network, for a sandbox to enter. It belongs to no pod and is never listed. */
+/**
+ * The name of a container that only has a network, for a sandbox to enter. It belongs to no pod and is never listed.
+ */
 export const networkName = 'NETWORK';
 
-/** Which container this is. Everything here is in labels, so that an agent that starts again knows it from the engine alone. */
+/**
+ * Which container this is. Everything here is in labels, so that an agent that starts again knows it from the engine
+ * alone.
+ */
 export interface ContainerIdentity {
   readonly podUid: string;
   readonly podName: string;
@@ -12,7 +20,10 @@ export interface ContainerIdentity {
   readonly containerName: string;
   /** How many containers of this name came before it in this pod. */
   readonly attempt: number;
-  /** How many restarts in a row, without a long run between them, led to this container: what the next back-off is computed from. */
+  /**
+   * How many restarts in a row, without a long run between them, led to this container:
+   * what the next back-off is computed from.
+   */
   readonly restartsInRow?: number;
   /** The engine's runtime that the pod's containers run with; absent: its default. */
   readonly runtimeHandler?: string;
@@ -35,7 +46,10 @@ export interface ObservedContainer extends ContainerIdentity {
   /** The reference the container was created from, and the id of that image. */
   readonly image: string;
   readonly imageId: string;
-  /** The name and digest that this image was pulled by: "nginx@sha256:..."; undefined for one that was made here, and where it was not looked up. */
+  /**
+   * The name and digest that this image was pulled by: "nginx@sha256:..."; undefined for one that was made here, and
+   * where it was not looked up.
+   */
   readonly imageDigest?: string | undefined;
   readonly createdAt: Date;
   readonly startedAt: Date | undefined;
@@ -183,33 +197,49 @@ export interface RuntimeEvent {
 }
 
 /**
- * The container engine, as the agent needs it. Every call is bounded in time. Every error is a RuntimeError (runtime-error.ts).
- * Safe for concurrent calls. Only containers with this node's labels are ever seen or touched.
+ * The container engine, as the agent needs it. Every call is bounded in time. Every error is a RuntimeError
+ * (runtime-error.ts). Safe for concurrent calls. Only containers with this node's labels are ever seen or touched.
  */
 export interface ContainerRuntime {
   /** All containers of this node, or those of one pod, in any state. */
   list(podUid?: string): Promise<ObservedContainer[]>;
   /**
-   * Creates and starts a pod's sandbox; returns it once it runs and has its address. Where the address is known before it runs, `onCreated` is told:
-   * from then on containers can be created in it. A sandbox that does not come to run is removed, and another may take its place, told likewise.
+   * Creates and starts a pod's sandbox; returns it once it runs and has its address. Where the address is known before
+   * it runs, `onCreated` is told: from then on containers can be created in it. A sandbox that does not come to run is
+   * removed, and another may take its place, told likewise.
    */
   runSandbox(config: SandboxConfig, onCreated?: (sandbox: CreatedSandbox) => void): Promise<ObservedContainer>;
-  /** Creates a container, and no more: for a sandbox that does not run yet. Returns its id, for `runContainer` or `remove`. */
+  /**
+   * Creates a container, and no more: for a sandbox that does not run yet. Returns its id,
+   * for `runContainer` or `remove`.
+   */
   createContainer(config: ContainerConfig): Promise<string>;
   /**
-   * Creates and starts a container, or starts the one that was created for the same. If it was created but could not be started, it stays, exited with
-   * its `error`, and this returns it all the same.
+   * Creates and starts a container, or starts the one that was created for the same. If it was created but could not be
+   * started, it stays, exited with its `error`, and this returns it all the same.
    */
   runContainer(config: ContainerConfig, createdId?: string): Promise<ObservedContainer>;
-  /** Changes what a running container may use, without touching its processes. What is 0 stays as it is. Throws `not-found` when it is gone. */
+  /**
+   * Changes what a running container may use, without touching its processes. What is 0 stays as it is. Throws
+   * `not-found` when it is gone.
+   */
   update(id: string, limits: ContainerLimits): Promise<void>;
-  /** Sends SIGTERM (or the image's stop signal), waits up to the grace period, then SIGKILL; returns when it has ended. Gone is fine. */
+  /**
+   * Sends SIGTERM (or the image's stop signal), waits up to the grace period, then SIGKILL;
+   * returns when it has ended. Gone is fine.
+   */
   stop(id: string, gracePeriodSeconds: number): Promise<void>;
   /** Removes a container, killing it if it runs, with its anonymous volumes. Gone is fine. */
   remove(id: string): Promise<void>;
-  /** Hints that something changed, until aborted. Survives engine restarts by itself; after a gap it yields an event for every pod. */
+  /**
+   * Hints that something changed, until aborted. Survives engine restarts by itself;
+   * after a gap it yields an event for every pod.
+   */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
-  /** The engine's name and version ("docker://20.10.24"), API version, cgroup version and driver. Throws `unavailable` when it does not answer. */
+  /**
+   * The engine's name and version ("docker://20.10.24"), API version, cgroup version and driver.
+   * Throws `unavailable` when it does not answer.
+   */
   version(): Promise<RuntimeVersion>;
 }
 
@@ -226,7 +256,7 @@ export interface LocalImage {
   /** Its tags, then its digests: "nginx:1", "nginx@sha256:...". */
   readonly names: readonly string[];
   readonly sizeBytes: number;
-  /** As whom its containers run when nothing else is said: a user, or "user:group", by number or name; "" is root. Only `find` knows it. */
+  /** The image's default user: a user, or "user:group", by number or name; "" is root. Set by `find` only. */
   readonly user?: string;
   /** What its containers run before their arguments when nothing else is said. Only `find` knows it. */
   readonly program?: string;
@@ -234,7 +264,7 @@ export interface LocalImage {
   readonly pinned?: boolean;
 }
 
-/** Who pulls. */
+/** The puller's credentials. */
 export interface RegistryAuth {
   readonly username: string;
   readonly password: string;
@@ -245,7 +275,7 @@ export interface RegistryAuth {
 
 /** How far a pull is. */
 export interface PullProgress {
-  /** What the engine does: asks the registry, waits until pulls before it leave it a place, downloads, or unpacks what it has. */
+  /** The phase: contacts the registry, waits for a free slot, downloads, or unpacks. */
   readonly phase: 'asking' | 'queued' | 'downloading' | 'unpacking';
   readonly layersDone: number;
   readonly layers: number;
@@ -256,7 +286,7 @@ export interface PullProgress {
 
 export interface PullOptions {
   readonly signal: AbortSignal;
-  /** Without it the registry is asked anonymously. */
+  /** Without it the pull is anonymous. */
   readonly auth?: RegistryAuth | undefined;
   /** Told of every step of the engine's, many times a second. */
   readonly onProgress?: ((progress: PullProgress) => void) | undefined;
@@ -267,113 +297,20 @@ export interface ImageService {
   /** The image that a reference means here, or undefined when it is not present. */
   find(reference: string): Promise<LocalImage | undefined>;
   /**
-   * Pulls an image, as long as its signal lets it; throws RuntimeError `image-not-found`, `image-unauthorized`, `image-invalid-name` or
-   * `unavailable` with the registry's own words.
+   * Pulls an image, as long as its signal lets it; throws RuntimeError `image-not-found`, `image-unauthorized`,
+   * `image-invalid-name` or `unavailable` with the registry's own words.
    */
   pull(reference: string, options: PullOptions): Promise<LocalImage>;
   /** Whether the registry refuses this user this image, where the words of a failed pull leave that open. */
   isRefused(reference: string, auth: RegistryAuth | undefined): Promise<boolean>;
   list(): Promise<LocalImage[]>;
   /**
-   * Makes an image from a tar of its root file system (the sandbox image, which needs no registry) and gives it the name, whatever had that before. Returns
-   * the image with this very content.
+   * Makes an image from a tar of its root file system (the sandbox image, which needs no registry) and gives it the
+   * name, whatever had that before. Returns the image with this very content.
    */
   load(reference: string, layer: Uint8Array, entrypoint: readonly string[]): Promise<LocalImage>;
   /** Removes a name of an image, and with its last name the image; false when containers still use it. Gone is fine. */
   remove(reference: string): Promise<boolean>;
   /** The ids of the images of all containers of the engine, ours or not, in any state. */
   usedByContainers(): Promise<ReadonlySet<string>>;
-}
-
-export interface LogOptions {
-  readonly follow: boolean;
-  readonly tailLines: number | undefined;
-  readonly sinceTime: Date | undefined;
-  readonly timestamps: boolean;
-  readonly limitBytes: number | undefined;
-}
-
-export interface ExecOptions {
-  readonly command: readonly string[];
-  readonly tty: boolean;
-  readonly stdin: boolean;
-}
-
-/** The standard streams of a process. Reading applies back-pressure; closing kills nothing but the streams. */
-export interface AttachSession {
-  /** Output in order; ends when the process has ended. May be read once. */
-  output(): AsyncIterable<{ readonly stream: 'stdout' | 'stderr'; readonly data: Uint8Array }>;
-  /** Resolves when the engine has taken the bytes. */
-  write(data: Uint8Array): Promise<void>;
-  closeInput(): Promise<void>;
-  /** The newest size wins; a process that has not started or has ended is no error. */
-  resize(width: number, height: number): Promise<void>;
-  close(): void;
-}
-
-/** A command that runs in a container. */
-export interface ExecSession extends AttachSession {
-  /** The exit code, once `output` has ended. */
-  exitCode(): Promise<number>;
-}
-
-export interface AttachOptions {
-  readonly stdin: boolean;
-  readonly stdout: boolean;
-  readonly stderr: boolean;
-  /** All output since the container's start, each byte once; of one that has ended, too. Otherwise what comes from now on. */
-  readonly fromStart?: boolean;
-}
-
-/** What a path in a container is, links followed. */
-export interface FileInfo {
-  readonly name: string;
-  readonly size: number;
-  /** Permissions as in chmod. */
-  readonly mode: number;
-  readonly type: 'file' | 'directory' | 'link' | 'other';
-  /** As whom the container runs: what it writes belongs to them. */
-  readonly owner: { readonly uid: number; readonly gid: number };
-}
-
-/** Files of a container as a tar archive. The caller reads `archive` to its end, leaves the loop, or closes. */
-export interface FileReading {
-  readonly info: FileInfo;
-  archive(): AsyncIterable<Uint8Array>;
-  close(): void;
-}
-
-/**
- * What people do with running containers. Paths are in the container, with its volumes; a path that is not absolute begins at its working
- * directory. The engine locks a container while its files are read or written: the caller bounds how long.
- */
-export interface ContainerAccess {
-  logs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array>;
-  exec(id: string, options: ExecOptions, signal: AbortSignal): Promise<ExecSession>;
-  /** Throws `conflict` when input is wanted of a container that was made without. */
-  attach(id: string, options: AttachOptions, signal: AbortSignal): Promise<AttachSession>;
-  stat(id: string, path: string, signal: AbortSignal): Promise<FileInfo>;
-  /** Throws `not-found` when there is no such path. */
-  readFiles(id: string, path: string, signal: AbortSignal): Promise<FileReading>;
-  /** Unpacks a tar archive into a directory. Throws `not-found`, and `invalid` for what is read-only or no directory. */
-  writeFiles(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
-}
-
-export interface CommandOptions {
-  /** Counted from when the command runs; undefined: until it ends by itself or the signal aborts. */
-  readonly timeoutMs: number | undefined;
-  /** How much of the output is kept, of its beginning. */
-  readonly maxBytes: number;
-}
-
-/** `output` is what both streams said, in the order it came. The output of a success is dropped. */
-export type CommandResult =
-  | { readonly type: 'succeeded' }
-  | { readonly type: 'failed'; readonly exitCode: number; readonly output: string }
-  | { readonly type: 'timed-out'; readonly output: string };
-
-/** Short commands in running containers, for probes and hooks. */
-export interface CommandRunner {
-  /** A command that is too late, or was aborted, is ended with all that it started. Throws RuntimeError when it could not be run, or was aborted. */
-  run(id: string, command: readonly string[], options: CommandOptions, signal: AbortSignal): Promise<CommandResult>;
 }

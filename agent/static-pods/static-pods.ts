@@ -4,21 +4,27 @@ import { objectKey } from '../../api/meta/key.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { EventRecorder } from '../../client/events/events.ts';
 import type { Logger } from '../../client/logger.ts';
-import { createWorkQueue } from '../../client/work-queue/work-queue.ts';
+import { createWorkQueue, type WorkQueue } from '../../client/work-queue/work-queue.ts';
 import type { PodWorkers } from '../pod/pod-workers.ts';
 import { complaintOf, computeKnown, type KnownFiles, podsIn } from './compute-known.ts';
 import { withMirror } from './decide-mirror.ts';
 import type { ManifestFolder } from './folder.ts';
 import { readManifest } from './manifest.ts';
-import { createMirrors, type MirrorsOptions } from './mirrors.ts';
+import { createMirrors, type Mirrors, type MirrorsOptions } from './mirrors.ts';
 
 /** The pods that files on this machine describe: they run without the API server, which is shown mirrors of them. */
 export interface StaticPods {
   /** Whether there may be any: a folder was named. */
   readonly enabled: boolean;
-  /** Looks at the files and hands what they say to the pod workers. Never throws: what cannot be read is told, and changes nothing. */
+  /**
+   * Reads the files and passes their pods to the pod workers. Never throws: unreadable files are reported and change
+   * nothing.
+   */
   look(): Promise<void>;
-  /** Whether every file could be read since the agent started: then a static pod that no file describes is none any more. */
+  /**
+   * Whether every file could be read since the agent started:
+   * then a static pod that no file describes is none any more.
+   */
   isKnown(): boolean;
   /** The API has another mirror than before, or none. */
   mirrorChanged(mirror: Pod): void;
@@ -52,16 +58,39 @@ const settleMs = 200;
 const followMs = 2_000;
 
 export function createStaticPods(options: StaticPodsOptions): StaticPods {
-  const { folder, nodeName, workers, events, clock, logger } = options;
-  const looks = createWorkQueue({ name: 'static-pods', clock, logger });
-  let files: KnownFiles = new Map();
-  let wanted: ReadonlyMap<string, Pod> = new Map();
-  let isKnown = folder === undefined;
-  /** What was told last, by file. */
-  const told = new Map<string, string>();
-  const mirrors = createMirrors({ ...options, wanted: () => wanted, isKnown: () => isKnown, record: workers.get });
+  return new StaticPodWorker(options);
+}
 
-  async function look(): Promise<void> {
+class StaticPodWorker implements StaticPods {
+  readonly #options: StaticPodsOptions;
+  readonly #looks: WorkQueue;
+  #files: KnownFiles = new Map();
+  #wanted: ReadonlyMap<string, Pod> = new Map();
+  #isKnown: boolean;
+  /** The last reported problem, by file. */
+  readonly #told = new Map<string, string>();
+  readonly #mirrors: Mirrors;
+  readonly enabled: boolean;
+  readonly mirrorOf: (pod: Pod) => Pod | undefined;
+  readonly uidHere: (apiUid: string) => string;
+
+  constructor(options: StaticPodsOptions) {
+    this.#options = options;
+    this.#looks = createWorkQueue({ name: 'static-pods', clock: options.clock, logger: options.logger });
+    this.#isKnown = options.folder === undefined;
+    this.#mirrors = createMirrors({
+      ...options,
+      wanted: () => this.#wanted,
+      isKnown: () => this.#isKnown,
+      record: options.workers.get,
+    });
+    this.enabled = options.folder !== undefined;
+    this.mirrorOf = this.#mirrors.of;
+    this.uidHere = this.#mirrors.uidHere;
+  }
+
+  async look(): Promise<void> {
+    const { folder, logger, nodeName, clock } = this.#options;
     if (folder === undefined) return;
     let found: Awaited<ReturnType<ManifestFolder['read']>>;
     try {
@@ -71,21 +100,50 @@ export function createStaticPods(options: StaticPodsOptions): StaticPods {
       return;
     }
     const read = (text: string, file: string) => readManifest(text, { file, nodeName, seenMs: clock.now() });
-    const before = files;
-    files = computeKnown(found, before, read);
-    tell(before);
-    isKnown ||= [...files.values()].every(({ pod, problems }) => pod !== undefined || problems.length === 0);
-    want(new Map(podsIn(files).map((pod) => [objectKey(pod), pod])));
+    const before = this.#files;
+    this.#files = computeKnown(found, before, read);
+    this.#tell(before);
+    this.#isKnown ||= [...this.#files.values()].every(({ pod, problems }) => pod !== undefined || problems.length === 0);
+    this.#want(new Map(podsIn(this.#files).map((pod) => [objectKey(pod), pod])));
   }
 
-  function tell(before: KnownFiles): void {
-    for (const file of told.keys()) if (!files.has(file)) told.delete(file);
-    for (const [file, known] of files) {
+  isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  mirrorChanged(mirror: Pod): void {
+    const key = objectKey(mirror);
+    const pod = this.#wanted.get(key);
+    if (pod !== undefined && this.#options.workers.get(pod.metadata?.uid ?? '') !== undefined)
+      this.#options.workers.update(withMirror(pod, this.#mirrors.of(pod)));
+    this.#mirrors.seen(key);
+  }
+
+  gone(podUid: string): void {
+    if (!isStaticUid(podUid)) return;
+    for (const pod of this.#wanted.values()) this.#begin(pod);
+    this.#mirrors.wakeAll();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#options.folder === undefined) return;
+    await Promise.all([this.#looks.run(1, () => this.look(), signal), this.#follow(signal), this.#every(signal)]);
+  }
+
+  async keepMirrors(signal: AbortSignal): Promise<void> {
+    this.#mirrors.wakeAll();
+    await this.#mirrors.run(signal);
+  }
+
+  #tell(before: KnownFiles): void {
+    const { logger, nodeName, events } = this.#options;
+    for (const file of this.#told.keys()) if (!this.#files.has(file)) this.#told.delete(file);
+    for (const [file, known] of this.#files) {
       for (const warning of before.get(file) === known ? [] : known.warnings) logger.warn({ file }, warning);
       const complaint = complaintOf(file, known);
-      if (complaint === undefined) told.delete(file);
-      else if (told.get(file) !== complaint) {
-        told.set(file, complaint);
+      if (complaint === undefined) this.#told.delete(file);
+      else if (this.#told.get(file) !== complaint) {
+        this.#told.set(file, complaint);
         logger.error({ file }, complaint);
         const node = { kind: 'Node', apiVersion: 'v1', name: nodeName, uid: nodeName };
         events.event(node, 'Warning', 'InvalidStaticPod', complaint);
@@ -93,9 +151,10 @@ export function createStaticPods(options: StaticPodsOptions): StaticPods {
     }
   }
 
-  function want(next: ReadonlyMap<string, Pod>): void {
-    const before = wanted;
-    wanted = next;
+  #want(next: ReadonlyMap<string, Pod>): void {
+    const { logger, workers } = this.#options;
+    const before = this.#wanted;
+    this.#wanted = next;
     for (const [key, pod] of before) {
       if (next.get(key) === pod) continue;
       logger.info({ pod: key, uid: pod.metadata?.uid }, 'a static pod ends: its file was changed or removed');
@@ -103,60 +162,34 @@ export function createStaticPods(options: StaticPodsOptions): StaticPods {
     }
     for (const [key, pod] of next) {
       if (before.get(key) !== pod) logger.info({ pod: key, uid: pod.metadata?.uid }, 'a static pod begins');
-      begin(pod);
+      this.#begin(pod);
     }
-    mirrors.wakeAll();
+    this.#mirrors.wakeAll();
   }
 
   /** One that is still ending, because its file went and came back, begins when that is over. */
-  function begin(pod: Pod): void {
-    if (workers.get(pod.metadata?.uid ?? '') === undefined) workers.update(withMirror(pod, mirrors.of(pod)));
+  #begin(pod: Pod): void {
+    if (this.#options.workers.get(pod.metadata?.uid ?? '') === undefined)
+      this.#options.workers.update(withMirror(pod, this.#mirrors.of(pod)));
   }
 
-  async function follow(signal: AbortSignal): Promise<void> {
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { folder, clock } = this.#options;
     while (folder !== undefined && !signal.aborted) {
-      await folder.follow(() => looks.addAfter('files', settleMs), signal);
+      await folder.follow(() => this.#looks.addAfter('files', settleMs), signal);
       await pause(followMs, signal, clock);
     }
   }
 
-  async function every(signal: AbortSignal): Promise<void> {
+  async #every(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await pause(lookMs, signal, clock);
-      looks.add('files');
+      await pause(lookMs, signal, this.#options.clock);
+      this.#looks.add('files');
     }
   }
-
-  return {
-    enabled: folder !== undefined,
-    look,
-    isKnown: () => isKnown,
-    mirrorChanged(mirror) {
-      const key = objectKey(mirror);
-      const pod = wanted.get(key);
-      if (pod !== undefined && workers.get(pod.metadata?.uid ?? '') !== undefined)
-        workers.update(withMirror(pod, mirrors.of(pod)));
-      mirrors.seen(key);
-    },
-    gone(podUid) {
-      if (!isStaticUid(podUid)) return;
-      for (const pod of wanted.values()) begin(pod);
-      mirrors.wakeAll();
-    },
-    mirrorOf: mirrors.of,
-    uidHere: mirrors.uidHere,
-    async run(signal) {
-      if (folder === undefined) return;
-      await Promise.all([looks.run(1, look, signal), follow(signal), every(signal)]);
-    },
-    async keepMirrors(signal) {
-      mirrors.wakeAll();
-      await mirrors.run(signal);
-    },
-  };
 }
 
-/** Sends each pod of the API where it belongs: to the workers, or, if it only shows a static pod, to those who keep it. */
+/** Routes each pod of the API to the pod workers, or, if it is a mirror, to the mirror keeper. */
 export function podHandler({ workers, statics, changed }: PodHandlerOptions) {
   const add = (pod: Pod) => (isMirror(pod) ? statics.mirrorChanged(pod) : workers.update(pod));
   const remove = (pod: Pod) => (isMirror(pod) ? statics.mirrorChanged(pod) : workers.removed(pod));

@@ -28,6 +28,17 @@ function measured(path: string, entries = 3): number {
   return meter.bytes;
 }
 
+/** Folders below each other, farther than a path reaches, each with an empty one beside, and a file at the end. */
+const deepTree = (levels: number, path = join(folder, 'deep')): string => {
+  mkdirSync(path, { recursive: true });
+  const name = 'd'.repeat(200);
+  const script = `const { mkdirSync, writeFileSync } = require('node:fs');
+    for (let i = 0; i < ${levels}; i++) { mkdirSync('a'); mkdirSync('${name}'); mkdirSync('z'); process.chdir('${name}'); }
+    writeFileSync('file', Buffer.alloc(100_000, 1));`;
+  execFileSync(process.execPath, ['-e', script], { cwd: path });
+  return path;
+};
+
 describe('what a folder takes on the disk', () => {
   it('is what du says of its content, however small the steps are', () => {
     for (const name of ['a', 'b/c']) mkdirSync(join(folder, name), { recursive: true });
@@ -62,6 +73,34 @@ describe('what a folder takes on the disk', () => {
     meter.step(1);
     reading.mockRestore();
     expect([meter.isDone, meter.bytes]).toEqual([true, 0]);
+  });
+
+  const descriptors = (): number => readdirSync('/proc/self/fd').length;
+
+  it('holds what lies below paths that are longer than the kernel takes', () => {
+    const before = descriptors();
+    const path = deepTree(100);
+    try {
+      const kilobytes = Number(execFileSync('du', ['-sk', path], { encoding: 'utf8' }).split('\t')[0]);
+      const root = Number(execFileSync('stat', ['-c', '%b', path], { encoding: 'utf8' })) * 512;
+      expect(measured(path)).toBe(kilobytes * 1024 - root);
+      expect(descriptors()).toBe(before);
+    } finally {
+      execFileSync('rm', ['-rf', path]);
+    }
+  });
+
+  it('is partial where more folders would have to stay open than are allowed', () => {
+    const before = descriptors();
+    const path = deepTree(1_200);
+    try {
+      const meter = new TreeMeter(path);
+      while (!meter.isDone) meter.step(10);
+      expect(meter.isPartial).toBe(true);
+      expect(descriptors()).toBe(before);
+    } finally {
+      execFileSync('rm', ['-rf', path]);
+    }
   });
 
   it('is nothing of a folder that is not there, and leaves no descriptor open', () => {
@@ -124,6 +163,20 @@ describe('the limit of an emptyDir on the disk', () => {
     write(`${small}/g`, 60_000);
     await limits.look();
     expect(evicted).toEqual(['u1 Evicted: Usage of EmptyDir volume "small" exceeds the limit "100Ki".']);
+  });
+
+  it('ends the pod when what is in it cannot be counted', async () => {
+    const { evicted, limits } = limitsFor(limit('v', '1Gi'));
+    const path = join(folder, volumeDir('v'));
+    try {
+      deepTree(1_200, path);
+      for (let look = 0; look < 200 && evicted.length === 0; look++) await limits.look();
+      expect(evicted[0]).toMatch(
+        /^u1 Evicted: Usage of EmptyDir volume "v" exceeds .* its directories are too many, or nested too deep\.$/,
+      );
+    } finally {
+      execFileSync('rm', ['-rf', path]);
+    }
   });
 
   it('is not looked at any more once the pod is on its way out', async () => {

@@ -22,7 +22,10 @@ export interface DiskLimitsOptions {
 
 /** As often as Kubernetes looks. */
 const lookMs = 10_000;
-/** Entries of one look, all folders together: about a tenth of a second of processor time. A larger tree is measured over several looks. */
+/**
+ * Entries of one look, all folders together: about a tenth of a second of processor time.
+ * A larger tree is measured over several looks.
+ */
 const mostEntries = 10_000;
 /** Entries between two looks at what else there is to do. */
 const entriesAtOnce = 250;
@@ -33,6 +36,8 @@ const graceSeconds = 1;
 interface Measured {
   /** Undefined before it was measured to its end once. */
   bytes: number | undefined;
+  /** Whether that is not all. */
+  isPartial: boolean;
   /** The look that ended its last measurement; -1 before that. */
   look: number;
   /** While it is being measured. */
@@ -40,9 +45,10 @@ interface Measured {
 }
 
 /**
- * Evicts pods that hold more of the disk than their limits say: an emptyDir beyond its sizeLimit; a container's writable layer and log beyond its limit
- * of ephemeral-storage; all of that, with the emptyDirs, beyond the limits of a pod's containers together. Nothing stops them at the limit itself: the
- * disk is looked at now and then, and each look is bounded, whatever the containers write. A folder counts once for all limits that it is part of.
+ * Evicts pods that hold more of the disk than their limits say: an emptyDir beyond its sizeLimit; a container's
+ * writable layer and log beyond its limit of ephemeral-storage; all of that, with the emptyDirs, beyond the limits of a
+ * pod's containers together. Nothing stops them at the limit itself: the disk is looked at now and then, and each look
+ * is bounded, whatever the containers write. A folder counts once for all limits that it is part of.
  */
 export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook = mostEntries }: DiskLimitsOptions) {
   const folders = new Map<string, Measured>();
@@ -62,7 +68,8 @@ export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook 
       meter?.close();
       folders.delete(path);
     }
-    for (const path of wanted) if (!folders.has(path)) folders.set(path, { bytes: undefined, look: -1, meter: undefined });
+    for (const path of wanted)
+      if (!folders.has(path)) folders.set(path, { bytes: undefined, isPartial: false, look: -1, meter: undefined });
     const isBegun = ({ meter }: Measured): number => (meter === undefined ? 1 : 0);
     const turns = [...folders].sort(([, a], [, b]) => isBegun(a) - isBegun(b) || a.look - b.look);
     let left = entriesOfLook;
@@ -71,7 +78,10 @@ export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook 
       if (left <= 0) break;
       left -= await measure(path, folder, left);
     }
-    evictBeyond(all);
+    for (const limit of all) {
+      const message = breachOf(limit, folders);
+      if (message !== undefined) evict(limit.podUid, { reason: 'Evicted', message, gracePeriodSeconds: graceSeconds });
+    }
   }
 
   async function measure(path: string, folder: Measured, most: number): Promise<number> {
@@ -82,22 +92,8 @@ export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook 
       looked += meter.step(Math.min(entriesAtOnce, most - looked));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    if (meter.isDone) Object.assign(folder, { bytes: meter.bytes, look: looks, meter: undefined });
+    if (meter.isDone) Object.assign(folder, { bytes: meter.bytes, isPartial: meter.isPartial, look: looks, meter: undefined });
     return looked;
-  }
-
-  function evictBeyond(all: readonly StorageLimit[]): void {
-    for (const { podUid, limitBytes, folders: parts, files, message } of all) {
-      const used = sum(parts.map(bytesOf)) + sum(files.map(fileBytes));
-      if (used > limitBytes)
-        evict(podUid, { reason: 'Evicted', message: message(usedWords(used)), gracePeriodSeconds: graceSeconds });
-    }
-  }
-
-  /** What is in a folder at the least, as far as it is known: a breach is seen before a large tree is measured to its end. */
-  function bytesOf(path: string): number {
-    const { bytes = 0, meter } = folders.get(path) ?? {};
-    return Math.max(bytes, meter?.bytes ?? 0);
   }
 
   return {
@@ -110,6 +106,24 @@ export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook 
       for (const { meter } of folders.values()) meter?.close();
     },
   };
+}
+
+const uncountable = ' Not all of it can be counted: its directories are too many, or nested too deep.';
+
+/** Why a pod is evicted for a limit; undefined where it is kept. What cannot be counted would be a way around it. */
+function breachOf({ limitBytes, folders: parts, files, message }: StorageLimit, folders: ReadonlyMap<string, Measured>) {
+  const known = parts.map((path) => folders.get(path));
+  const isPartial = known.some((folder) => folder?.isPartial);
+  const used = sum(known.map(bytesOf)) + sum(files.map(fileBytes));
+  if (used <= limitBytes && !isPartial) return undefined;
+  return message(usedWords(used)) + (isPartial ? uncountable : '');
+}
+
+/**
+ * What is in a folder at the least, as far as it is known: a breach is seen before a large tree is measured to its end.
+ */
+function bytesOf(folder: Measured | undefined): number {
+  return Math.max(folder?.bytes ?? 0, folder?.meter?.bytes ?? 0);
 }
 
 const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);

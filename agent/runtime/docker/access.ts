@@ -1,6 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { linkAbort } from '../../../client/abort.ts';
-import type { ContainerAccess, LogOptions } from '../runtime.ts';
+import type {
+  AttachOptions,
+  AttachSession,
+  ContainerAccess,
+  ExecOptions,
+  ExecSession,
+  FileInfo,
+  FileReading,
+  LogOptions,
+} from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { openAttach } from './attach.ts';
 import { openAttachFromStart } from './attach-from-start.ts';
@@ -26,34 +35,89 @@ export function createAccess(
   isOurs: (labels: Readonly<Record<string, string>>) => boolean,
   early: EarlyOutputs,
 ): ContainerAccess {
-  async function find(id: string, action: string): Promise<Inspection> {
-    const inspection = await inventory.inspect(id);
-    if (inspection === undefined || !isOurs(inspection.Config.Labels ?? {})) {
-      throw new RuntimeError('not-found', `${action}: no container ${id} on this node`);
-    }
-    return inspection;
+  return new EngineAccess(engine, inventory, isOurs, early);
+}
+
+class EngineAccess implements ContainerAccess {
+  readonly #engine: Engine;
+  readonly #inventory: Inventory;
+  readonly #isOurs: (labels: Readonly<Record<string, string>>) => boolean;
+  readonly #early: EarlyOutputs;
+
+  constructor(
+    engine: Engine,
+    inventory: Inventory,
+    isOurs: (labels: Readonly<Record<string, string>>) => boolean,
+    early: EarlyOutputs,
+  ) {
+    this.#engine = engine;
+    this.#inventory = inventory;
+    this.#isOurs = isOurs;
+    this.#early = early;
   }
 
-  async function* logs(id: string, options: LogOptions, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *logs(id: string, options: LogOptions, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     if (options.limitBytes === 0) return;
     const action = `read logs of container ${id}`;
-    const inspection = await find(id, action);
+    const inspection = await this.#find(id, action);
     const place = logPlaceOf(inspection);
     const files = place && (await openReadable(place));
     const source = files
-      ? logsOfFiles({ id, action, place, files, running: inspection.State.Running }, options, signal)
-      : logsOfEngine(id, action, inspection.Config.Tty, options, signal);
+      ? this.#logsOfFiles({ id, action, place, files, running: inspection.State.Running }, options, signal)
+      : this.#logsOfEngine(id, action, inspection.Config.Tty, options, signal);
     let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
     for await (const data of source) {
       yield data.length > left ? data.subarray(0, left) : data;
       left -= data.length;
       if (left <= 0) return;
     }
-    if (options.follow && !signal.aborted) await checkEnded(id, action);
+    if (options.follow && !signal.aborted) await this.#checkEnded(id, action);
   }
 
-  /** Where the engine's own files cannot be read: that costs three times as much, and an engine leaves lines out without a word. */
-  async function* logsOfEngine(
+  async exec(id: string, options: ExecOptions, signal: AbortSignal): Promise<ExecSession> {
+    await this.#find(id, `exec in container ${id}`);
+    return openExec(this.#engine, id, options, signal);
+  }
+
+  async attach(id: string, options: AttachOptions, signal: AbortSignal): Promise<AttachSession> {
+    const action = `attach to container ${id}`;
+    const inspection = await this.#find(id, action);
+    if (options.stdin && !inspection.Config.OpenStdin)
+      throw new RuntimeError('conflict', `${action}: it was started without standard input (stdin: true in its spec)`);
+    if (options.fromStart !== true) return openAttach(this.#engine, inspection, options, signal);
+    return openAttachFromStart(
+      { engine: this.#engine, early: this.#early, checkEnded: () => this.#checkEnded(id, action) },
+      inspection,
+      options,
+      signal,
+    );
+  }
+
+  async stat(id: string, path: string, signal: AbortSignal): Promise<FileInfo> {
+    return (await this.#filesOf(id, `look at ${path}`)).stat(path, signal);
+  }
+
+  async readFiles(id: string, path: string, signal: AbortSignal): Promise<FileReading> {
+    return (await this.#filesOf(id, `read ${path}`)).read(path, signal);
+  }
+
+  async writeFiles(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+    return (await this.#filesOf(id, `write to ${path}`)).write(path, archive, signal);
+  }
+
+  async #find(id: string, action: string): Promise<Inspection> {
+    const inspection = await this.#inventory.inspect(id);
+    if (inspection === undefined || !this.#isOurs(inspection.Config.Labels ?? {})) {
+      throw new RuntimeError('not-found', `${action}: no container ${id} on this node`);
+    }
+    return inspection;
+  }
+
+  /**
+   * Where the engine's own files cannot be read: that costs three times as much,
+   * and an engine leaves lines out without a word.
+   */
+  async *#logsOfEngine(
     id: string,
     action: string,
     tty: boolean,
@@ -61,7 +125,7 @@ export function createAccess(
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const request = { method: 'GET', path: `/containers/${id}/logs`, query: logQuery(options), action, signal } as const;
-    const stream = await engine.stream(request);
+    const stream = await this.#engine.stream(request);
     try {
       yield* readLog(stream, tty, options.timestamps);
     } catch (error) {
@@ -72,14 +136,14 @@ export function createAccess(
     }
   }
 
-  async function* logsOfFiles(log: OpenedLog, options: LogOptions, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#logsOfFiles(log: OpenedLog, options: LogOptions, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const end = linkAbort(undefined);
     const stop = linkAbort(signal);
     const entries = new LogEntries(options);
     try {
       // Of a container that has ended the log has, too.
       if (!options.follow || !log.running) end.abort();
-      else void untilEnded(log, stop.signal).finally(end.abort);
+      else void this.#untilEnded(log, stop.signal).finally(end.abort);
       const part = { ...options, signal, ended: options.follow ? end.signal : undefined };
       for await (const block of readLogFiles(log.place, log.files, part)) {
         if (block === 'all-read') yield* entries.take();
@@ -97,10 +161,13 @@ export function createAccess(
     }
   }
 
-  /** The engine answers when the container has ended, and its log is written. Also when the engine stops: `checkEnded` tells. Never throws. */
-  async function untilEnded({ id, action }: OpenedLog, signal: AbortSignal): Promise<void> {
+  /**
+   * The engine answers when the container has ended, and its log is written. Also when the engine stops:
+   * `checkEnded` tells. Never throws.
+   */
+  async #untilEnded({ id, action }: OpenedLog, signal: AbortSignal): Promise<void> {
     try {
-      const answer = await engine.stream({ method: 'POST', path: `/containers/${id}/wait`, action, signal });
+      const answer = await this.#engine.stream({ method: 'POST', path: `/containers/${id}/wait`, action, signal });
       for await (const _ of answer);
     } catch {
       // What went wrong is seen when the container is looked at.
@@ -108,34 +175,18 @@ export function createAccess(
   }
 
   /** What was followed ends with its container. The engine ends it also when it stops itself: that is no end. */
-  async function checkEnded(id: string, action: string): Promise<void> {
+  async #checkEnded(id: string, action: string): Promise<void> {
     for (let poll = 0; poll < endPolls; poll++) {
-      const inspection = await inventory.inspect(id);
+      const inspection = await this.#inventory.inspect(id);
       if (inspection === undefined || !inspection.State.Running) return;
       await delay(endPollMs);
     }
     throw new RuntimeError('unavailable', `${action}: the engine closed the stream though the container runs`);
   }
 
-  const filesOf = async (id: string, action: string) => new ContainerFiles(engine, await find(id, action));
-  return {
-    logs,
-    async exec(id, options, signal) {
-      await find(id, `exec in container ${id}`);
-      return openExec(engine, id, options, signal);
-    },
-    async attach(id, options, signal) {
-      const action = `attach to container ${id}`;
-      const inspection = await find(id, action);
-      if (options.stdin && !inspection.Config.OpenStdin)
-        throw new RuntimeError('conflict', `${action}: it was started without standard input (stdin: true in its spec)`);
-      if (options.fromStart !== true) return openAttach(engine, inspection, options, signal);
-      return openAttachFromStart({ engine, early, checkEnded: () => checkEnded(id, action) }, inspection, options, signal);
-    },
-    stat: async (id, path, signal) => (await filesOf(id, `look at ${path}`)).stat(path, signal),
-    readFiles: async (id, path, signal) => (await filesOf(id, `read ${path}`)).read(path, signal),
-    writeFiles: async (id, path, archive, signal) => (await filesOf(id, `write to ${path}`)).write(path, archive, signal),
-  };
+  async #filesOf(id: string, action: string): Promise<ContainerFiles> {
+    return new ContainerFiles(this.#engine, await this.#find(id, action));
+  }
 }
 
 interface OpenedLog {
@@ -146,7 +197,10 @@ interface OpenedLog {
   readonly running: boolean;
 }
 
-/** The files of a log that can be read beside the engine: not those that it compresses, nor the one that it empties when it is full. */
+/**
+ * The files of a log that can be read beside the engine: not those that it compresses,
+ * nor the one that it empties when it is full.
+ */
 function logPlaceOf({ LogPath, HostConfig }: Inspection): LogPlace | undefined {
   const { Type, Config } = HostConfig?.LogConfig ?? {};
   const files = Number(Config?.['max-file'] ?? 1);

@@ -29,29 +29,67 @@ interface Running {
 const engineTimeoutMs = 15_000;
 // Most commands are probes that succeed within this time: their output is not read.
 const quickMs = 500;
-// The engine's event with the exit code comes shortly after the end of the output. Events may be lost, and a command may close its output and go
-// on: the engine is polled meanwhile.
+// The engine's event with the exit code comes shortly after the end of the output. Events may be lost, and a command
+// may close its output and go on: the engine is polled meanwhile.
 const exitPollMs = 100;
 const slowestExitPollMs = 500;
 // A busy engine is slow to start a command; this time does not count against the command.
 const startSlackMs = 10_000;
 const startPollMs = 1_000;
 
-/** Runs short commands in containers, for probes and hooks: with few and small calls, within a time limit, and leaving no process behind. */
-export function createCommands({ engine, exits = createExecExits(), kill = killCommand }: CommandsOptions): CommandRunner {
-  async function open(containerId: string, command: readonly string[], action: string): Promise<Running> {
+/**
+ * Runs short commands in containers, for probes and hooks: with few and small calls, within a time limit,
+ * and leaving no process behind.
+ */
+export function createCommands(options: CommandsOptions): CommandRunner {
+  return new EngineCommands(options);
+}
+
+class EngineCommands implements CommandRunner {
+  readonly #options: CommandsOptions;
+  readonly #exits: ExecExits;
+  readonly #kill: (pid: number, containerId: string) => boolean;
+
+  constructor(options: CommandsOptions) {
+    this.#options = options;
+    this.#exits = options.exits ?? createExecExits();
+    this.#kill = options.kill ?? killCommand;
+  }
+
+  async run(
+    containerId: string,
+    command: readonly string[],
+    options: CommandOptions,
+    signal: AbortSignal,
+  ): Promise<CommandResult> {
+    const running = await this.#open(containerId, command, `run a command in container ${containerId}`);
+    try {
+      return await this.#waitFor(running, options, signal);
+    } finally {
+      if (running.given !== undefined)
+        void reapExec({
+          engine: this.#options.engine,
+          exec: running.exec,
+          action: running.action,
+          containerId,
+          kill: this.#kill,
+        });
+    }
+  }
+
+  async #open(containerId: string, command: readonly string[], action: string): Promise<Running> {
     checkPath('the command', command[0]);
-    const { Id: exec } = await engine.call<{ readonly Id: string }>({
+    const { Id: exec } = await this.#options.engine.call<{ readonly Id: string }>({
       method: 'POST',
       path: `/containers/${containerId}/exec`,
       body: { AttachStdout: true, AttachStderr: true, Cmd: command },
       action,
       timeoutMs: engineTimeoutMs,
     });
-    const exit = exits.expect(exec);
+    const exit = this.#exits.expect(exec);
     try {
       const start = { method: 'POST', path: `/exec/${exec}/start`, body: { Detach: false }, action } as const;
-      const connection = await engine.hijackUnread({ ...start, timeoutMs: engineTimeoutMs });
+      const connection = await this.#options.engine.hijackUnread({ ...start, timeoutMs: engineTimeoutMs });
       return { exec, action, connection, exit, output: '', given: undefined };
     } catch (error) {
       exit.forget();
@@ -59,15 +97,15 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
     }
   }
 
-  function inspect({ exec, action }: Running): Promise<ExecState> {
-    return inspectExec(engine, exec, action);
+  #inspect({ exec, action }: Running): Promise<ExecState> {
+    return inspectExec(this.#options.engine, exec, action);
   }
 
   /** Gives a command up when its time limit, counted from its start by the engine, has passed. */
-  function watchTime(running: Running, timeoutMs: number): () => void {
+  #watchTime(running: Running, timeoutMs: number): () => void {
     const latestMs = Date.now() + timeoutMs + startSlackMs;
     const look = async () => {
-      const state = Date.now() < latestMs ? await inspect(running).catch(() => undefined) : undefined;
+      const state = Date.now() < latestMs ? await this.#inspect(running).catch(() => undefined) : undefined;
       if (state !== undefined && !isStarted(state)) cancel = systemClock.after(Math.min(timeoutMs, startPollMs), look);
       else give(running, 'overdue');
     };
@@ -75,23 +113,23 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
     return () => cancel();
   }
 
-  async function exitCode(running: Running): Promise<number | undefined> {
+  async #exitCode(running: Running): Promise<number | undefined> {
     for (let pauseMs = exitPollMs; running.given === undefined; pauseMs = Math.min(pauseMs * 2, slowestExitPollMs)) {
       const told = await running.exit.within(pauseMs);
       if (told !== undefined) return told;
-      const state = await inspect(running);
+      const state = await this.#inspect(running);
       if (isEnded(state)) return state.ExitCode;
     }
     return undefined;
   }
 
-  async function waitFor(running: Running, options: CommandOptions, signal: AbortSignal): Promise<CommandResult> {
+  async #waitFor(running: Running, options: CommandOptions, signal: AbortSignal): Promise<CommandResult> {
     const onAbort = () => give(running, 'aborted');
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       const told = running.given === undefined ? await running.exit.within(quickMsOf(options)) : undefined;
-      const code = told === 0 ? told : await follow(running, options, told);
+      const code = told === 0 ? told : await this.#follow(running, options, told);
       if (running.given === 'aborted') throw new RuntimeError('failed', `${running.action}: aborted`, { cause: signal.reason });
       if (code === 0) return { type: 'succeeded' };
       const { output } = running;
@@ -103,29 +141,21 @@ export function createCommands({ engine, exits = createExecExits(), kill = killC
     }
   }
 
-  /** Reads the output and the exit code of a command that did not succeed at once. Undefined when the command is given up. */
-  async function follow(running: Running, options: CommandOptions, told: number | undefined): Promise<number | undefined> {
+  /**
+   * Reads the output and the exit code of a command that did not succeed at once.
+   * Undefined when the command is given up.
+   */
+  async #follow(running: Running, options: CommandOptions, told: number | undefined): Promise<number | undefined> {
     if (running.given !== undefined) return undefined;
     const { timeoutMs, maxBytes } = options;
-    const stopWatching = timeoutMs === undefined ? () => {} : watchTime(running, timeoutMs - quickMsOf(options));
+    const stopWatching = timeoutMs === undefined ? () => {} : this.#watchTime(running, timeoutMs - quickMsOf(options));
     try {
       await collect(running, maxBytes);
-      return told ?? (await exitCode(running));
+      return told ?? (await this.#exitCode(running));
     } finally {
       stopWatching();
     }
   }
-
-  return {
-    async run(containerId, command, options, signal) {
-      const running = await open(containerId, command, `run a command in container ${containerId}`);
-      try {
-        return await waitFor(running, options, signal);
-      } finally {
-        if (running.given !== undefined) void reapExec({ engine, exec: running.exec, action: running.action, containerId, kill });
-      }
-    },
-  };
 }
 
 /** How long to wait for a success before the output is read. */

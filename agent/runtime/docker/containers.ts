@@ -16,7 +16,7 @@ import { createContainer as createNamed } from './create.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
 import { checkPaths } from './long-paths.ts';
-import { createReleaseNetworks } from './network-release.ts';
+import { createReleaseNetworks, type ReleaseNetworks } from './network-release.ts';
 import type { OomPolicy } from './oom-policy.ts';
 import { listPortProxies } from './port-proxies.ts';
 import { findTakenPort } from './ports.ts';
@@ -48,137 +48,95 @@ export interface ContainerCalls extends Omit<ContainerRuntime, 'events' | 'runSa
 }
 
 export function createContainers(options: ContainersOptions): ContainerCalls {
-  const { engine, inventory, nodeName, oom } = options;
-  const releaseNetworks = createReleaseNetworks(engine, inventory);
-  const lacking = options.lacking ?? lackingCapabilities(readEngineStatus());
+  const calls = new EngineContainers(options);
+  // Functions of their own, for those that put something around some of them.
+  return {
+    version: () => calls.version(),
+    list: (podUid) => calls.list(podUid),
+    runSandbox: (config, onCreated) => calls.runSandbox(config, onCreated),
+    createContainer: (config) => calls.createContainer(config),
+    runContainer: (config, createdId) => calls.runContainer(config, createdId),
+    update: (id, limits) => calls.update(id, limits),
+    stop: (id, gracePeriodSeconds) => calls.stop(id, gracePeriodSeconds),
+    remove: (id) => calls.remove(id),
+  };
+}
 
-  async function start(id: string, action: string): Promise<void> {
-    await engine.call({
-      method: 'POST',
-      path: `/containers/${id}/start`,
-      action,
-      accept: [notModified],
-      timeoutMs: startTimeoutMs,
-    });
+class EngineContainers implements ContainerCalls {
+  readonly #options: ContainersOptions;
+  readonly #releaseNetworks: ReleaseNetworks;
+  readonly #lacking: readonly string[];
+
+  constructor(options: ContainersOptions) {
+    this.#options = options;
+    this.#releaseNetworks = createReleaseNetworks(options.engine, options.inventory);
+    this.#lacking = options.lacking ?? lackingCapabilities(readEngineStatus());
   }
 
-  async function create(identity: ContainerIdentity, image: string, spec: CreateSpec): Promise<string> {
-    try {
-      return await createNamed({ engine, inventory, identity, spec });
-    } catch (error) {
-      // The engine's "not found" may mean the image or something else that the spec names.
-      const unclear = error instanceof RuntimeError && error.code === 'not-found';
-      if (!unclear || (await options.findImage(image)) !== undefined) throw error;
-      throw new RuntimeError('image-not-found', error.message, { cause: error });
-    }
+  version(): Promise<RuntimeVersion> {
+    return readVersion(this.#options.engine);
   }
 
-  /** What goes wrong, if anything. */
-  async function tryStart(identity: ContainerIdentity, id: string): Promise<unknown> {
-    const started = inventory.starting(id);
-    try {
-      await start(id, `start container ${nameOf(identity)}`);
-      return undefined;
-    } catch (error) {
-      return error;
-    } finally {
-      started();
-      inventory.forget(id);
-    }
+  list(podUid?: string): Promise<ObservedContainer[]> {
+    return this.#options.inventory.list(podUid);
   }
 
-  async function remove(id: string): Promise<void> {
-    await releaseNetworks(id);
-    await ignoreGone(
-      engine.call({
-        method: 'DELETE',
-        path: `/containers/${id}`,
-        query: { v: 1, force: 1 },
-        action: `remove container ${id}`,
-        timeoutMs: removeTimeoutMs,
-        slow: true,
-      }),
-    );
-    inventory.forget(id);
-  }
-
-  /** An engine maps users for all pods or for none; a pod that must not have the machine's needs the first kind. */
-  async function checkUsers({ identity, namespaces }: SandboxConfig): Promise<void> {
-    if (namespaces.users !== 'own') return;
-    const { SecurityOptions = [] } = await engine.call<EngineInfo>({ method: 'GET', path: '/info', action: 'get engine info' });
-    if (SecurityOptions.some((option) => option.split(',').includes('name=userns'))) return;
-    const why = 'hostUsers is false, and the engine of this node maps no users (its setting userns-remap)';
-    throw new RuntimeError('invalid', `create sandbox ${nameOf(identity)}: ${why}`);
-  }
-
-  /** A sandbox that did not start is of no use to anyone: it is removed again. */
-  async function tryStartSandbox(
-    config: EnteringSandboxConfig,
-    oomScoreAdj: number,
-    onCreated?: (id: string) => void,
-  ): Promise<{ id: string; error: unknown }> {
-    const facts = { nodeName, oomScoreAdj, lacking };
-    const { identity, image, network } = config;
-    const spec = network === undefined ? sandboxSpec(facts, config) : warmSandboxSpec(facts, config, network);
-    const id = await create(identity, image, spec);
-    onCreated?.(id);
-    const error = await tryStart(identity, id);
-    if (error !== undefined) await remove(id);
-    return { id, error };
-  }
-
-  async function runSandbox(config: EnteringSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
-    await checkUsers(config);
-    let { id, error } = await tryStartSandbox(config, oom.bounded(sandboxOomScoreAdj), onCreated);
+  async runSandbox(config: EnteringSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
+    const { oom, inventory } = this.#options;
+    await this.#checkUsers(config);
+    let { id, error } = await this.#tryStartSandbox(config, oom.bounded(sandboxOomScoreAdj), onCreated);
     if (error !== undefined) {
       const taken = await findTakenPort(config.portMappings);
-      if (taken !== undefined) throw portInUse(config.identity, taken, await isForgotten(taken), error);
+      if (taken !== undefined) throw portInUse(config.identity, taken, await this.#isForgotten(taken), error);
       if (!oom.mayBeTheCause(error)) throw error;
-      ({ id, error } = await tryStartSandbox(config, 0, onCreated));
+      ({ id, error } = await this.#tryStartSandbox(config, 0, onCreated));
       if (error !== undefined) throw error;
       oom.refused();
     } else oom.allowed();
     return inventory.observe(id);
   }
 
-  /** An engine that was killed may keep a port, in its own memory, for a container that is gone; only a restart of it gives it back. */
-  async function isForgotten({ hostPort, protocol }: PortMapping): Promise<boolean> {
-    const isIt = (port: { readonly PublicPort?: number; readonly Type?: string }) =>
-      port.PublicPort === hostPort && port.Type === protocol;
-    const proxies = await listPortProxies();
-    if (!proxies.some((proxy) => proxy.hostPort === hostPort && proxy.protocol === protocol)) return false;
-    const running = await engine.call<{ readonly Ports?: readonly object[] | null }[]>({
-      method: 'GET',
-      path: '/containers/json',
-      action: 'list containers',
-    });
-    return !running.some(({ Ports }) => (Ports ?? []).some(isIt));
-  }
-
-  async function createContainer(config: ContainerConfig): Promise<string> {
+  async createContainer(config: ContainerConfig): Promise<string> {
+    const { oom, nodeName, engine } = this.#options;
     const oomScoreAdj = oom.bounded(config.oomScoreAdj ?? 0);
-    await checkPaths(config, options.findImage);
+    await checkPaths(config, this.#options.findImage);
     const spec = containerSpec(
-      { nodeName, oomScoreAdj, lacking, pidsLimit: options.pidsLimit, apiVersion: await engine.apiVersion() },
+      {
+        nodeName,
+        oomScoreAdj,
+        lacking: this.#lacking,
+        pidsLimit: this.#options.pidsLimit,
+        apiVersion: await engine.apiVersion(),
+      },
       config,
     );
-    return create(config.identity, config.image, spec);
+    return this.#create(config.identity, config.image, spec);
   }
 
-  async function runContainer(config: ContainerConfig, createdId?: string): Promise<ObservedContainer> {
-    const id = createdId ?? (await createContainer(config));
-    const error = await tryStart(config.identity, id);
-    const container = await inventory.observe(id);
+  async runContainer(config: ContainerConfig, createdId?: string): Promise<ObservedContainer> {
+    const id = createdId ?? (await this.createContainer(config));
+    const error = await this.#tryStart(config.identity, id);
+    const container = await this.#options.inventory.observe(id);
     // Kept by the engine with its own words; anything else (no answer, sandbox gone) is the caller's to retry.
     if (error !== undefined && container.error === '' && container.state === 'created') throw error;
     return container;
   }
 
-  async function stop(id: string, gracePeriodSeconds: number): Promise<void> {
+  async update(id: string, limits: ContainerLimits): Promise<void> {
+    await this.#options.engine.call({
+      method: 'POST',
+      path: `/containers/${id}/update`,
+      body: limitsSpec(limits),
+      action: `update container ${id}`,
+    });
+    this.#options.inventory.forget(id);
+  }
+
+  async stop(id: string, gracePeriodSeconds: number): Promise<void> {
     const seconds = Math.max(0, Math.ceil(gracePeriodSeconds));
-    await releaseNetworks(id);
+    await this.#releaseNetworks(id);
     await ignoreGone(
-      engine.call({
+      this.#options.engine.call({
         method: 'POST',
         path: `/containers/${id}/stop`,
         query: { t: seconds },
@@ -188,25 +146,107 @@ export function createContainers(options: ContainersOptions): ContainerCalls {
         slow: true,
       }),
     );
-    inventory.forget(id);
+    this.#options.inventory.forget(id);
   }
 
-  async function update(id: string, limits: ContainerLimits): Promise<void> {
-    await engine.call({
+  async remove(id: string): Promise<void> {
+    await this.#releaseNetworks(id);
+    await ignoreGone(
+      this.#options.engine.call({
+        method: 'DELETE',
+        path: `/containers/${id}`,
+        query: { v: 1, force: 1 },
+        action: `remove container ${id}`,
+        timeoutMs: removeTimeoutMs,
+        slow: true,
+      }),
+    );
+    this.#options.inventory.forget(id);
+  }
+
+  async #start(id: string, action: string): Promise<void> {
+    await this.#options.engine.call({
       method: 'POST',
-      path: `/containers/${id}/update`,
-      body: limitsSpec(limits),
-      action: `update container ${id}`,
+      path: `/containers/${id}/start`,
+      action,
+      accept: [notModified],
+      timeoutMs: startTimeoutMs,
     });
-    inventory.forget(id);
   }
 
-  const version = () => readVersion(engine);
-  const list = (podUid?: string) => inventory.list(podUid);
-  return { list, runSandbox, createContainer, runContainer, update, stop, remove, version };
+  async #create(identity: ContainerIdentity, image: string, spec: CreateSpec): Promise<string> {
+    try {
+      return await createNamed({ engine: this.#options.engine, inventory: this.#options.inventory, identity, spec });
+    } catch (error) {
+      // The engine's "not found" may mean the image or something else that the spec names.
+      const unclear = error instanceof RuntimeError && error.code === 'not-found';
+      if (!unclear || (await this.#options.findImage(image)) !== undefined) throw error;
+      throw new RuntimeError('image-not-found', error.message, { cause: error });
+    }
+  }
+
+  /** What goes wrong, if anything. */
+  async #tryStart(identity: ContainerIdentity, id: string): Promise<unknown> {
+    const started = this.#options.inventory.starting(id);
+    try {
+      await this.#start(id, `start container ${nameOf(identity)}`);
+      return undefined;
+    } catch (error) {
+      return error;
+    } finally {
+      started();
+      this.#options.inventory.forget(id);
+    }
+  }
+
+  /** An engine maps users for all pods or for none; a pod that must not have the machine's needs the first kind. */
+  async #checkUsers({ identity, namespaces }: SandboxConfig): Promise<void> {
+    if (namespaces.users !== 'own') return;
+    const { SecurityOptions = [] } = await this.#options.engine.call<EngineInfo>({
+      method: 'GET',
+      path: '/info',
+      action: 'get engine info',
+    });
+    if (SecurityOptions.some((option) => option.split(',').includes('name=userns'))) return;
+    const why = 'hostUsers is false, and the engine of this node maps no users (its setting userns-remap)';
+    throw new RuntimeError('invalid', `create sandbox ${nameOf(identity)}: ${why}`);
+  }
+
+  /** A sandbox that did not start is of no use to anyone: it is removed again. */
+  async #tryStartSandbox(
+    config: EnteringSandboxConfig,
+    oomScoreAdj: number,
+    onCreated?: (id: string) => void,
+  ): Promise<{ id: string; error: unknown }> {
+    const facts = { nodeName: this.#options.nodeName, oomScoreAdj, lacking: this.#lacking };
+    const { identity, image, network } = config;
+    const spec = network === undefined ? sandboxSpec(facts, config) : warmSandboxSpec(facts, config, network);
+    const id = await this.#create(identity, image, spec);
+    onCreated?.(id);
+    const error = await this.#tryStart(identity, id);
+    if (error !== undefined) await this.remove(id);
+    return { id, error };
+  }
+
+  /**
+   * An engine that was killed may keep a port, in its own memory, for a container that is gone;
+   * only a restart of it gives it back.
+   */
+  async #isForgotten({ hostPort, protocol }: PortMapping): Promise<boolean> {
+    const isIt = (port: { readonly PublicPort?: number; readonly Type?: string }) =>
+      port.PublicPort === hostPort && port.Type === protocol;
+    const proxies = await listPortProxies();
+    if (!proxies.some((proxy) => proxy.hostPort === hostPort && proxy.protocol === protocol)) return false;
+    const running = await this.#options.engine.call<{ readonly Ports?: readonly object[] | null }[]>({
+      method: 'GET',
+      path: '/containers/json',
+      action: 'list containers',
+    });
+    return !running.some(({ Ports }) => (Ports ?? []).some(isIt));
+  }
 }
 
-/** Gone already, or on its way: what was asked for is so. */
+/** Already removed or being removed: the request is satisfied. */
 async function ignoreGone(call: Promise<unknown>): Promise<void> {
   try {
     await call;
@@ -220,7 +260,10 @@ function nameOf(identity: ContainerIdentity): string {
   return `${identity.podNamespace}/${identity.podName}/${identity.containerName}`;
 }
 
-/** In words of our own: the engine's name an endpoint that is another with each try, so that equal failures would not be counted as one event. */
+/**
+ * In words of our own: the engine's name an endpoint that is another with each try,
+ * so that equal failures would not be counted as one event.
+ */
 function portInUse(
   identity: ContainerIdentity,
   { hostIP, hostPort, protocol }: PortMapping,

@@ -1,4 +1,4 @@
-import type { ImageService, LocalImage, RegistryAuth } from '../runtime.ts';
+import type { ImageService, LocalImage, PullOptions, RegistryAuth } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
 import { codeForStatus } from './errors.ts';
@@ -36,14 +36,36 @@ const askTimeoutMs = 15_000;
 /** The builder of an image may want it to stay on the machine. */
 const pinnedLabel = 'io.berth.pinned';
 
-/** `onFound` is told of each image that is seen one by one. */
+/** `onFound` is called for each inspected image. */
 export function createImages(engine: Engine, onFound: (image: LocalImage) => void = () => {}): ImageService {
-  async function find(reference: string): Promise<LocalImage | undefined> {
+  const images = new DockerImages(engine, onFound);
+  // Functions of their own, for those that put something around some of them.
+  return {
+    find: (reference) => images.find(reference),
+    pull: (reference, options) => images.pull(reference, options),
+    list: () => images.list(),
+    load: (reference, layer, entrypoint) => images.load(reference, layer, entrypoint),
+    remove: (reference) => images.remove(reference),
+    isRefused: (reference, auth) => images.isRefused(reference, auth),
+    usedByContainers: () => images.usedByContainers(),
+  };
+}
+
+class DockerImages implements ImageService {
+  readonly #engine: Engine;
+  readonly #onFound: (image: LocalImage) => void;
+
+  constructor(engine: Engine, onFound: (image: LocalImage) => void = () => {}) {
+    this.#engine = engine;
+    this.#onFound = onFound;
+  }
+
+  async find(reference: string): Promise<LocalImage | undefined> {
     try {
       const path = `/images/${pathOf(reference)}/json`;
       const call = { method: 'GET', path, action: `find image ${reference}`, subject: 'image' } as const;
-      const image = localImage(await engine.call<ImageEntry>(call));
-      onFound(image);
+      const image = localImage(await this.#engine.call<ImageEntry>(call));
+      this.#onFound(image);
       return image;
     } catch (error) {
       if (error instanceof RuntimeError && error.code === 'image-not-found') return undefined;
@@ -51,96 +73,98 @@ export function createImages(engine: Engine, onFound: (image: LocalImage) => voi
     }
   }
 
-  async function present(reference: string, action: string): Promise<LocalImage> {
-    const image = await find(reference);
+  async pull(reference: string, { signal, auth, onProgress }: PullOptions): Promise<LocalImage> {
+    const stream = await this.#engine.stream({
+      method: 'POST',
+      path: '/images/create',
+      query: pullQuery(reference),
+      action: `pull image ${reference}`,
+      subject: 'pull',
+      timeoutMs: pullStartTimeoutMs,
+      registryAuth: auth && encodeAuth(auth),
+      signal,
+    });
+    const meter = createPullMeter();
+    const onStep = (step: Progress) => onProgress?.(meter.add(step));
+    await finish(parseLines<Progress>(stream), { action: `pull image ${reference}`, signal, onStep });
+    return this.#present(reference, 'pull');
+  }
+
+  async isRefused(reference: string, auth: RegistryAuth | undefined): Promise<boolean> {
+    try {
+      await this.#engine.call<unknown>({
+        method: 'GET',
+        path: `/distribution/${pathOf(reference)}/json`,
+        action: `ask for image ${reference}`,
+        subject: 'pull',
+        registryAuth: auth && encodeAuth(auth),
+        timeoutMs: askTimeoutMs,
+      });
+      return false;
+    } catch (error) {
+      if (!(error instanceof RuntimeError)) throw error;
+      if (error.code === 'image-unauthorized' || error.code === 'image-not-found') return true;
+      // For a missing login the engine reports the same as for an unreachable registry.
+      return auth === undefined && (await asksForPassword(splitReference(reference).name, askTimeoutMs));
+    }
+  }
+
+  async usedByContainers(): Promise<ReadonlySet<string>> {
+    const containers = await this.#engine.call<{ readonly ImageID: string }[]>({
+      method: 'GET',
+      path: '/containers/json',
+      query: { all: 1 },
+      action: 'list all containers',
+    });
+    return new Set(containers.map(({ ImageID }) => ImageID));
+  }
+
+  async list(): Promise<LocalImage[]> {
+    const entries = await this.#engine.call<ImageEntry[]>({
+      method: 'GET',
+      path: '/images/json',
+      action: 'list images',
+      subject: 'image',
+    });
+    return entries.map(localImage);
+  }
+
+  async load(reference: string, layer: Uint8Array, entrypoint: readonly string[]): Promise<LocalImage> {
+    const { id, tar } = await imageArchive(reference, layer, entrypoint);
+    const known = await this.find(id);
+    if (known?.names.includes(reference)) return known;
+    const stream = await this.#engine.stream({
+      method: 'POST',
+      path: '/images/load',
+      query: { quiet: 1 },
+      bytes: tar,
+      action: `load image ${reference}`,
+      subject: 'image',
+      timeoutMs: loadTimeoutMs,
+    });
+    await finish(parseLines<Progress>(stream), { action: `load image ${reference}` });
+    return (await this.find(id)) ?? this.#present(reference, 'load');
+  }
+
+  async remove(reference: string): Promise<boolean> {
+    const path = `/images/${pathOf(reference)}`;
+    try {
+      await this.#engine.call<unknown>({ method: 'DELETE', path, action: `remove image ${reference}`, subject: 'image' });
+      return true;
+    } catch (error) {
+      if (!(error instanceof RuntimeError)) throw error;
+      if (error.code === 'image-not-found') return true;
+      if (error.code === 'conflict') return false;
+      throw error;
+    }
+  }
+
+  async #present(reference: string, action: string): Promise<LocalImage> {
+    const image = await this.find(reference);
     if (image === undefined)
       throw new RuntimeError('failed', `${action} image ${reference}: the engine does not have it afterwards`);
     return image;
   }
-
-  return {
-    find,
-    async pull(reference, { signal, auth, onProgress }) {
-      const stream = await engine.stream({
-        method: 'POST',
-        path: '/images/create',
-        query: pullQuery(reference),
-        action: `pull image ${reference}`,
-        subject: 'pull',
-        timeoutMs: pullStartTimeoutMs,
-        registryAuth: auth && encodeAuth(auth),
-        signal,
-      });
-      const meter = createPullMeter();
-      const onStep = (step: Progress) => onProgress?.(meter.add(step));
-      await finish(parseLines<Progress>(stream), { action: `pull image ${reference}`, signal, onStep });
-      return present(reference, 'pull');
-    },
-    async isRefused(reference, auth) {
-      try {
-        await engine.call<unknown>({
-          method: 'GET',
-          path: `/distribution/${pathOf(reference)}/json`,
-          action: `ask for image ${reference}`,
-          subject: 'pull',
-          registryAuth: auth && encodeAuth(auth),
-          timeoutMs: askTimeoutMs,
-        });
-        return false;
-      } catch (error) {
-        if (!(error instanceof RuntimeError)) throw error;
-        if (error.code === 'image-unauthorized' || error.code === 'image-not-found') return true;
-        // For a missing login the engine reports the same as for an unreachable registry.
-        return auth === undefined && (await asksForPassword(splitReference(reference).name, askTimeoutMs));
-      }
-    },
-    async usedByContainers() {
-      const containers = await engine.call<{ readonly ImageID: string }[]>({
-        method: 'GET',
-        path: '/containers/json',
-        query: { all: 1 },
-        action: 'list all containers',
-      });
-      return new Set(containers.map(({ ImageID }) => ImageID));
-    },
-    async list() {
-      const entries = await engine.call<ImageEntry[]>({
-        method: 'GET',
-        path: '/images/json',
-        action: 'list images',
-        subject: 'image',
-      });
-      return entries.map(localImage);
-    },
-    async load(reference, layer, entrypoint) {
-      const { id, tar } = await imageArchive(reference, layer, entrypoint);
-      const known = await find(id);
-      if (known?.names.includes(reference)) return known;
-      const stream = await engine.stream({
-        method: 'POST',
-        path: '/images/load',
-        query: { quiet: 1 },
-        bytes: tar,
-        action: `load image ${reference}`,
-        subject: 'image',
-        timeoutMs: loadTimeoutMs,
-      });
-      await finish(parseLines<Progress>(stream), { action: `load image ${reference}` });
-      return (await find(id)) ?? present(reference, 'load');
-    },
-    async remove(reference) {
-      const path = `/images/${pathOf(reference)}`;
-      try {
-        await engine.call<unknown>({ method: 'DELETE', path, action: `remove image ${reference}`, subject: 'image' });
-        return true;
-      } catch (error) {
-        if (!(error instanceof RuntimeError)) throw error;
-        if (error.code === 'image-not-found') return true;
-        if (error.code === 'conflict') return false;
-        throw error;
-      }
-    },
-  };
 }
 
 /** Without a tag the engine would pull every tag there is. */

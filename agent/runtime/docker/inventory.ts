@@ -6,8 +6,9 @@ import { type Inspection, type ListEntry, observeEntry, observeInspection } from
 import type { OomKills } from './oom-kills.ts';
 
 /**
- * The node's containers. One list call gives labels and states; times, exit codes and process ids need an inspect each, so these are kept
- * per container until its state changes or an event names it: a list where nothing changed is one call.
+ * The node's containers. One list call gives labels and states; times, exit codes and process ids need an inspect each,
+ * so these are kept per container until its state changes or an event names it: a list where nothing changed is one
+ * call.
  */
 export interface Inventory {
   list(podUid?: string): Promise<ObservedContainer[]>;
@@ -15,17 +16,20 @@ export interface Inventory {
   inspect(id: string): Promise<Inspection | undefined>;
   /** Asks, keeps, and returns it as observed; throws `not-found` when it is gone. */
   observe(id: string): Promise<ObservedContainer>;
-  /** What is known of a container from before this moment (default: now) may be old: the next list asks again. */
+  /** Invalidates what was known of a container before this time (default: now): the next list inspects it again. */
   forget(id: string, atMs?: number): void;
   forgetAll(): void;
   /** The engine's networks that a container has a place in: none once it has ended, as it was last seen. */
   networksOf(id: string): readonly string[];
-  /** While a container is being created its inspect would wait for the start to end: lists say "created" until the returned function is called. */
+  /**
+   * While a container is being created its inspect would wait for the start to end: lists say "created" until the
+   * returned function is called.
+   */
   starting(id: string): () => void;
 }
 
 interface Kept {
-  /** When it was asked for, by the clock that the engine shares. */
+  /** The time of the request, by the clock shared with the engine. */
   readonly askedAtMs: number;
   readonly engineState: string;
   readonly container: ObservedContainer;
@@ -34,7 +38,7 @@ interface Kept {
 /** The engine lists these as networks of a container, which has no place in them. */
 const placeless = new Set(['host', 'none']);
 const inspectsAtOnce = 8;
-// A container whose inspect hangs (its runtime is stuck) must not hold up the list of all others.
+// A hanging inspect (a stuck runtime) must not block the list of all others.
 const inspectTimeoutMs = 5_000;
 
 export interface Beside {
@@ -43,33 +47,49 @@ export interface Beside {
   imageDigest?(imageId: string, reference: string): Promise<string | undefined>;
 }
 
-export function createInventory(engine: Engine, nodeName: string, { oomKills, imageDigest }: Beside): Inventory {
-  const kept = new Map<string, Kept>();
-  const inCreation = new Set<string>();
-  const networks = new Map<string, readonly string[]>();
+export function createInventory(engine: Engine, nodeName: string, beside: Beside): Inventory {
+  return new ObservedInventory(engine, nodeName, beside);
+}
+
+class ObservedInventory implements Inventory {
+  readonly #engine: Engine;
+  readonly #nodeName: string;
+  readonly #beside: Beside;
+  readonly #kept = new Map<string, Kept>();
+  readonly #inCreation = new Set<string>();
+  readonly #networks = new Map<string, readonly string[]>();
   // Counts what was forgotten, so that an inspect that was under way meanwhile is not kept.
-  const generations = new Map<string, number>();
-  let allGeneration = 0;
+  readonly #generations = new Map<string, number>();
+  #allGeneration = 0;
 
-  function generationOf(id: string): string {
-    return `${allGeneration}/${generations.get(id) ?? 0}`;
+  constructor(engine: Engine, nodeName: string, beside: Beside) {
+    this.#engine = engine;
+    this.#nodeName = nodeName;
+    this.#beside = beside;
   }
 
-  function noteNetworks(id: string, state: string, settings: Inspection['NetworkSettings']): void {
-    const names = Object.keys(settings?.Networks ?? {}).filter((name) => !placeless.has(name));
-    if (state === 'running' && names.length > 0) networks.set(id, names);
-    else networks.delete(id);
+  async list(podUid?: string): Promise<ObservedContainer[]> {
+    const entries = await this.#engine.call<ListEntry[]>({
+      method: 'GET',
+      path: '/containers/json',
+      query: { all: 1, filters: { label: labelFilters(this.#nodeName, podUid) } },
+      action: 'list containers',
+    });
+    for (const { Id, State, NetworkSettings } of entries) this.#noteNetworks(Id, State, NetworkSettings);
+    if (podUid === undefined) this.#dropGone(new Set(entries.map((entry) => entry.Id)));
+    const observed = await mapBounded(entries, inspectsAtOnce, (entry) => this.#observeListed(entry));
+    return observed.filter((container) => container !== undefined);
   }
 
-  async function inspect(id: string): Promise<Inspection | undefined> {
+  async inspect(id: string): Promise<Inspection | undefined> {
     try {
-      const inspection = await engine.call<Inspection>({
+      const inspection = await this.#engine.call<Inspection>({
         method: 'GET',
         path: `/containers/${encodeURIComponent(id)}/json`,
         action: `inspect container ${id}`,
         timeoutMs: inspectTimeoutMs,
       });
-      noteNetworks(inspection.Id, inspection.State.Status, inspection.NetworkSettings);
+      this.#noteNetworks(inspection.Id, inspection.State.Status, inspection.NetworkSettings);
       return inspection;
     } catch (error) {
       if (error instanceof RuntimeError && error.code === 'not-found') return undefined;
@@ -77,80 +97,81 @@ export function createInventory(engine: Engine, nodeName: string, { oomKills, im
     }
   }
 
-  /** The engine misses kills for memory near the start and the end of a container. */
-  function withOomKill(container: ObservedContainer): ObservedContainer {
-    const failed = container.exitCode !== undefined && container.exitCode !== 0 && container.startedAt !== undefined;
-    return failed && !container.oomKilled && oomKills.has(container.id) ? { ...container, oomKilled: true } : container;
-  }
-
-  async function refresh(id: string): Promise<ObservedContainer | undefined> {
-    const generation = generationOf(id);
-    const askedAtMs = Date.now();
-    const inspection = await inspect(id);
-    if (inspection === undefined) return undefined;
-    const observed = withOomKill(observeInspection(inspection));
-    const isSandbox = observed.containerName === sandboxName;
-    const digest = isSandbox ? undefined : await imageDigest?.(observed.imageId, observed.image);
-    const container = digest === undefined ? observed : { ...observed, imageDigest: digest };
-    if (generation === generationOf(id)) kept.set(id, { askedAtMs, engineState: inspection.State.Status, container });
+  async observe(id: string): Promise<ObservedContainer> {
+    const container = await this.#refresh(id);
+    if (container === undefined) throw new RuntimeError('not-found', `inspect container ${id}: it is gone`);
     return container;
   }
 
-  async function observeListed(entry: ListEntry): Promise<ObservedContainer | undefined> {
-    const known = kept.get(entry.Id);
+  forget(id: string, atMs?: number): void {
+    // The event of our own start comes after its container was looked at: that look still holds.
+    if (atMs !== undefined && (this.#kept.get(id)?.askedAtMs ?? 0) > atMs) return;
+    this.#kept.delete(id);
+    this.#generations.set(id, (this.#generations.get(id) ?? 0) + 1);
+  }
+
+  forgetAll(): void {
+    this.#kept.clear();
+    this.#allGeneration++;
+  }
+
+  networksOf(id: string): readonly string[] {
+    return this.#networks.get(id) ?? [];
+  }
+
+  starting(id: string): () => void {
+    this.#inCreation.add(id);
+    return () => this.#inCreation.delete(id);
+  }
+
+  #generationOf(id: string): string {
+    return `${this.#allGeneration}/${this.#generations.get(id) ?? 0}`;
+  }
+
+  #noteNetworks(id: string, state: string, settings: Inspection['NetworkSettings']): void {
+    const names = Object.keys(settings?.Networks ?? {}).filter((name) => !placeless.has(name));
+    if (state === 'running' && names.length > 0) this.#networks.set(id, names);
+    else this.#networks.delete(id);
+  }
+
+  /** The engine misses kills for memory near the start and the end of a container. */
+  #withOomKill(container: ObservedContainer): ObservedContainer {
+    const failed = container.exitCode !== undefined && container.exitCode !== 0 && container.startedAt !== undefined;
+    return failed && !container.oomKilled && this.#beside.oomKills.has(container.id)
+      ? { ...container, oomKilled: true }
+      : container;
+  }
+
+  async #refresh(id: string): Promise<ObservedContainer | undefined> {
+    const generation = this.#generationOf(id);
+    const askedAtMs = Date.now();
+    const inspection = await this.inspect(id);
+    if (inspection === undefined) return undefined;
+    const observed = this.#withOomKill(observeInspection(inspection));
+    const isSandbox = observed.containerName === sandboxName;
+    const digest = isSandbox ? undefined : await this.#beside.imageDigest?.(observed.imageId, observed.image);
+    const container = digest === undefined ? observed : { ...observed, imageDigest: digest };
+    if (generation === this.#generationOf(id)) this.#kept.set(id, { askedAtMs, engineState: inspection.State.Status, container });
+    return container;
+  }
+
+  async #observeListed(entry: ListEntry): Promise<ObservedContainer | undefined> {
+    const known = this.#kept.get(entry.Id);
     if (known !== undefined && known.engineState === entry.State) return known.container;
-    if (inCreation.has(entry.Id) || entry.State === 'removing') return observeEntry(entry);
+    if (this.#inCreation.has(entry.Id) || entry.State === 'removing') return observeEntry(entry);
     try {
-      return await refresh(entry.Id);
+      return await this.#refresh(entry.Id);
     } catch (error) {
       if (error instanceof RuntimeError && error.code === 'timeout') return observeEntry(entry);
       throw error;
     }
   }
 
-  async function list(podUid?: string): Promise<ObservedContainer[]> {
-    const entries = await engine.call<ListEntry[]>({
-      method: 'GET',
-      path: '/containers/json',
-      query: { all: 1, filters: { label: labelFilters(nodeName, podUid) } },
-      action: 'list containers',
-    });
-    for (const { Id, State, NetworkSettings } of entries) noteNetworks(Id, State, NetworkSettings);
-    if (podUid === undefined) dropGone(new Set(entries.map((entry) => entry.Id)));
-    const observed = await mapBounded(entries, inspectsAtOnce, observeListed);
-    return observed.filter((container) => container !== undefined);
+  #dropGone(present: ReadonlySet<string>): void {
+    for (const id of this.#kept.keys()) if (!present.has(id) && !this.#inCreation.has(id)) this.#kept.delete(id);
+    for (const id of this.#generations.keys()) if (!present.has(id)) this.#generations.delete(id);
+    for (const id of this.#networks.keys()) if (!present.has(id) && !this.#inCreation.has(id)) this.#networks.delete(id);
   }
-
-  function dropGone(present: ReadonlySet<string>): void {
-    for (const id of kept.keys()) if (!present.has(id) && !inCreation.has(id)) kept.delete(id);
-    for (const id of generations.keys()) if (!present.has(id)) generations.delete(id);
-    for (const id of networks.keys()) if (!present.has(id) && !inCreation.has(id)) networks.delete(id);
-  }
-
-  return {
-    list,
-    inspect,
-    async observe(id) {
-      const container = await refresh(id);
-      if (container === undefined) throw new RuntimeError('not-found', `inspect container ${id}: it is gone`);
-      return container;
-    },
-    forget(id, atMs) {
-      // The event of our own start comes after its container was looked at: that look still holds.
-      if (atMs !== undefined && (kept.get(id)?.askedAtMs ?? 0) > atMs) return;
-      kept.delete(id);
-      generations.set(id, (generations.get(id) ?? 0) + 1);
-    },
-    forgetAll() {
-      kept.clear();
-      allGeneration++;
-    },
-    networksOf: (id) => networks.get(id) ?? [],
-    starting(id) {
-      inCreation.add(id);
-      return () => inCreation.delete(id);
-    },
-  };
 }
 
 export function labelFilters(nodeName: string, podUid: string | undefined): string[] {

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createLimit } from '../../limit.ts';
+import { createLimit, type Limit } from '../../limit.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine, EngineCall } from './engine.ts';
 import { codeForStatus, translate } from './errors.ts';
 import { exchange, type LeanAnswer, openSocket, readHead, requestBytes } from './lean-connection.ts';
 
-/** The part of the engine's API whose answers are read at once. */
+/** The part of the engine's API with complete (not streamed) responses. */
 export interface LeanEngine extends Pick<Engine, 'call' | 'hijack' | 'close'> {
   /** Takes a connection over without looking at it: nothing is read, and no time spent, before the first read. */
   hijackUnread(call: EngineCall): Promise<UnreadConnection>;
@@ -35,54 +35,49 @@ const lastGoodStatus = 299;
 const switchingProtocols = 101;
 
 /**
- * The engine over a Unix socket, spoken to with as little work as HTTP allows: half of what the general client costs, which counts
- * because probes call it for as long as a pod runs, and a node that starts many pods at once has no processor to spare. `isLean` says which
- * calls are for here.
+ * The engine over a Unix socket, spoken to with as little work as HTTP allows: half of what the general client costs,
+ * which counts because probes call it for as long as a pod runs, and a node that starts many pods at once has no
+ * processor to spare. `isLean` says which calls are for here.
  */
-export function createLeanEngine({ socketPath, apiVersion, timeoutMs, atOnce }: LeanEngineOptions): LeanEngine {
-  const free: Socket[] = [];
-  const limit = atOnce === undefined ? undefined : createLimit(atOnce);
+export function createLeanEngine(options: LeanEngineOptions): LeanEngine {
+  return new LeanCalls(options);
+}
 
-  function take(): { socket: Socket; isKept: boolean } {
-    for (let socket = free.pop(); socket !== undefined; socket = free.pop())
-      if (!socket.destroyed && socket.writable) return { socket: socket.ref(), isKept: true };
-    return { socket: openSocket(socketPath), isKept: false };
+class LeanCalls implements LeanEngine {
+  readonly #options: LeanEngineOptions;
+  readonly #free: Socket[] = [];
+  readonly #limit: Limit | undefined;
+
+  constructor(options: LeanEngineOptions) {
+    this.#options = options;
+    this.#limit = options.atOnce === undefined ? undefined : createLimit(options.atOnce);
   }
 
-  function giveBack(socket: Socket, { reusable }: LeanAnswer): void {
-    if (!reusable || socket.destroyed || free.length >= keptConnections) socket.destroy();
-    // An idle connection keeps no program alive.
-    else free.push(socket.unref());
-  }
-
-  async function ask(request: string, call: EngineCall): Promise<LeanAnswer> {
-    const { socket, isKept } = take();
+  async call<T>(call: EngineCall): Promise<T> {
     try {
-      const answer = await within({ timeoutMs, ...call }, socket, () => exchange(socket, request));
-      giveBack(socket, answer);
-      return answer;
+      const request = await this.#requestOf(call);
+      const run = () => this.#ask(request, call);
+      const { status, body } = await (this.#limit === undefined || call.slow ? run() : this.#limit(run));
+      if (status > lastGoodStatus && !call.accept?.includes(status)) throw refusal(call, status, body);
+      return (body === '' ? undefined : JSON.parse(body)) as T;
     } catch (error) {
-      socket.destroy();
-      // The engine closes connections that it finds idle; what it did not answer at all is asked again, over a new one.
-      const unanswered = (error as { answered?: boolean }).answered === false;
-      if (isKept && unanswered) return ask(request, call);
-      throw error;
+      throw translate(error, call.action, call.subject ?? 'container');
     }
   }
 
-  async function requestOf({ method, path, query, body }: EngineCall): Promise<string> {
-    return requestBytes(method, `/v${await apiVersion()}${path}${queryOf(query)}`, body);
+  async hijack(call: EngineCall): Promise<Duplex> {
+    return (await this.hijackUnread(call)).read();
   }
 
-  async function hijackUnread(call: EngineCall): Promise<UnreadConnection> {
-    const request = await requestOf(call);
-    const socket = openSocket(socketPath).pause();
+  async hijackUnread(call: EngineCall): Promise<UnreadConnection> {
+    const request = await this.#requestOf(call);
+    const socket = openSocket(this.#options.socketPath).pause();
     socket.write(request);
     return {
       destroy: () => void socket.destroy(),
-      async read() {
+      read: async () => {
         try {
-          const { status } = await within({ timeoutMs, ...call }, socket, () => readHead(socket));
+          const { status } = await within({ timeoutMs: this.#options.timeoutMs, ...call }, socket, () => readHead(socket));
           if (status > lastGoodStatus || (status < 200 && status !== switchingProtocols))
             throw refusal(call, status, await readText(socket));
           return socket;
@@ -94,26 +89,40 @@ export function createLeanEngine({ socketPath, apiVersion, timeoutMs, atOnce }: 
     };
   }
 
-  return {
-    async call<T>(call: EngineCall) {
-      try {
-        const request = await requestOf(call);
-        const run = () => ask(request, call);
-        const { status, body } = await (limit === undefined || call.slow ? run() : limit(run));
-        if (status > lastGoodStatus && !call.accept?.includes(status)) throw refusal(call, status, body);
-        return (body === '' ? undefined : JSON.parse(body)) as T;
-      } catch (error) {
-        throw translate(error, call.action, call.subject ?? 'container');
-      }
-    },
-    async hijack(call) {
-      return (await hijackUnread(call)).read();
-    },
-    hijackUnread,
-    close() {
-      for (const socket of free.splice(0)) socket.destroy();
-    },
-  };
+  close(): void {
+    for (const socket of this.#free.splice(0)) socket.destroy();
+  }
+
+  #take(): { socket: Socket; isKept: boolean } {
+    for (let socket = this.#free.pop(); socket !== undefined; socket = this.#free.pop())
+      if (!socket.destroyed && socket.writable) return { socket: socket.ref(), isKept: true };
+    return { socket: openSocket(this.#options.socketPath), isKept: false };
+  }
+
+  #giveBack(socket: Socket, { reusable }: LeanAnswer): void {
+    if (!reusable || socket.destroyed || this.#free.length >= keptConnections) socket.destroy();
+    // An idle connection keeps no program alive.
+    else this.#free.push(socket.unref());
+  }
+
+  async #ask(request: string, call: EngineCall): Promise<LeanAnswer> {
+    const { socket, isKept } = this.#take();
+    try {
+      const answer = await within({ timeoutMs: this.#options.timeoutMs, ...call }, socket, () => exchange(socket, request));
+      this.#giveBack(socket, answer);
+      return answer;
+    } catch (error) {
+      socket.destroy();
+      // The engine closes idle connections; a request without any response is retried on a new one.
+      const unanswered = (error as { answered?: boolean }).answered === false;
+      if (isKept && unanswered) return this.#ask(request, call);
+      throw error;
+    }
+  }
+
+  async #requestOf({ method, path, query, body }: EngineCall): Promise<string> {
+    return requestBytes(method, `/v${await this.#options.apiVersion()}${path}${queryOf(query)}`, body);
+  }
 }
 
 /** Whether a call is for the lean way: none that is cut off from outside, and nothing but JSON goes there. */

@@ -11,9 +11,9 @@ import { listPortProxies, type PortProxy } from './port-proxies.ts';
 export interface Link {
   readonly ifindex: number;
   readonly ifname: string;
-  /** Of a pair whose other end is in another namespace: that end's number there. */
+  /** The interface index of the peer, if it is in another namespace. */
   readonly link_index?: number;
-  /** Of a pair whose other end is in the same namespace: that end's name. */
+  /** The name of the peer, if it is in the same namespace. */
   readonly link?: string;
   /** The bridge that it is plugged into. */
   readonly master?: string;
@@ -22,7 +22,7 @@ export interface Link {
 /** What the network of the engine's containers looks like at one moment. */
 export interface NetworkLook {
   readonly bridge: string;
-  /** Virtual cables whose one end is on the machine. */
+  /** veth pairs with an end in the machine's network namespace. */
   readonly cables: readonly Link[];
   /** Numbers of the machine's ends of the cables of running containers. */
   readonly used: ReadonlySet<number>;
@@ -40,14 +40,19 @@ export interface Leftovers {
   readonly proxies: readonly number[];
 }
 
-/** As the engine names its cables; a pair of them that never left the machine was cut off in the middle of its making. */
+/**
+ * As the engine names its cables; a pair of them that never left the machine was cut off in the middle of its making.
+ */
 const engineCable = /^veth[0-9a-f]{7}$/;
 const engineNamespace = /^[0-9a-f]{12}$/;
 
-/** Who starts port proxies: an engine, or of one without root its helper (rootlesskit-docker-proxy; the kernel cuts names after 15 letters). */
+/**
+ * The parents of port proxies: an engine, or the helper of a rootless one (rootlesskit-docker-proxy; the kernel cuts
+ * names after 15 letters).
+ */
 const proxyParents = ['dockerd', 'rootlesskit-doc'];
 
-/** Cables and namespaces that belong to no running container, and proxies whose engine has ended. Pure. */
+/** veth pairs and namespaces without a running container, and proxies whose engine has exited. Pure. */
 export function decideLeftovers({ bridge, cables, used, namespaces, usedNamespaces, proxies }: NetworkLook): Leftovers {
   const isUnfinished = ({ ifname, link: other = '' }: Link): boolean => engineCable.test(ifname) && engineCable.test(other);
   return {
@@ -92,14 +97,14 @@ interface NetworkInspection {
 }
 
 /**
- * An engine that is killed while it makes or ends a container's network forgets it: the cable stays plugged into its bridge, the
- * namespace stays mounted, the proxy keeps its host port. None is ever used again; the engine itself does not clean them up. Every
- * container of the engine counts, ours or not.
+ * An engine that is killed while it makes or ends a container's network forgets it: the cable stays plugged into its
+ * bridge, the namespace stays mounted, the proxy keeps its host port. None is ever used again; the engine itself does
+ * not clean them up. Every container of the engine counts, ours or not.
  */
 export interface LeftoverSweeper {
   /**
-   * Looks for a while and removes what was unused twice in a row, until nothing is left for some looks. Called again meanwhile, because the engine
-   * was away again, it goes on for as long as from now. Never throws.
+   * Looks for a while and removes what was unused twice in a row, until nothing is left for some looks. Called again
+   * meanwhile, because the engine was away again, it goes on for as long as from now. Never throws.
    */
   sweep(signal: AbortSignal): Promise<void>;
 }
@@ -109,7 +114,7 @@ export interface LeftoverOptions {
   readonly warn: (message: string) => void;
 }
 
-/** How long a sweep goes on: until some looks in a row found nothing, and never for more than so many. */
+/** A sweep ends after some consecutive empty passes, or after the maximum number of passes. */
 export class SweepPatience {
   #looks = 0;
   #clean = 0;
@@ -130,17 +135,32 @@ export class SweepPatience {
   }
 }
 
-export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): LeftoverSweeper {
-  let folder = usualNamespaces;
-  let sweeping: Promise<void> | undefined;
-  const patience = new SweepPatience();
+export function createLeftoverSweeper(options: LeftoverOptions): LeftoverSweeper {
+  return new LeftoverSweep(options);
+}
+
+class LeftoverSweep implements LeftoverSweeper {
+  readonly #options: LeftoverOptions;
+  #folder = usualNamespaces;
+  #sweeping: Promise<void> | undefined;
+  readonly #patience = new SweepPatience();
   /** Of namespaces; forgotten at the end of a sweep. */
-  const known = new Map<string, readonly number[]>();
+  readonly #known = new Map<string, readonly number[]>();
+
+  constructor(options: LeftoverOptions) {
+    this.#options = options;
+  }
+
+  sweep(signal: AbortSignal): Promise<void> {
+    this.#patience.renew();
+    this.#sweeping ??= this.#sweepOnce(signal);
+    return this.#sweeping;
+  }
 
   /** Undefined while containers are being started: what they get is not in use yet. */
-  async function look(): Promise<Leftovers | undefined> {
+  async #look(): Promise<Leftovers | undefined> {
     const list = (filters: object) =>
-      engine.call<RunningContainer[]>({
+      this.#options.engine.call<RunningContainer[]>({
         method: 'GET',
         path: '/containers/json',
         query: { all: 1, filters },
@@ -149,26 +169,26 @@ export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): Leftov
     const created = await list({ status: ['created'] });
     if (created.some((each) => Date.now() - each.Created * 1000 < onItsWayMs)) return undefined;
     const keys: string[] = [];
-    for (const { Id } of await list({ status: ['running', 'paused', 'restarting'] })) keys.push(await namespaceOf(Id));
+    for (const { Id } of await list({ status: ['running', 'paused', 'restarting'] })) keys.push(await this.#namespaceOf(Id));
     const own = keys.filter((key) => engineNamespace.test(basename(key)));
-    if (own[0] !== undefined) folder = dirname(own[0]);
+    if (own[0] !== undefined) this.#folder = dirname(own[0]);
     const used = new Set<number>();
-    await learnCables(own.filter((key) => !known.has(key)));
-    for (const key of own) for (const index of known.get(key) ?? []) used.add(index);
+    await this.#learnCables(own.filter((key) => !this.#known.has(key)));
+    for (const key of own) for (const index of this.#known.get(key) ?? []) used.add(index);
     return decideLeftovers({
-      bridge: await bridgeName(),
+      bridge: await this.#bridgeName(),
       cables: await links(),
       used,
-      namespaces: (await readdir(folder).catch(() => [])).map((name) => join(folder, name)),
+      namespaces: (await readdir(this.#folder).catch(() => [])).map((name) => join(this.#folder, name)),
       usedNamespaces: new Set(own.map((key) => basename(key))),
       proxies: await listPortProxies(),
     });
   }
 
   /** Empty for a container in a namespace that is not its own. */
-  async function namespaceOf(id: string): Promise<string> {
+  async #namespaceOf(id: string): Promise<string> {
     const path = `/containers/${id}/json`;
-    const answer = await engine.call<NetworkInspection>({
+    const answer = await this.#options.engine.call<NetworkInspection>({
       method: 'GET',
       path,
       action: `inspect container ${id}`,
@@ -177,23 +197,25 @@ export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): Leftov
     return answer.NetworkSettings?.SandboxKey ?? '';
   }
 
-  /** Numbers of the machine's ends of these namespaces' cables; they stay the same as long as the namespace is there. */
-  async function learnCables(namespaces: readonly string[]): Promise<void> {
+  /**
+   * Numbers of the machine's ends of these namespaces' cables; they stay the same as long as the namespace is there.
+   */
+  async #learnCables(namespaces: readonly string[]): Promise<void> {
     for (let at = 0; at < namespaces.length; at += namespacesAtOnce) {
       const some = namespaces.slice(at, at + namespacesAtOnce);
       const found = await linksOfEach(some);
       for (const [i, namespace] of some.entries())
-        known.set(namespace, found[i]?.flatMap(({ link_index: other }) => (other === undefined ? [] : [other])) ?? []);
+        this.#known.set(namespace, found[i]?.flatMap(({ link_index: other }) => (other === undefined ? [] : [other])) ?? []);
     }
   }
 
-  async function bridgeName(): Promise<string> {
+  async #bridgeName(): Promise<string> {
     const call = { method: 'GET', path: '/networks/bridge', action: 'inspect network bridge' } as const;
-    const { Options } = await engine.call<{ readonly Options?: Readonly<Record<string, string>> | null }>(call);
+    const { Options } = await this.#options.engine.call<{ readonly Options?: Readonly<Record<string, string>> | null }>(call);
     return Options?.['com.docker.network.bridge.name'] ?? 'docker0';
   }
 
-  async function remove({ cables, namespaces, proxies: pids }: Leftovers): Promise<void> {
+  async #remove({ cables, namespaces, proxies: pids }: Leftovers): Promise<void> {
     for (const pid of pids) killProcess(pid);
     // The other end of one that is gone already goes with it.
     for (const cable of cables) await run('ip', ['link', 'delete', cable], limits).catch(() => {});
@@ -201,52 +223,45 @@ export function createLeftoverSweeper({ engine, warn }: LeftoverOptions): Leftov
       await run('umount', ['-l', path], limits).catch(() => {});
       await rm(path, { force: true });
     }
-    warn(
+    this.#options.warn(
       `the engine forgot ${cables.length} network links, ${namespaces.length} network namespaces and ${pids.length} port proxies of containers that are gone; removed them`,
     );
   }
 
   /** What cannot be seen now, e.g. because a container ended meanwhile, is looked at again. */
-  async function tryLook(signal: AbortSignal): Promise<Leftovers | undefined> {
+  async #tryLook(signal: AbortSignal): Promise<Leftovers | undefined> {
     try {
-      return await look();
+      return await this.#look();
     } catch (error) {
-      if (!signal.aborted) warn(`look for what the engine forgot: ${error instanceof Error ? error.message : String(error)}`);
+      if (!signal.aborted)
+        this.#options.warn(`look for what the engine forgot: ${error instanceof Error ? error.message : String(error)}`);
       return undefined;
     }
   }
 
-  async function sweepPatiently(signal: AbortSignal): Promise<void> {
+  async #sweepPatiently(signal: AbortSignal): Promise<void> {
     let before: Leftovers | undefined;
-    while (!patience.isOver && !signal.aborted) {
-      const now = await tryLook(signal);
+    while (!this.#patience.isOver && !signal.aborted) {
+      const now = await this.#tryLook(signal);
       if (signal.aborted) return;
-      patience.looked(now !== undefined && isNothing(now));
+      this.#patience.looked(now !== undefined && isNothing(now));
       const both = before === undefined || now === undefined ? undefined : leftBoth(before, now);
-      if (both !== undefined && !isNothing(both)) await remove(both);
+      if (both !== undefined && !isNothing(both)) await this.#remove(both);
       before = now;
-      if (!patience.isOver) await delay(betweenMs, undefined, { signal }).catch(() => {});
+      if (!this.#patience.isOver) await delay(betweenMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  async function sweepOnce(signal: AbortSignal): Promise<void> {
+  async #sweepOnce(signal: AbortSignal): Promise<void> {
     try {
-      await sweepPatiently(signal);
+      await this.#sweepPatiently(signal);
     } catch (error) {
-      warn(`sweep what the engine forgot: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.warn(`sweep what the engine forgot: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
-      known.clear();
-      sweeping = undefined;
+      this.#known.clear();
+      this.#sweeping = undefined;
     }
   }
-
-  return {
-    sweep(signal) {
-      patience.renew();
-      sweeping ??= sweepOnce(signal);
-      return sweeping;
-    },
-  };
 }
 
 const run = promisify(execFile);

@@ -58,7 +58,10 @@ export class LogEntries {
     yield frame;
   }
 
-  /** A file or the log has ended: an entry without an end was not written to its end, as on a full disk, and is shown as it is. */
+  /**
+   * A file or the log has ended: an entry without an end was not written to its end, as on a full disk,
+   * and is shown as it is.
+   */
   *end(): Generator<Buffer> {
     if (this.#rest.length > 0) this.#show(`${this.#rest.toString()}\n`);
     this.#rest = Buffer.alloc(0);
@@ -95,7 +98,17 @@ function parseEntry(text: string): Entry | undefined {
   }
 }
 
-/** The engine leaves zeros at the end of a time out, but not where it shows it: with all nine digits, times compare as text. */
+/** When the engine took an entry, in nanoseconds since 1970; undefined for what is none. */
+export function entryTime(line: string): bigint | undefined {
+  const [, seconds, fraction = ''] = timePattern.exec(parseEntry(line)?.time ?? '') ?? [];
+  if (seconds === undefined) return undefined;
+  return BigInt(Date.parse(`${seconds}Z`)) * 1_000_000n + BigInt(fraction.padEnd(9, '0'));
+}
+
+/**
+ * The engine leaves zeros at the end of a time out, but not where it shows it: with all nine digits,
+ * times compare as text.
+ */
 function fullTime(time: string): string {
   const [, seconds, fraction = ''] = timePattern.exec(time) ?? [];
   return seconds === undefined ? time : `${seconds}.${fraction.padEnd(9, '0')}Z`;

@@ -195,6 +195,28 @@ describe('a log that is followed', () => {
     expect(text).toBe(lines(31, 35));
   });
 
+  /** An entry of some 10 KB, written so many nanoseconds after the second. */
+  const entry = (ns: number) =>
+    `${JSON.stringify({ log: `${'x'.repeat(10_000)}\n`, stream: 'stdout', time: `2026-11-23T10:00:00.${String(ns).padStart(9, '0')}Z` })}\n`;
+
+  it.each([
+    { title: 'goes on when the next entry was written at once, so that no file can be missing', next: 2_000, code: undefined },
+    { title: 'is told to be incomplete when there was time for a file between', next: 2_000_000, code: 'overtaken' },
+  ])('$title', async ({ next, code }) => {
+    writeFileSync(path, entry(0));
+    const blocks = await open(following);
+    const first = await readAllThere(blocks);
+    appendFileSync(path, entry(1_000));
+    for (const ns of [next, next + 1_000, next + 2_000]) {
+      rotate();
+      appendFileSync(path, entry(ns));
+    }
+    const reading = readAllThere(blocks);
+    if (code) await expect(reading).rejects.toMatchObject({ code });
+    else expect(first + (await reading)).toBe([0, 1_000, next, next + 1_000, next + 2_000].map((ns) => entry(ns)).join(''));
+    await blocks.return(undefined);
+  });
+
   it('is told to be incomplete when another program has emptied it', async () => {
     writeFileSync(path, lines(1, 20));
     const blocks = await open(following);

@@ -97,7 +97,7 @@ describe('a network that waits', () => {
     networks.enters(network, 's0');
     networks.enters(network, 's');
     await networks.use(network, sandbox(network));
-    expect(await Promise.all(['s', 's0'].map(networks.resolvConfOf))).toEqual(['/engine/a/resolv.conf', undefined]);
+    expect(await Promise.all(['s', 's0'].map((id) => networks.resolvConfOf(id)))).toEqual(['/engine/a/resolv.conf', undefined]);
     expect(networks.release('s')).toBe('a');
     expect(await networks.resolvConfOf('s')).toBeUndefined();
     await stop();

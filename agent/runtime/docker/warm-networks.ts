@@ -44,13 +44,15 @@ export interface WarmNetworksOptions {
 }
 
 /**
- * Making a network is two thirds of what a sandbox costs, and needs to know nothing of a pod: a few are made while nothing else is done.
- * A pod's sandbox then is made without a network and enters one of these; for its name, its labels and everything else it is a sandbox
- * as any other. Its label says whose network it is in, so that all this is known again from the engine alone:
+ * Making a network is two thirds of what a sandbox costs, and needs to know nothing of a pod: a few are made while
+ * nothing else is done. A pod's sandbox then is made without a network and enters one of these; for its name, its
+ * labels and everything else it is a sandbox as any other. Its label says whose network it is in, so that all this is
+ * known again from the engine alone:
  *
  *     (made) --> waits --claimed: renamed--> in use, by the sandbox whose label names it --> removed with the sandbox
  *
- * One that was renamed and that no sandbox names (the agent was killed between the two) is never used again, but removed.
+ * One that was renamed and that no sandbox names (the agent was killed between the two) is never used again,
+ * but removed.
  */
 export interface WarmNetworks {
   /** One for this caller alone, or undefined. The caller says `enters`, `use`, or `spoilt`. */
@@ -88,41 +90,141 @@ const enterTimeoutMs = 5_000;
 const createTimeoutMs = 60_000;
 
 export function createWarmNetworks(options: WarmNetworksOptions): WarmNetworks {
-  const { engine, inventory, nodeName, image, warn, quietMs = usualQuietMs } = options;
-  const namespaceOf = options.namespaceOf ?? readNamespace;
-  const waiting: WarmNetwork[] = [];
-  /** Claimed, by a sandbox that is being made. */
-  const claimed = new Set<string>();
-  const bySandbox = new Map<string, string>();
-  /** Of networks in use, where this agent gave them away. */
-  const resolvConfs = new Map<string, string>();
-  let size = options.size;
-  let failures = 0;
-  let working = 0;
-  let quietSinceMs = performance.now();
-  let wake = () => {};
+  return new NetworkStock(options);
+}
 
-  const list = (...labels: string[]): Promise<ListEntry[]> =>
-    engine.call({
+class NetworkStock implements WarmNetworks {
+  readonly #options: WarmNetworksOptions;
+  readonly #quietMs: number;
+  readonly #namespaceOf: (pid: number) => Promise<string | undefined>;
+  readonly #waiting: WarmNetwork[] = [];
+  /** Claimed, by a sandbox that is being made. */
+  readonly #claimed = new Set<string>();
+  readonly #bySandbox = new Map<string, string>();
+  /** Of networks in use, where this agent gave them away. */
+  readonly #resolvConfs = new Map<string, string>();
+  #size: number;
+  #failures = 0;
+  #working = 0;
+  #quietSinceMs = performance.now();
+  #wake = () => {};
+
+  constructor(options: WarmNetworksOptions) {
+    this.#options = options;
+    this.#quietMs = options.quietMs ?? usualQuietMs;
+    this.#namespaceOf = options.namespaceOf ?? readNamespace;
+    this.#size = options.size;
+  }
+
+  async claim(
+    identity: ContainerIdentity,
+  ): Promise<{ readonly network: WarmNetwork; readonly renamed: Promise<void> } | undefined> {
+    const network = await this.#takeLiving();
+    if (network === undefined) return undefined;
+    const renamed = this.#options.engine.call<void>({
+      method: 'POST',
+      path: `/containers/${network.id}/rename`,
+      query: { name: engineName({ ...identity, containerName: networkName }) },
+      action: `claim warm network for ${identity.podNamespace}/${identity.podName}`,
+    });
+    // Awaited later than the sandbox.
+    renamed.catch(() => {});
+    return { network, renamed };
+  }
+
+  enters({ id, resolvConfPath }: WarmNetwork, sandboxId: string): void {
+    // Another was tried before it.
+    for (const [other, network] of this.#bySandbox) if (network === id) this.release(other);
+    this.#bySandbox.set(sandboxId, id);
+    this.#resolvConfs.set(id, resolvConfPath);
+  }
+
+  async use(network: WarmNetwork, sandbox: ObservedContainer): Promise<void> {
+    const until = performance.now() + enterTimeoutMs;
+    for (let waitMs = 1; (await this.#namespaceOf(sandbox.pid ?? 0)) !== network.namespace; waitMs *= 2) {
+      if (sandbox.state !== 'running' || performance.now() > until)
+        throw new Error(`the sandbox of ${sandbox.podNamespace}/${sandbox.podName} did not enter its network`);
+      await delay(waitMs);
+    }
+    // With its first process the engine takes the network away.
+    if ((await this.#namespaceOf(network.pid)) !== network.namespace) throw new Error('the network is gone');
+    this.#failures = 0;
+    this.#claimed.delete(network.id);
+    this.#wake();
+  }
+
+  async spoilt(network: WarmNetwork, why: unknown): Promise<void> {
+    this.#failed(why);
+    for (const [sandboxId, id] of this.#bySandbox) if (id === network.id) this.release(sandboxId);
+    this.#claimed.delete(network.id);
+    this.#wake();
+    await this.#options.remove(network.id);
+  }
+
+  async resolvConfOf(sandboxId: string): Promise<string | undefined> {
+    const network = this.#bySandbox.get(sandboxId);
+    return network && (this.#resolvConfs.get(network) ?? (await this.#options.inventory.inspect(network))?.ResolvConfPath);
+  }
+
+  /** The sandbox goes, or never was. */
+  release(sandboxId: string): string | undefined {
+    const network = this.#bySandbox.get(sandboxId);
+    this.#bySandbox.delete(sandboxId);
+    this.#resolvConfs.delete(network ?? '');
+    return network;
+  }
+
+  learn(sandboxes: Iterable<ObservedContainer>): void {
+    for (const { id, network } of sandboxes) if (network !== undefined) this.#bySandbox.set(id, network);
+  }
+
+  waiting(): number {
+    return this.#waiting.length;
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#working++;
+    try {
+      return await work();
+    } finally {
+      this.#working--;
+      this.#quietSinceMs = performance.now();
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#fill(signal);
+    await Promise.allSettled(this.#waiting.splice(0).map(({ id }) => this.#options.remove(id)));
+  }
+
+  async removeAll(): Promise<void> {
+    this.#waiting.length = 0;
+    await Promise.all((await this.#list(label.pool)).map(({ Id }) => this.#options.remove(Id)));
+  }
+
+  #list(...labels: string[]): Promise<ListEntry[]> {
+    return this.#options.engine.call({
       method: 'GET',
       path: '/containers/json',
-      query: { all: 1, filters: { label: [`${label.node}=${nodeName}`, ...labels] } },
+      query: { all: 1, filters: { label: [`${label.node}=${this.#options.nodeName}`, ...labels] } },
       action: 'list warm networks',
     });
+  }
 
-  async function read(id: string): Promise<WarmNetwork | undefined> {
-    const found = await inventory.inspect(id);
+  async #read(id: string): Promise<WarmNetwork | undefined> {
+    const found = await this.#options.inventory.inspect(id);
     const path = found?.NetworkSettings?.SandboxKey ?? '';
     const [ip] = Object.values(found?.NetworkSettings?.Networks ?? {}).map((network) => network?.IPAddress ?? '');
     const pid = found?.State.Pid ?? 0;
-    const namespace = pid === 0 ? undefined : await namespaceOf(pid);
+    const namespace = pid === 0 ? undefined : await this.#namespaceOf(pid);
     return path === '' || !ip || namespace === undefined
       ? undefined
       : { id, ip, path, pid, namespace, resolvConfPath: found?.ResolvConfPath ?? '' };
   }
 
-  async function make(): Promise<void> {
-    const oomScoreAdj = options.oomScore(sandboxOomScoreAdj);
+  async #make(): Promise<void> {
+    const { engine, image, nodeName } = this.#options;
+    const oomScoreAdj = this.#options.oomScore(sandboxOomScoreAdj);
     const { Id } = await engine.call<{ Id: string }>({
       method: 'POST',
       path: '/containers/create',
@@ -149,167 +251,93 @@ export function createWarmNetworks(options: WarmNetworksOptions): WarmNetworks {
         action: 'start warm network',
         timeoutMs: createTimeoutMs,
       });
-      const made = await read(Id);
+      const made = await this.#read(Id);
       if (made === undefined) throw new Error('the network cannot be seen from here');
-      waiting.push(made);
+      this.#waiting.push(made);
     } catch (error) {
-      await options.remove(Id);
+      await this.#options.remove(Id);
       throw error;
     }
   }
 
-  async function sweep(): Promise<void> {
-    const known = new Set(bySandbox.keys());
-    const [entries, sandboxes] = [await list(label.pool), await list(label.network)];
+  async #sweep(): Promise<void> {
+    const known = new Set(this.#bySandbox.keys());
+    const [entries, sandboxes] = [await this.#list(label.pool), await this.#list(label.network)];
     for (const { Id, Labels } of sandboxes) {
-      bySandbox.set(Id, Labels?.[label.network] ?? '');
+      this.#bySandbox.set(Id, Labels?.[label.network] ?? '');
       known.delete(Id);
     }
     // Removed by another program.
-    for (const id of known) part(id);
-    const inUse = new Set([...claimed, ...bySandbox.values()]);
+    for (const id of known) this.release(id);
+    const inUse = new Set([...this.#claimed, ...this.#bySandbox.values()]);
     const verdict = decideWarm(entries, {
       inUse,
-      waiting: new Set(waiting.map(({ id }) => id)),
-      image: size === 0 ? '' : await image(),
-      size,
+      waiting: new Set(this.#waiting.map(({ id }) => id)),
+      image: this.#size === 0 ? '' : await this.#options.image(),
+      size: this.#size,
     });
     for (const id of verdict.remove) {
-      forget(id);
-      await options.remove(id);
+      this.#forget(id);
+      await this.#options.remove(id);
     }
     for (const id of verdict.adopt) {
-      const network = await read(id);
-      if (network === undefined) await options.remove(id);
-      else waiting.push(network);
+      const network = await this.#read(id);
+      if (network === undefined) await this.#options.remove(id);
+      else this.#waiting.push(network);
     }
   }
 
   /** One whose process still has its network; the engine may have been restarted since it was made. */
-  async function takeLiving(): Promise<WarmNetwork | undefined> {
-    for (let network = waiting.pop(); network !== undefined; network = waiting.pop()) {
-      claimed.add(network.id);
-      if ((await namespaceOf(network.pid)) === network.namespace) return network;
-      claimed.delete(network.id);
+  async #takeLiving(): Promise<WarmNetwork | undefined> {
+    for (let network = this.#waiting.pop(); network !== undefined; network = this.#waiting.pop()) {
+      this.#claimed.add(network.id);
+      if ((await this.#namespaceOf(network.pid)) === network.namespace) return network;
+      this.#claimed.delete(network.id);
       // What cannot be removed now, the next sweep removes.
-      options.remove(network.id).catch(() => {});
+      this.#options.remove(network.id).catch(() => {});
     }
-    wake();
+    this.#wake();
     return undefined;
   }
 
-  /** The sandbox goes, or never was. */
-  function part(sandboxId: string): string | undefined {
-    const network = bySandbox.get(sandboxId);
-    bySandbox.delete(sandboxId);
-    resolvConfs.delete(network ?? '');
-    return network;
+  #forget(id: string): void {
+    const at = this.#waiting.findIndex((network) => network.id === id);
+    if (at >= 0) this.#waiting.splice(at, 1);
   }
 
-  function forget(id: string): void {
-    const at = waiting.findIndex((network) => network.id === id);
-    if (at >= 0) waiting.splice(at, 1);
-  }
-
-  function failed(why: unknown): void {
+  #failed(why: unknown): void {
     // That says nothing about whether networks can be entered here.
     if (why instanceof RuntimeError && passing.has(why.code)) return;
-    failures++;
+    this.#failures++;
     const words = why instanceof Error ? why.message : String(why);
-    const last = failures >= mostFailures;
-    if (last) size = 0;
-    warn(`warm sandbox: ${words}${last ? '; none are made any more until the agent starts again' : ''}`);
+    const last = this.#failures >= mostFailures;
+    if (last) this.#size = 0;
+    this.#options.warn(`warm sandbox: ${words}${last ? '; none are made any more until the agent starts again' : ''}`);
   }
 
-  const isIdle = () => working === 0 && performance.now() - quietSinceMs >= quietMs;
+  #isIdle(): boolean {
+    return this.#working === 0 && performance.now() - this.#quietSinceMs >= this.#quietMs;
+  }
 
-  async function fill(signal: AbortSignal): Promise<void> {
+  async #fill(signal: AbortSignal): Promise<void> {
     let sweptAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
-      let pauseMs = waiting.length < size ? lookMs : sweepMs;
+      let pauseMs = this.#waiting.length < this.#size ? lookMs : sweepMs;
       try {
-        if (performance.now() - sweptAt >= sweepMs && isIdle()) {
-          await sweep();
+        if (performance.now() - sweptAt >= sweepMs && this.#isIdle()) {
+          await this.#sweep();
           sweptAt = performance.now();
         }
-        if (waiting.length < size && isIdle() && !signal.aborted) await make();
+        if (this.#waiting.length < this.#size && this.#isIdle() && !signal.aborted) await this.#make();
       } catch (error) {
-        failed(error);
+        this.#failed(error);
         pauseMs = failurePauseMs;
       }
       await nap(pauseMs, signal, (stop) => {
-        wake = stop;
+        this.#wake = stop;
       });
     }
   }
-
-  return {
-    async claim(identity) {
-      const network = await takeLiving();
-      if (network === undefined) return undefined;
-      const renamed = engine.call<void>({
-        method: 'POST',
-        path: `/containers/${network.id}/rename`,
-        query: { name: engineName({ ...identity, containerName: networkName }) },
-        action: `claim warm network for ${identity.podNamespace}/${identity.podName}`,
-      });
-      // Awaited later than the sandbox.
-      renamed.catch(() => {});
-      return { network, renamed };
-    },
-    enters({ id, resolvConfPath }, sandboxId) {
-      // Another was tried before it.
-      for (const [other, network] of bySandbox) if (network === id) part(other);
-      bySandbox.set(sandboxId, id);
-      resolvConfs.set(id, resolvConfPath);
-    },
-    async use(network, sandbox) {
-      const until = performance.now() + enterTimeoutMs;
-      for (let waitMs = 1; (await namespaceOf(sandbox.pid ?? 0)) !== network.namespace; waitMs *= 2) {
-        if (sandbox.state !== 'running' || performance.now() > until)
-          throw new Error(`the sandbox of ${sandbox.podNamespace}/${sandbox.podName} did not enter its network`);
-        await delay(waitMs);
-      }
-      // With its first process the engine takes the network away.
-      if ((await namespaceOf(network.pid)) !== network.namespace) throw new Error('the network is gone');
-      failures = 0;
-      claimed.delete(network.id);
-      wake();
-    },
-    async spoilt(network, why) {
-      failed(why);
-      for (const [sandboxId, id] of bySandbox) if (id === network.id) part(sandboxId);
-      claimed.delete(network.id);
-      wake();
-      await options.remove(network.id);
-    },
-    async resolvConfOf(sandboxId) {
-      const network = bySandbox.get(sandboxId);
-      return network && (resolvConfs.get(network) ?? (await inventory.inspect(network))?.ResolvConfPath);
-    },
-    release: part,
-    learn(sandboxes) {
-      for (const { id, network } of sandboxes) if (network !== undefined) bySandbox.set(id, network);
-    },
-    waiting: () => waiting.length,
-    async during(work) {
-      working++;
-      try {
-        return await work();
-      } finally {
-        working--;
-        quietSinceMs = performance.now();
-      }
-    },
-    async run(signal) {
-      await fill(signal);
-      await Promise.allSettled(waiting.splice(0).map(({ id }) => options.remove(id)));
-    },
-    async removeAll() {
-      waiting.length = 0;
-      await Promise.all((await list(label.pool)).map(({ Id }) => options.remove(Id)));
-    },
-  };
 }
 
 /** A pause that ends early on abort, and when it is stopped. */
