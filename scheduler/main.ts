@@ -28,9 +28,10 @@ export type { RunSchedulerOptions } from './options.ts';
 const otherListeners = 30;
 
 /**
- * Places pods until `signal` aborts; then the bindings under way end, and it returns. Has nothing to remember: started again, it finds in the API
- * what is to be done, and so does one that has lost its leadership. Several may run at once: the API server refuses the binding that would take
- * too much or comes second. Throws LeadershipOverrunError when the process is to be ended, INVALID_ARGUMENT for an election that cannot be.
+ * Places pods until `signal` aborts; then the bindings under way end, and it returns. Has nothing to remember: started
+ * again, it finds in the API what is to be done, and so does one that has lost its leadership. Several may run at once:
+ * the API server refuses the binding that would take too much or comes second. Throws LeadershipOverrunError when the
+ * process is to be ended, INVALID_ARGUMENT for an election that cannot be.
  */
 export function runScheduler(options: RunSchedulerOptions, signal: AbortSignal): Promise<void> {
   return runInTerms((own) => runLoops(options, own), signal);
@@ -67,13 +68,13 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
   };
   const profiles = plans.map((plan) => makeProfile(plan, sources));
   const queue = createSchedulingQueue({ order: queueOrderOf(profiles[0]!, logger), helps: helpsBy(profiles), clock });
-  const { waitingSince } = queue;
+  const waitingSince = (uid: string) => queue.waitingSince(uid);
   const placements = createAnswers({ profiles, cache, find: pods.lister.get, waitingSince, client, clock, logger });
   const observer = createObserver({ schedulerNames, cache, queue });
   observe(informers, observer);
   pods.addHandler(evictor.pods);
   const scheduler = createScheduler({ profiles, cache, queue, reporter, evictor, placements, random, clock, logger, meter });
-  const endMeasuring = measureQueue(metrics, queue.sizes);
+  const endMeasuring = measureQueue(metrics, () => queue.sizes());
   let telling = Promise.resolve();
   const work = async (leading: AbortSignal) => {
     expectListeners(leading);

@@ -1,4 +1,4 @@
-import { fastSeconds, type MetricsRegistry, type MetricTable } from '../api/metrics/index.ts';
+import { type Counter, fastSeconds, type MetricsRegistry, type MetricTable } from '../api/metrics/index.ts';
 
 /** What the scheduler measures. docs/metrics.md is made from this. */
 export const schedulerMetrics = {
@@ -42,9 +42,16 @@ export const schedulerMetrics = {
 /** The scheduler's instruments. */
 export type SchedulerMeter = ReturnType<typeof createMeter>;
 
+/** The attempts of one profile, by result. */
+export interface AttemptCounters {
+  readonly scheduled: Counter;
+  readonly unschedulable: Counter;
+  readonly error: Counter;
+}
+
 export function createMeter(metrics: MetricsRegistry, schedulerNames: Iterable<string>) {
   const attempts = metrics.counter(schedulerMetrics.attempts);
-  const attemptsOf = (profile: string) => ({
+  const attemptsOf = (profile: string): AttemptCounters => ({
     scheduled: attempts.with(profile, 'scheduled'),
     unschedulable: attempts.with(profile, 'unschedulable'),
     error: attempts.with(profile, 'error'),

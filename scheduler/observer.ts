@@ -44,7 +44,10 @@ export function createObserver({ schedulerNames, cache, queue }: ObserverOptions
     tell(cache.setPod(pod));
   }
 
-  /** What the pod says of its nomination is the news of another scheduler, or our own from before a restart: what we know ourselves is newer. */
+  /**
+   * What the pod says of its nomination is the news of another scheduler, or our own from before a restart:
+   * what we know ourselves is newer.
+   */
   function addWaiting(info: PodInfo): void {
     const { nominatedNodeName } = info.pod.status ?? {};
     if (nominatedNodeName && !cache.nominatedNode(info.uid)) cache.nominate(info, nominatedNodeName);
@@ -67,19 +70,8 @@ export function createObserver({ schedulerNames, cache, queue }: ObserverOptions
     tell(cache.setNode(next));
   }
 
-  const tellOfClaim = (claim: PersistentVolumeClaim) => queue.happened({ kind: 'storage/changed', claim: objectKey(claim) });
-  function tellOfVolume(volume: PersistentVolume): void {
-    const { namespace = '', name = '' } = volume.spec?.claimRef ?? {};
-    if (name !== '') queue.happened({ kind: 'storage/changed', claim: `${namespace}/${name}` });
-    else if (volume.status?.phase === 'Available') tellOfClass(storageClassOf(volume));
-  }
-  const tellOfClass = (storageClass: string) => queue.happened({ kind: 'storage/class', storageClass });
-  const classChanged = ({ metadata }: StorageClass) => tellOfClass(metadata?.name ?? '');
-
   return {
-    claims: { name: 'scheduler claims', onAdd: tellOfClaim, onUpdate: tellOfClaim },
-    volumes: { name: 'scheduler volumes', onAdd: tellOfVolume, onUpdate: tellOfVolume },
-    classes: { name: 'scheduler storage classes', onAdd: classChanged, onUpdate: classChanged },
+    ...storageHandlers(queue),
     setPod,
     pods: { name: 'scheduler pods', onAdd: setPod, onUpdate: updatePod, onDelete: removePod },
     nodes: {
@@ -94,6 +86,24 @@ export function createObserver({ schedulerNames, cache, queue }: ObserverOptions
       onUpdate: (namespace) => tell(cache.setNamespace(namespace)),
       onDelete: (namespace) => tell(cache.removeNamespace(namespace)),
     },
+  };
+}
+
+/** What changes of storage mean to pods that wait for volumes. */
+function storageHandlers(queue: ObserverOptions['queue']): Pick<Observer, 'claims' | 'volumes' | 'classes'> {
+  const tellOfClaim = (claim: PersistentVolumeClaim) => queue.happened({ kind: 'storage/changed', claim: objectKey(claim) });
+  function tellOfVolume(volume: PersistentVolume): void {
+    const { namespace = '', name = '' } = volume.spec?.claimRef ?? {};
+    if (name !== '') queue.happened({ kind: 'storage/changed', claim: `${namespace}/${name}` });
+    else if (volume.status?.phase === 'Available') tellOfClass(storageClassOf(volume));
+  }
+  const tellOfClass = (storageClass: string) => queue.happened({ kind: 'storage/class', storageClass });
+  const classChanged = ({ metadata }: StorageClass) => tellOfClass(metadata?.name ?? '');
+
+  return {
+    claims: { name: 'scheduler claims', onAdd: tellOfClaim, onUpdate: tellOfClaim },
+    volumes: { name: 'scheduler volumes', onAdd: tellOfVolume, onUpdate: tellOfVolume },
+    classes: { name: 'scheduler storage classes', onAdd: classChanged, onUpdate: classChanged },
   };
 }
 

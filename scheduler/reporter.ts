@@ -7,21 +7,29 @@ import {
   type Clock,
   createEventRecorder,
   createWorkQueue,
+  type EventRecorder,
   type EventRecorderOptions,
   type Logger,
   type PodClient,
   referenceTo,
+  type WorkQueue,
 } from '../client/index.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 
-/** Tells people what became of a pod: in its PodScheduled condition and in events. Never throws and never makes the caller wait. */
+/**
+ * Tells people what became of a pod: in its PodScheduled condition and in events.
+ * Never throws and never makes the caller wait.
+ */
 export interface Reporter {
   /**
-   * Drops what waits to be written about the pod and resolves when a write under way has ended. Called before binding, so that "not scheduled"
-   * cannot overwrite what the binding says.
+   * Drops what waits to be written about the pod and resolves when a write under way has ended. Called before binding,
+   * so that "not scheduled" cannot overwrite what the binding says.
    */
   hush(pod: PodInfo): Promise<void>;
-  /** `at`: when the binding was asked for, in milliseconds since 1970. What the agent then did is later, even when its answer came first. */
+  /**
+   * `at`: when the binding was asked for, in milliseconds since 1970. What the agent then did is later,
+   * even when its answer came first.
+   */
   bound(pod: PodInfo, nodeName: string, at: number): void;
   notBound(pod: PodInfo, report: Report): void;
   /** The room that was being made for the pod is another's. */
@@ -70,87 +78,112 @@ interface Wanted {
 }
 
 /**
- * Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already says is not written. A write is
- * based on the version last seen: where the pod was bound meanwhile, by another scheduler or with an answer that was lost, it must not say otherwise.
+ * Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already
+ * says is not written. A write is based on the version last seen: where the pod was bound meanwhile, by another
+ * scheduler or with an answer that was lost, it must not say otherwise.
  */
-export function createReporter({ pods, current, events, clock, logger, metrics }: ReporterOptions): Reporter {
-  const recorder = createEventRecorder({ client: events, component: 'scheduler', clock, logger });
-  const queue = createWorkQueue({ name: 'scheduler conditions', clock, logger, metrics });
-  const wanted = new Map<string, Wanted>();
-  const writing = new Map<string, Promise<unknown>>();
+export function createReporter(options: ReporterOptions): Reporter {
+  return new ConditionReporter(options);
+}
 
-  async function write(key: string, signal: AbortSignal): Promise<void> {
-    const next = wanted.get(key);
+class ConditionReporter implements Reporter {
+  readonly #options: ReporterOptions;
+  readonly #recorder: EventRecorder;
+  readonly #queue: WorkQueue;
+  readonly #wanted = new Map<string, Wanted>();
+  readonly #writing = new Map<string, Promise<unknown>>();
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#recorder = createEventRecorder({
+      client: options.events,
+      component: 'scheduler',
+      clock: options.clock,
+      logger: options.logger,
+    });
+    this.#queue = createWorkQueue({
+      name: 'scheduler conditions',
+      clock: options.clock,
+      logger: options.logger,
+      metrics: options.metrics,
+    });
+  }
+
+  async hush({ uid }: PodInfo): Promise<void> {
+    this.#wanted.delete(uid);
+    await this.#writing.get(uid);
+  }
+
+  bound(pod: PodInfo, nodeName: string, at: number): void {
+    this.#recorder.event(referenceTo('Pod', pod.pod), 'Normal', 'Scheduled', `assigned ${pod.key} to ${nodeName}`, at);
+  }
+
+  notBound(pod: PodInfo, { reason, message, nominatedNodeName: said }: Report): void {
+    const waiting = this.#wanted.get(pod.uid);
+    const known = waiting?.condition ?? findCondition(pod.pod.status?.conditions, 'PodScheduled');
+    const before = waiting?.nominatedNodeName ?? pod.pod.status?.nominatedNodeName ?? '';
+    const nominatedNodeName = said === undefined || said === before ? waiting?.nominatedNodeName : said;
+    const isKnown = known?.status === 'False' && known.reason === reason && known.message === message;
+    if (isKnown && nominatedNodeName === waiting?.nominatedNodeName) return;
+    const { generation: observedGeneration } = pod.pod.metadata ?? {};
+    const conditions = setCondition(
+      pod.pod.status?.conditions,
+      { type: 'PodScheduled', status: 'False', reason, message, ...(observedGeneration && { observedGeneration }) },
+      timestamp(new Date(this.#options.clock.now())),
+    );
+    this.#wanted.set(pod.uid, { pod, condition: findCondition(conditions, 'PodScheduled')!, nominatedNodeName });
+    this.#queue.add(pod.uid);
+    if (!isKnown) this.#recorder.event(referenceTo('Pod', pod.pod), 'Warning', 'FailedScheduling', message);
+  }
+
+  notNominated(pod: PodInfo): void {
+    this.#wanted.set(pod.uid, { pod, condition: this.#wanted.get(pod.uid)?.condition, nominatedNodeName: '' });
+    this.#queue.add(pod.uid);
+  }
+
+  preempted({ pod }: PodInfo, by: Preemption): void {
+    this.#recorder.event(referenceTo('Pod', pod), 'Normal', 'Preempted', wordPreemption(pod, by));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#queue.run(workers, (key, signal) => this.#write(key, signal), signal);
+    await this.#recorder.flush();
+  }
+
+  async #write(key: string, signal: AbortSignal): Promise<void> {
+    const next = this.#wanted.get(key);
     if (!next) return;
-    const found = current(next.pod.key);
+    const found = this.#options.current(next.pod.key);
     if (found?.metadata?.uid !== next.pod.uid || found.spec?.nodeName) {
-      wanted.delete(key);
+      this.#wanted.delete(key);
       return;
     }
     const { namespace, name = '', uid, resourceVersion } = found.metadata;
     const metadata = { uid, resourceVersion };
     const status = { ...(next.condition && { conditions: [conditionJson(next.condition)] }), ...nominated(next) };
     try {
-      const call = pods.patch(
+      const call = this.#options.pods.patch(
         { namespace, name, subresource: 'status', type: 'strategic' },
         { metadata, status },
         {},
         { signal },
       );
-      writing.set(
+      this.#writing.set(
         key,
         call.catch(() => {}),
       );
       await call;
     } catch (error) {
       if (isConflict(error)) {
-        queue.addAfter(key, retryMs);
+        this.#queue.addAfter(key, retryMs);
         return;
       }
       if (!isNotFound(error)) throw error;
     } finally {
-      writing.delete(key);
+      this.#writing.delete(key);
     }
-    if (wanted.get(key) === next) wanted.delete(key);
+    if (this.#wanted.get(key) === next) this.#wanted.delete(key);
   }
-
-  return {
-    async hush({ uid }) {
-      wanted.delete(uid);
-      await writing.get(uid);
-    },
-    bound(pod, nodeName, at) {
-      recorder.event(referenceTo('Pod', pod.pod), 'Normal', 'Scheduled', `assigned ${pod.key} to ${nodeName}`, at);
-    },
-    notBound(pod, { reason, message, nominatedNodeName: said }) {
-      const waiting = wanted.get(pod.uid);
-      const known = waiting?.condition ?? findCondition(pod.pod.status?.conditions, 'PodScheduled');
-      const before = waiting?.nominatedNodeName ?? pod.pod.status?.nominatedNodeName ?? '';
-      const nominatedNodeName = said === undefined || said === before ? waiting?.nominatedNodeName : said;
-      const isKnown = known?.status === 'False' && known.reason === reason && known.message === message;
-      if (isKnown && nominatedNodeName === waiting?.nominatedNodeName) return;
-      const { generation: observedGeneration } = pod.pod.metadata ?? {};
-      const conditions = setCondition(
-        pod.pod.status?.conditions,
-        { type: 'PodScheduled', status: 'False', reason, message, ...(observedGeneration && { observedGeneration }) },
-        timestamp(new Date(clock.now())),
-      );
-      wanted.set(pod.uid, { pod, condition: findCondition(conditions, 'PodScheduled')!, nominatedNodeName });
-      queue.add(pod.uid);
-      if (!isKnown) recorder.event(referenceTo('Pod', pod.pod), 'Warning', 'FailedScheduling', message);
-    },
-    notNominated(pod) {
-      wanted.set(pod.uid, { pod, condition: wanted.get(pod.uid)?.condition, nominatedNodeName: '' });
-      queue.add(pod.uid);
-    },
-    preempted({ pod }, by) {
-      recorder.event(referenceTo('Pod', pod), 'Normal', 'Preempted', wordPreemption(pod, by));
-    },
-    async run(signal) {
-      await queue.run(workers, write, signal);
-      await recorder.flush();
-    },
-  };
 }
 
 /** Who reads the events of one namespace need not know the names of another's pods. */

@@ -12,7 +12,8 @@ import { createNominations, type Nominations, withNominated } from './nomination
 import { createSeen } from './seen.ts';
 
 /**
- * The scheduler's picture of nodes and the pods on them: what the API has told, plus the placements it has not told yet.
+ * The scheduler's picture of nodes and the pods on them: what the API has told,
+ * plus the placements it has not told yet.
  *
  *              assume              setPod
  *     unknown ---------> assumed ------------> bound
@@ -28,14 +29,16 @@ import { createSeen } from './seen.ts';
  * - `forget` takes an assumed pod back, never a bound one.
  * - An assumed pod expires 30 s after its binding was acknowledged if the API has not shown it; before that, never.
  * - Pods bound to nodes that are not known count as soon as their node appears.
- * - A pod for which room is being made on a node is nominated to it until it is bound or gone. Pods of lower and of equal priority see the room
- *   that it needs as taken.
- * - Events may come doubled, late, or in any order between nodes and pods: each says how things are, and old news is dropped.
+ * - A pod for which room is being made on a node is nominated to it until it is bound or gone. Pods of lower and of
+ *   equal priority see the room that it needs as taken.
+ * - Events may come doubled, late, or in any order between nodes and pods: each says how things are,
+ *   and old news is dropped.
  */
 export interface Cache extends Placements, Observations {
   /**
-   * Brings the table to the present, as `viewer` sees it: with the room that others, nominated and at least as important, wait for. Touches only
-   * rows that changed since the last call with the same table, or that look different to this viewer.
+   * Brings the table to the present, as `viewer` sees it: with the room that others, nominated and at least as
+   * important, wait for. Touches only rows that changed since the last call with the same table, or that look different
+   * to this viewer.
    */
   sync(table: WritableNodeTable, viewer?: PodInfo): void;
 }
@@ -100,175 +103,224 @@ export function createCache(options: CacheOptions): Cache {
   return cacheFrom({ records: [], placed: [], namespaces: [], nominations: createNominations() }, options);
 }
 
-function cacheFrom(origin: Origin, { now }: CacheOptions): Cache {
-  const records = new Map([...origin.records].map((record) => [record.name, record]));
-  const placed = new Map<string, Placed>(origin.placed);
-  const assumed = new Set([...placed.values()].filter(({ state }) => state === 'assumed').map(({ pod }) => pod.uid));
-  const changed = new Set(records.keys());
-  const namespaces = new Map<string, Labels>(origin.namespaces);
+function cacheFrom(origin: Origin, options: CacheOptions): Cache {
+  return new LiveCache(origin, options);
+}
+
+class LiveCache implements Cache {
+  readonly #now: () => number;
+  readonly #nominations: Nominations;
+  readonly #records: Map<string, NodeRecord>;
+  readonly #placed: Map<string, Placed>;
+  readonly #assumed: Set<string>;
+  readonly #changed: Set<string>;
+  readonly #namespaces: Map<string, Labels>;
   /** Those that the table has not been told of. */
-  const changedNamespaces = new Set(namespaces.keys());
-  const { nominations } = origin;
-  let viewed: Pick<PodInfo, 'uid' | 'priority'> | undefined;
-  const seenPods = createSeen();
-  const seenNodes = createSeen();
-  let generation = 0;
+  readonly #changedNamespaces: Set<string>;
+  #viewed: Pick<PodInfo, 'uid' | 'priority'> | undefined;
+  readonly #seenPods = createSeen();
+  readonly #seenNodes = createSeen();
+  #generation = 0;
 
-  function touch(record: NodeRecord): void {
-    generation += 1;
-    record.figures.generation = generation;
-    changed.add(record.name);
+  constructor(origin: Origin, { now }: CacheOptions) {
+    this.#now = now;
+    this.#nominations = origin.nominations;
+    this.#records = new Map([...origin.records].map((record) => [record.name, record]));
+    this.#placed = new Map<string, Placed>(origin.placed);
+    this.#assumed = new Set([...this.#placed.values()].filter(({ state }) => state === 'assumed').map(({ pod }) => pod.uid));
+    this.#changed = new Set(this.#records.keys());
+    this.#namespaces = new Map<string, Labels>(origin.namespaces);
+    this.#changedNamespaces = new Set(this.#namespaces.keys());
   }
 
-  function recordOf(name: string): NodeRecord {
-    const record = records.get(name) ?? createNodeRecord(name);
-    records.set(name, record);
-    return record;
+  assume(pod: PodInfo, nodeName: string): void {
+    this.#place({ pod, nodeName, placedAt: this.#now(), state: 'assumed' });
   }
 
-  function place(placement: Placed): void {
-    take(placement.pod.uid);
-    placed.set(placement.pod.uid, placement);
-    if (placement.state === 'assumed') assumed.add(placement.pod.uid);
-    const record = recordOf(placement.nodeName);
-    addPod(record, placement.pod, { placedAt: placement.placedAt, now: now() });
-    touch(record);
-    refreshNominated(placement.pod.uid);
+  acknowledge(uid: string): void {
+    const placement = this.#placed.get(uid);
+    if (placement?.state === 'assumed') this.#placed.set(uid, { ...placement, expiresAt: this.#now() + assumedExpiryMs });
   }
 
-  /** The row on which the pod is nominated looks different now. */
-  function refreshNominated(uid: string): void {
-    const nomination = nominations.get(uid);
-    if (nomination) changed.add(nomination.nodeName);
+  forget(uid: string): void {
+    if (this.#assumed.has(uid)) this.#take(uid);
   }
 
-  function withdraw(uid: string): ClusterEvent[] {
-    refreshNominated(uid);
-    const nomination = nominations.delete(uid);
+  has(uid: string): boolean {
+    return this.#placed.has(uid);
+  }
+
+  nominate(pod: PodInfo, nodeName: string): void {
+    this.#refreshNominated(pod.uid);
+    this.#nominations.set(pod, nodeName);
+    this.#changed.add(nodeName);
+  }
+
+  fork(): Cache {
+    return cacheFrom(
+      {
+        records: [...this.#records.values()].map(copyRecord),
+        placed: this.#placed,
+        namespaces: this.#namespaces,
+        nominations: this.#nominations.copy(),
+      },
+      { now: this.#now },
+    );
+  }
+
+  withdraw(uid: string): ClusterEvent[] {
+    this.#refreshNominated(uid);
+    const nomination = this.#nominations.delete(uid);
     return nomination ? [{ kind: 'pod/removed', pod: nomination.pod }] : [];
   }
 
+  nominatedNode(uid: string): string | undefined {
+    return this.#nominations.get(uid)?.nodeName;
+  }
+
+  nominatedOn(nodeName: string): Iterable<PodInfo> {
+    return this.#nominations.on(nodeName);
+  }
+
+  expire(): PodInfo[] {
+    const expired = [...this.#assumed].filter(
+      (uid) => (this.#placed.get(uid)?.expiresAt ?? Number.POSITIVE_INFINITY) <= this.#now(),
+    );
+    return expired.flatMap((uid) => this.#take(uid)?.pod ?? []);
+  }
+
+  setPod(pod: Pod): ClusterEvent[] {
+    if (!this.#seenPods.isNews(pod.metadata)) return [];
+    const nodeName = pod.spec?.nodeName;
+    // It holds nothing and never starts again.
+    if (isFinished(pod)) return this.#release(pod);
+    if (!nodeName) return this.withdraw(pod.metadata?.uid ?? '');
+    const known = this.#placed.get(pod.metadata?.uid ?? '');
+    const info = podInfo(pod);
+    this.#place({ pod: info, nodeName, placedAt: known?.placedAt ?? boundAt(pod, this.#now()), state: 'bound' });
+    const freed = this.#nominations.get(info.uid)?.nodeName === nodeName ? [] : this.withdraw(info.uid);
+    this.#nominations.delete(info.uid);
+    return [...freed, ...podEvents(info, known)];
+  }
+
+  removePod(pod: Pod): ClusterEvent[] {
+    this.#seenPods.remove(pod.metadata);
+    return this.#release(pod);
+  }
+
+  setNode(node: Node): ClusterEvent[] {
+    if (!this.#seenNodes.isNews(node.metadata)) return [];
+    const record = this.#recordOf(node.metadata?.name ?? '');
+    const previous = record.node;
+    if (previous && previous.metadata?.uid !== node.metadata?.uid) this.#seenNodes.remove(previous.metadata);
+    setNode(record, node, this.#now());
+    this.#touch(record);
+    return previous ? nodeChanges(previous, node).map((kind) => ({ kind, node })) : [{ kind: 'node/added', node }];
+  }
+
+  removeNode(node: Node): ClusterEvent[] {
+    this.#seenNodes.remove(node.metadata);
+    const record = this.#records.get(node.metadata?.name ?? '');
+    if (!record?.node || record.node.metadata?.uid !== node.metadata?.uid) return [];
+    record.node = undefined;
+    record.reading = undefined;
+    this.#touch(record);
+    return [{ kind: 'node/removed', nodeName: record.name }];
+  }
+
+  setNamespace({ metadata }: Namespace): ClusterEvent[] {
+    const { name = '', labels = {} } = metadata ?? {};
+    const known = this.#namespaces.get(name);
+    return known && equalValues(known, labels) ? [] : this.#changeNamespace(name, labels);
+  }
+
+  removeNamespace({ metadata }: Namespace): ClusterEvent[] {
+    return this.#changeNamespace(metadata?.name ?? '', undefined);
+  }
+
+  sync(table: WritableNodeTable, viewer?: PodInfo): void {
+    for (const name of this.#changedNamespaces) table.setNamespace(name, this.#namespaces.get(name));
+    this.#changedNamespaces.clear();
+    this.#lookAs(viewer);
+    for (const name of this.#changed) {
+      const record = this.#recordOf(name);
+      if (record.node) table.write(withNominated(rowOf(record, record.node), this.#nominatedBeside(name)));
+      else table.remove(record);
+      record.before.clear();
+      if (!record.node && record.pods.size === 0) this.#records.delete(name);
+    }
+    this.#changed.clear();
+  }
+
+  #touch(record: NodeRecord): void {
+    this.#generation += 1;
+    record.figures.generation = this.#generation;
+    this.#changed.add(record.name);
+  }
+
+  #recordOf(name: string): NodeRecord {
+    const record = this.#records.get(name) ?? createNodeRecord(name);
+    this.#records.set(name, record);
+    return record;
+  }
+
+  #place(placement: Placed): void {
+    this.#take(placement.pod.uid);
+    this.#placed.set(placement.pod.uid, placement);
+    if (placement.state === 'assumed') this.#assumed.add(placement.pod.uid);
+    const record = this.#recordOf(placement.nodeName);
+    addPod(record, placement.pod, { placedAt: placement.placedAt, now: this.#now() });
+    this.#touch(record);
+    this.#refreshNominated(placement.pod.uid);
+  }
+
+  /** The row on which the pod is nominated looks different now. */
+  #refreshNominated(uid: string): void {
+    const nomination = this.#nominations.get(uid);
+    if (nomination) this.#changed.add(nomination.nodeName);
+  }
+
   /** Those who wait for room on the node and go before the viewer, or came before it. */
-  function nominatedBeside(nodeName: string): PodInfo[] {
-    const { uid, priority = Number.POSITIVE_INFINITY } = viewed ?? {};
-    return [...nominations.on(nodeName)].filter((pod) => pod.priority >= priority && pod.uid !== uid && !placed.has(pod.uid));
+  #nominatedBeside(nodeName: string): PodInfo[] {
+    const { uid, priority = Number.POSITIVE_INFINITY } = this.#viewed ?? {};
+    return [...this.#nominations.on(nodeName)].filter(
+      (pod) => pod.priority >= priority && pod.uid !== uid && !this.#placed.has(pod.uid),
+    );
   }
 
-  function lookAs(viewer: PodInfo | undefined): void {
-    if (viewed?.priority !== viewer?.priority) for (const name of nominations.nodes()) changed.add(name);
-    else for (const uid of [viewed?.uid, viewer?.uid]) if (uid !== undefined) refreshNominated(uid);
-    viewed = viewer;
+  #lookAs(viewer: PodInfo | undefined): void {
+    if (this.#viewed?.priority !== viewer?.priority) for (const name of this.#nominations.nodes()) this.#changed.add(name);
+    else for (const uid of [this.#viewed?.uid, viewer?.uid]) if (uid !== undefined) this.#refreshNominated(uid);
+    this.#viewed = viewer;
   }
 
-  function take(uid: string): Placed | undefined {
-    const placement = placed.get(uid);
+  #take(uid: string): Placed | undefined {
+    const placement = this.#placed.get(uid);
     if (!placement) return undefined;
-    placed.delete(uid);
-    assumed.delete(uid);
-    const record = recordOf(placement.nodeName);
-    removePod(record, uid, now());
-    touch(record);
-    refreshNominated(uid);
+    this.#placed.delete(uid);
+    this.#assumed.delete(uid);
+    const record = this.#recordOf(placement.nodeName);
+    removePod(record, uid, this.#now());
+    this.#touch(record);
+    this.#refreshNominated(uid);
     return placement;
   }
 
-  function release(pod: Pod): ClusterEvent[] {
+  #release(pod: Pod): ClusterEvent[] {
     const { uid = '' } = pod.metadata ?? {};
-    const known = placed.get(uid);
-    if (known?.state === 'bound') creditUse(recordOf(known.nodeName), known.pod);
-    const gone = take(uid);
-    const freed = withdraw(uid);
+    const known = this.#placed.get(uid);
+    if (known?.state === 'bound') creditUse(this.#recordOf(known.nodeName), known.pod);
+    const gone = this.#take(uid);
+    const freed = this.withdraw(uid);
     return gone ? [{ kind: 'pod/removed', pod: gone.pod }] : freed;
   }
 
-  function changeNamespace(name: string, labels: Labels | undefined): ClusterEvent[] {
-    if (labels) namespaces.set(name, labels);
-    else namespaces.delete(name);
-    changedNamespaces.add(name);
+  #changeNamespace(name: string, labels: Labels | undefined): ClusterEvent[] {
+    if (labels) this.#namespaces.set(name, labels);
+    else this.#namespaces.delete(name);
+    this.#changedNamespaces.add(name);
     return [{ kind: 'namespace/changed', namespace: name }];
   }
-
-  return {
-    assume(pod, nodeName) {
-      place({ pod, nodeName, placedAt: now(), state: 'assumed' });
-    },
-    acknowledge(uid) {
-      const placement = placed.get(uid);
-      if (placement?.state === 'assumed') placed.set(uid, { ...placement, expiresAt: now() + assumedExpiryMs });
-    },
-    forget(uid) {
-      if (assumed.has(uid)) take(uid);
-    },
-    has: (uid) => placed.has(uid),
-    nominate(pod, nodeName) {
-      refreshNominated(pod.uid);
-      nominations.set(pod, nodeName);
-      changed.add(nodeName);
-    },
-    fork: () =>
-      cacheFrom({ records: [...records.values()].map(copyRecord), placed, namespaces, nominations: nominations.copy() }, { now }),
-    withdraw,
-    nominatedNode: (uid) => nominations.get(uid)?.nodeName,
-    nominatedOn: (nodeName) => nominations.on(nodeName),
-    expire() {
-      const expired = [...assumed].filter((uid) => (placed.get(uid)?.expiresAt ?? Number.POSITIVE_INFINITY) <= now());
-      return expired.flatMap((uid) => take(uid)?.pod ?? []);
-    },
-    setPod(pod) {
-      if (!seenPods.isNews(pod.metadata)) return [];
-      const nodeName = pod.spec?.nodeName;
-      // It holds nothing and never starts again.
-      if (isFinished(pod)) return release(pod);
-      if (!nodeName) return withdraw(pod.metadata?.uid ?? '');
-      const known = placed.get(pod.metadata?.uid ?? '');
-      const info = podInfo(pod);
-      place({ pod: info, nodeName, placedAt: known?.placedAt ?? boundAt(pod, now()), state: 'bound' });
-      const freed = nominations.get(info.uid)?.nodeName === nodeName ? [] : withdraw(info.uid);
-      nominations.delete(info.uid);
-      return [...freed, ...podEvents(info, known)];
-    },
-    removePod(pod) {
-      seenPods.remove(pod.metadata);
-      return release(pod);
-    },
-    setNode(node) {
-      if (!seenNodes.isNews(node.metadata)) return [];
-      const record = recordOf(node.metadata?.name ?? '');
-      const previous = record.node;
-      if (previous && previous.metadata?.uid !== node.metadata?.uid) seenNodes.remove(previous.metadata);
-      setNode(record, node, now());
-      touch(record);
-      return previous ? nodeChanges(previous, node).map((kind) => ({ kind, node })) : [{ kind: 'node/added', node }];
-    },
-    removeNode(node) {
-      seenNodes.remove(node.metadata);
-      const record = records.get(node.metadata?.name ?? '');
-      if (!record?.node || record.node.metadata?.uid !== node.metadata?.uid) return [];
-      record.node = undefined;
-      record.reading = undefined;
-      touch(record);
-      return [{ kind: 'node/removed', nodeName: record.name }];
-    },
-    setNamespace({ metadata }) {
-      const { name = '', labels = {} } = metadata ?? {};
-      const known = namespaces.get(name);
-      return known && equalValues(known, labels) ? [] : changeNamespace(name, labels);
-    },
-    removeNamespace: ({ metadata }) => changeNamespace(metadata?.name ?? '', undefined),
-    sync(table, viewer) {
-      for (const name of changedNamespaces) table.setNamespace(name, namespaces.get(name));
-      changedNamespaces.clear();
-      lookAs(viewer);
-      for (const name of changed) {
-        const record = recordOf(name);
-        if (record.node) table.write(withNominated(rowOf(record, record.node), nominatedBeside(name)));
-        else table.remove(record);
-        record.before.clear();
-        if (!record.node && record.pods.size === 0) records.delete(name);
-      }
-      changed.clear();
-    },
-  };
 }
 
 function podEvents(pod: PodInfo, known: Placed | undefined): ClusterEvent[] {

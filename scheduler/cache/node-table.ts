@@ -7,8 +7,8 @@ import { createTopology, type Topology } from './topology/topology.ts';
 import type { RecentPlacement } from './usage.ts';
 
 /**
- * The figures kept for every node, one typed array each. CPU in milli-cores, memory and storage in bytes, times in milliseconds of the
- * scheduler's clock, flags 0 or 1.
+ * The figures kept for every node, one typed array each. CPU in milli-cores, memory and storage in bytes, times in
+ * milliseconds of the scheduler's clock, flags 0 or 1.
  */
 export const columnNames = [
   'allocatableCpu',
@@ -72,15 +72,19 @@ export interface NodeRow {
   /** How many pods use each claim. */
   readonly claims: ReadonlyMap<string, number>;
   readonly images: Images;
-  /** Pods for which room is being made there, as far as the attempt's pod has to look out for them; their share is in the figures. */
+  /**
+   * Pods for which room is being made there, as far as the attempt's pod has to look out for them;
+   * their share is in the figures.
+   */
   readonly nominated?: readonly PodInfo[];
 }
 
 export type Columns = Record<ColumnName, Float64Array>;
 
 /**
- * All nodes as an attempt sees them, in columns: row i of every array is the same node. Rows are dense (0 to count - 1); a removed
- * node's row is taken by the last. Only the cache writes it, between attempts and only the rows that changed; plugins read.
+ * All nodes as an attempt sees them, in columns: row i of every array is the same node. Rows are dense (0 to
+ * count - 1); a removed node's row is taken by the last. Only the cache writes it, between attempts and only the rows
+ * that changed; plugins read.
  */
 export interface NodeTable {
   readonly count: number;
@@ -97,7 +101,10 @@ export interface NodeTable {
   readonly hostPorts: readonly PortsInUse[];
   /** The claims that those pods use, and how many pods each. */
   readonly claims: readonly ReadonlyMap<string, number>[];
-  /** By node, the pods for which room is being made there and that the attempt's pod has to look out for; not among `pods`. */
+  /**
+   * By node, the pods for which room is being made there and that the attempt's pod has to look out for;
+   * not among `pods`.
+   */
   readonly nominated: ReadonlyMap<string, readonly PodInfo[]>;
   rowOf(name: string): number | undefined;
   /** Grows with every row that is written. */
@@ -121,28 +128,33 @@ export interface WritableNodeTable extends NodeTable {
 }
 
 const firstCapacity = 64;
-/** Of so many writes it is known which rows they were: more than the pods of a burst that come between two of one shape. */
+/**
+ * Of so many writes it is known which rows they were: more than the pods of a burst that come between two of one shape.
+ */
 const rememberedWrites = 1_024;
 
 export function createNodeTable(): WritableNodeTable {
-  let capacity = firstCapacity;
-  const columns = {} as Columns;
-  for (const name of columnNames) columns[name] = new Float64Array(capacity);
-  const extended = new Map<string, ExtendedColumns>();
-  const rows = new Map<string, number>();
-  const names: string[] = [];
-  const nodes: Node[] = [];
-  const pods: ReadonlyMap<string, PodInfo>[] = [];
-  const recent: ReadonlyMap<string, RecentPlacement>[] = [];
-  const hostPorts: PortsInUse[] = [];
-  const claims: ReadonlyMap<string, number>[] = [];
-  const nominated = new Map<string, readonly PodInfo[]>();
-  const images = createImageColumns();
-  const topology = createTopology((name) => rows.get(name));
+  return new ColumnTable();
+}
+
+class ColumnTable implements WritableNodeTable {
+  #capacity = firstCapacity;
+  readonly columns = {} as Columns;
+  readonly #extended = new Map<string, ExtendedColumns>();
+  readonly #rows = new Map<string, number>();
+  readonly names: string[] = [];
+  readonly nodes: Node[] = [];
+  readonly pods: ReadonlyMap<string, PodInfo>[] = [];
+  readonly recent: ReadonlyMap<string, RecentPlacement>[] = [];
+  readonly hostPorts: PortsInUse[] = [];
+  readonly claims: ReadonlyMap<string, number>[] = [];
+  readonly nominated = new Map<string, readonly PodInfo[]>();
+  readonly #images = createImageColumns();
+  readonly topology = createTopology((name) => this.#rows.get(name));
   /** A ring: the row that was written as number n is at n % rememberedWrites. */
-  const writes = new Int32Array(rememberedWrites);
-  let version = 0;
-  const sums: Record<SummedName, number> = {
+  readonly #writes = new Int32Array(rememberedWrites);
+  #version = 0;
+  readonly sums: Record<SummedName, number> = {
     ready: 0,
     unschedulable: 0,
     hardTaints: 0,
@@ -151,122 +163,136 @@ export function createNodeTable(): WritableNodeTable {
     claimUses: 0,
   };
 
-  function* allArrays(): Iterable<Float64Array> {
-    for (const name of columnNames) yield columns[name];
-    for (const column of extended.values()) yield* [column.allocatable, column.requested];
+  constructor() {
+    for (const name of columnNames) this.columns[name] = new Float64Array(this.#capacity);
   }
 
-  function grow(): void {
-    capacity *= 2;
+  get count(): number {
+    return this.names.length;
+  }
+
+  setNamespace(name: string, labels: Labels | undefined): void {
+    this.topology.setNamespace(name, labels);
+  }
+
+  rowOf(name: string): number | undefined {
+    return this.#rows.get(name);
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  writtenSince(since: number): readonly number[] | undefined {
+    if (this.#version - since > rememberedWrites) return undefined;
+    const changed: number[] = [];
+    for (let at = since; at < this.#version; at++) {
+      const row = this.#writes[at % rememberedWrites]!;
+      // A row that is no more.
+      if (row < this.names.length) changed.push(row);
+    }
+    return changed;
+  }
+
+  extended(resource: string): Readonly<ExtendedColumns> | undefined {
+    return this.#extended.get(resource);
+  }
+
+  image(name: string): ImageColumn | undefined {
+    return this.#images.get(name, this.#capacity);
+  }
+
+  write(written: NodeRow): void {
+    const { name, node, figures, extended: extendedFigures, pods: onNode } = written;
+    let row = this.#rows.get(name);
+    if (row === undefined) {
+      row = this.names.length;
+      if (row === this.#capacity) this.#grow();
+      this.#rows.set(name, row);
+    } else this.#takeFromSums(row);
+    this.names[row] = name;
+    this.nodes[row] = node;
+    this.pods[row] = onNode;
+    this.recent[row] = written.recent;
+    this.hostPorts[row] = written.hostPorts;
+    this.claims[row] = written.claims;
+    if (written.nominated) this.nominated.set(name, written.nominated);
+    else this.nominated.delete(name);
+    this.#images.write(row, written.images);
+    this.topology.write(row, written);
+    for (const column of columnNames) this.columns[column][row] = figures[column];
+    for (const column of summedNames) this.sums[column] += figures[column];
+    this.#writeExtended(row, extendedFigures);
+    this.#noteWrite(row);
+  }
+
+  remove(removed: Pick<NodeRow, 'name' | 'pods' | 'before'>): void {
+    const { name } = removed;
+    const row = this.#rows.get(name);
+    if (row === undefined) return;
+    this.#takeFromSums(row);
+    this.nominated.delete(name);
+    const last = this.names.length - 1;
+    this.names[row] = this.names[last]!;
+    this.nodes[row] = this.nodes[last]!;
+    this.pods[row] = this.pods[last]!;
+    this.recent[row] = this.recent[last]!;
+    this.hostPorts[row] = this.hostPorts[last]!;
+    this.claims[row] = this.claims[last]!;
+    this.#images.remove(row, last);
+    this.topology.remove(row, last, removed);
+    for (const array of this.#allArrays()) {
+      array[row] = array[last]!;
+      array[last] = 0;
+    }
+    this.#rows.set(this.names[row]!, row);
+    this.#rows.delete(name);
+    this.names.length =
+      this.nodes.length =
+      this.pods.length =
+      this.recent.length =
+      this.hostPorts.length =
+      this.claims.length =
+        last;
+    this.#noteWrite(row);
+  }
+
+  *#allArrays(): Iterable<Float64Array> {
+    for (const name of columnNames) yield this.columns[name];
+    for (const column of this.#extended.values()) yield* [column.allocatable, column.requested];
+  }
+
+  #grow(): void {
+    this.#capacity *= 2;
     const grown = (from: Float64Array) => {
-      const to = new Float64Array(capacity);
+      const to = new Float64Array(this.#capacity);
       to.set(from);
       return to;
     };
-    for (const name of columnNames) columns[name] = grown(columns[name]);
-    for (const column of extended.values()) {
+    for (const name of columnNames) this.columns[name] = grown(this.columns[name]);
+    for (const column of this.#extended.values()) {
       column.allocatable = grown(column.allocatable);
       column.requested = grown(column.requested);
     }
-    images.grow(grown);
+    this.#images.grow(grown);
   }
 
-  function noteWrite(row: number): void {
-    writes[version % rememberedWrites] = row;
-    version += 1;
+  #noteWrite(row: number): void {
+    this.#writes[this.#version % rememberedWrites] = row;
+    this.#version += 1;
   }
 
-  function takeFromSums(row: number): void {
-    for (const name of summedNames) sums[name] -= columns[name][row]!;
+  #takeFromSums(row: number): void {
+    for (const name of summedNames) this.sums[name] -= this.columns[name][row]!;
   }
 
-  function writeExtended(row: number, figures: NodeRow['extended']): void {
+  #writeExtended(row: number, figures: NodeRow['extended']): void {
     for (const name of figures.keys())
-      if (!extended.has(name))
-        extended.set(name, { allocatable: new Float64Array(capacity), requested: new Float64Array(capacity) });
-    for (const [name, column] of extended) {
+      if (!this.#extended.has(name))
+        this.#extended.set(name, { allocatable: new Float64Array(this.#capacity), requested: new Float64Array(this.#capacity) });
+    for (const [name, column] of this.#extended) {
       column.allocatable[row] = figures.get(name)?.allocatable ?? 0;
       column.requested[row] = figures.get(name)?.requested ?? 0;
     }
   }
-
-  return {
-    get count() {
-      return names.length;
-    },
-    sums,
-    columns,
-    names,
-    nodes,
-    pods,
-    recent,
-    hostPorts,
-    claims,
-    nominated,
-    rowOf: (name) => rows.get(name),
-    get version() {
-      return version;
-    },
-    writtenSince(since) {
-      if (version - since > rememberedWrites) return undefined;
-      const changed: number[] = [];
-      for (let at = since; at < version; at++) {
-        const row = writes[at % rememberedWrites]!;
-        // A row that is no more.
-        if (row < names.length) changed.push(row);
-      }
-      return changed;
-    },
-    extended: (resource) => extended.get(resource),
-    image: (name) => images.get(name, capacity),
-    topology,
-    setNamespace: topology.setNamespace,
-    write(written) {
-      const { name, node, figures, extended: extendedFigures, pods: onNode } = written;
-      let row = rows.get(name);
-      if (row === undefined) {
-        row = names.length;
-        if (row === capacity) grow();
-        rows.set(name, row);
-      } else takeFromSums(row);
-      names[row] = name;
-      nodes[row] = node;
-      pods[row] = onNode;
-      recent[row] = written.recent;
-      hostPorts[row] = written.hostPorts;
-      claims[row] = written.claims;
-      if (written.nominated) nominated.set(name, written.nominated);
-      else nominated.delete(name);
-      images.write(row, written.images);
-      topology.write(row, written);
-      for (const column of columnNames) columns[column][row] = figures[column];
-      for (const column of summedNames) sums[column] += figures[column];
-      writeExtended(row, extendedFigures);
-      noteWrite(row);
-    },
-    remove(removed) {
-      const { name } = removed;
-      const row = rows.get(name);
-      if (row === undefined) return;
-      takeFromSums(row);
-      nominated.delete(name);
-      const last = names.length - 1;
-      names[row] = names[last]!;
-      nodes[row] = nodes[last]!;
-      pods[row] = pods[last]!;
-      recent[row] = recent[last]!;
-      hostPorts[row] = hostPorts[last]!;
-      claims[row] = claims[last]!;
-      images.remove(row, last);
-      topology.remove(row, last, removed);
-      for (const array of allArrays()) {
-        array[row] = array[last]!;
-        array[last] = 0;
-      }
-      rows.set(names[row]!, row);
-      rows.delete(name);
-      names.length = nodes.length = pods.length = recent.length = hostPorts.length = claims.length = last;
-      noteWrite(row);
-    },
-  };
 }

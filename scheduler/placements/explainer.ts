@@ -35,7 +35,10 @@ export interface ExplainerOptions {
   readonly now: () => number;
 }
 
-/** Answers people's questions on copies of what the scheduler knows: nothing that it does changes by them. Throws ApiError and PluginFault. */
+/**
+ * Answers people's questions on copies of what the scheduler knows: nothing that it does changes by them. Throws
+ * ApiError and PluginFault.
+ */
 export interface Explainer {
   why(request: WhyRequest, audience: Audience): Explanation;
   simulate(
@@ -51,17 +54,92 @@ const mostNodes = 10_000;
 /** Between the pods of a simulation others have their turn after so long. */
 const turnMs = 5;
 
-export function createExplainer({ profile, cache, placements, find, waitingSince, now }: ExplainerOptions): Explainer {
-  // The first of the best: asked again, it answers the same.
-  const newRunner = (): Runner => createRunner({ profile, random: () => 0 });
+export function createExplainer(options: ExplainerOptions): Explainer {
+  return new LiveExplainer(options);
+}
 
-  function attemptOf(pod: PodInfo, nodes: NodeTable): Attempt {
-    const { uid } = pod;
-    return { pod, nodes, now: now(), waitingSince: waitingSince(uid), nominatedNodeName: cache.nominatedNode(uid) };
+class LiveExplainer implements Explainer {
+  readonly #options: ExplainerOptions;
+
+  constructor(options: ExplainerOptions) {
+    this.#options = options;
   }
 
-  function explain(attempt: Attempt, { runner, nodeLimit, audience }: Asked): Explanation {
-    const judgement = judgeAll(profile, attempt, audience);
+  why({ namespace = '', name = '', nodeLimit: wanted = 0 }: WhyRequest, audience: Audience): Explanation {
+    const pod = this.#options.find(`${namespace}/${name}`);
+    // The server has found it.
+    if (!pod) throw unavailable(`the scheduler has not heard of pod "${name}" yet: try again`);
+    // One that has a node asks for it by name; what is to be told is where it would go.
+    const info = podInfo({ ...pod, spec: { ...pod.spec, nodeName: '' } });
+    const fork = this.#options.cache.fork();
+    fork.forget(info.uid);
+    fork.removePod(pod);
+    const table = createNodeTable();
+    fork.sync(table, info);
+    const record = this.#options.placements.of(info.uid);
+    const nodeLimit = Math.min(wanted || defaultNodes, mostNodes);
+    const explained = this.#explain(this.#attemptOf(info, table), { runner: this.#newRunner(), nodeLimit, audience });
+    return {
+      ...explained,
+      message: [
+        [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; '),
+        ...wordNomination(info, { nodeName: this.#options.cache.nominatedNode(info.uid), nodes: table, audience }),
+      ].join(' '),
+      nodeName: pod.spec?.nodeName ?? '',
+      ...(record && { placement: placementOf(record, this.#options.profile.schedulerName) }),
+    };
+  }
+
+  async simulate(
+    { pods = [], nodeLimit: wanted = 0 }: SimulateRequest,
+    { audience, signal }: { readonly audience: Audience; readonly signal: AbortSignal },
+  ): Promise<SimulateResponse> {
+    const nodeLimit = Math.min(wanted, Math.floor(mostNodes / Math.max(1, pods.length)));
+    const simulation = {
+      fork: this.#options.cache.fork(),
+      table: createNodeTable(),
+      runner: this.#newRunner(),
+      nodeLimit,
+      audience,
+    };
+    const answers: Explanation[] = [];
+    let turnEndsAt = performance.now() + turnMs;
+    for (const pod of pods) {
+      if (signal.aborted) break;
+      answers.push(this.#place(pod, simulation));
+      if (performance.now() < turnEndsAt) continue;
+      await nextTurn();
+      turnEndsAt = performance.now() + turnMs;
+    }
+    return { pods: answers };
+  }
+
+  list({ limit = 0 }: ListPlacementsRequest): PlacementList {
+    return {
+      items: this.#options.placements
+        .last(limit || rememberedPlacements)
+        .map((record) => placementOf(record, this.#options.profile.schedulerName)),
+    };
+  }
+
+  // The first of the best: asked again, it answers the same.
+  #newRunner(): Runner {
+    return createRunner({ profile: this.#options.profile, random: () => 0 });
+  }
+
+  #attemptOf(pod: PodInfo, nodes: NodeTable): Attempt {
+    const { uid } = pod;
+    return {
+      pod,
+      nodes,
+      now: this.#options.now(),
+      waitingSince: this.#options.waitingSince(uid),
+      nominatedNodeName: this.#options.cache.nominatedNode(uid),
+    };
+  }
+
+  #explain(attempt: Attempt, { runner, nodeLimit, audience }: Asked): Explanation {
+    const judgement = judgeAll(this.#options.profile, attempt, audience);
     const decision = judgement.fitting === 0 ? runner.decide(attempt) : undefined;
     const failed = decision?.kind === 'unschedulable' ? decision : undefined;
     return {
@@ -71,11 +149,11 @@ export function createExplainer({ profile, cache, placements, find, waitingSince
     };
   }
 
-  function place(pod: Pod, asked: Simulation): Explanation {
+  #place(pod: Pod, asked: Simulation): Explanation {
     const { fork, table, runner, nodeLimit, audience } = asked;
     const info = podInfo(pod);
     fork.sync(table, info);
-    const attempt = attemptOf(info, table);
+    const attempt = this.#attemptOf(info, table);
     const decision = runner.decide(attempt);
     const explained: Explanation =
       decision.kind === 'placed' && nodeLimit === 0
@@ -85,56 +163,12 @@ export function createExplainer({ profile, cache, placements, find, waitingSince
             fitting: decision.feasible,
             bestNodes: audience.seesNodes ? [decision.nodeName] : [],
           }
-        : explain(attempt, asked);
+        : this.#explain(attempt, asked);
     const message = [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; ');
     if (decision.kind !== 'placed') return { ...explained, message };
     fork.assume(info, decision.nodeName);
     return { ...explained, message, nodeName: audience.seesNodes ? decision.nodeName : '' };
   }
-
-  return {
-    why({ namespace = '', name = '', nodeLimit: wanted = 0 }, audience) {
-      const pod = find(`${namespace}/${name}`);
-      // The server has found it.
-      if (!pod) throw unavailable(`the scheduler has not heard of pod "${name}" yet: try again`);
-      // One that has a node asks for it by name; what is to be told is where it would go.
-      const info = podInfo({ ...pod, spec: { ...pod.spec, nodeName: '' } });
-      const fork = cache.fork();
-      fork.forget(info.uid);
-      fork.removePod(pod);
-      const table = createNodeTable();
-      fork.sync(table, info);
-      const record = placements.of(info.uid);
-      const nodeLimit = Math.min(wanted || defaultNodes, mostNodes);
-      const explained = explain(attemptOf(info, table), { runner: newRunner(), nodeLimit, audience });
-      return {
-        ...explained,
-        message: [
-          [...wordGates(pod), ...(explained.message ? [explained.message] : [])].join('; '),
-          ...wordNomination(info, { nodeName: cache.nominatedNode(info.uid), nodes: table, audience }),
-        ].join(' '),
-        nodeName: pod.spec?.nodeName ?? '',
-        ...(record && { placement: placementOf(record, profile.schedulerName) }),
-      };
-    },
-    async simulate({ pods = [], nodeLimit: wanted = 0 }, { audience, signal }) {
-      const nodeLimit = Math.min(wanted, Math.floor(mostNodes / Math.max(1, pods.length)));
-      const simulation = { fork: cache.fork(), table: createNodeTable(), runner: newRunner(), nodeLimit, audience };
-      const answers: Explanation[] = [];
-      let turnEndsAt = performance.now() + turnMs;
-      for (const pod of pods) {
-        if (signal.aborted) break;
-        answers.push(place(pod, simulation));
-        if (performance.now() < turnEndsAt) continue;
-        await nextTurn();
-        turnEndsAt = performance.now() + turnMs;
-      }
-      return { pods: answers };
-    },
-    list: ({ limit = 0 }) => ({
-      items: placements.last(limit || rememberedPlacements).map((record) => placementOf(record, profile.schedulerName)),
-    }),
-  };
 }
 
 interface Asked {

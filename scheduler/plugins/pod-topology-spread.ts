@@ -1,5 +1,6 @@
 import { qualifiedNameError } from '../../api/meta/names.ts';
 import { labels } from '../../api/meta/well-known.ts';
+import type { NodeTable } from '../cache/node-table.ts';
 import { nodeItself, topologyValue } from '../cache/topology/domains.ts';
 import type { Tally, Topology } from '../cache/topology/topology.ts';
 import { list, record, refine, required, text, type ValueOf, whole, word } from '../config/shape.ts';
@@ -86,8 +87,9 @@ const noLabel = unresolvable("node(s) didn't match pod topology spread constrain
 const ignored = -1;
 
 /**
- * Keeps the pods that a constraint selects evenly over the domains of its topology key: a node is refused where the pod would make its domain hold
- * more than `maxSkew` above the emptiest (`DoNotSchedule`), or is liked the less the more its domain holds (`ScheduleAnyway`).
+ * Keeps the pods that a constraint selects evenly over the domains of its topology key: a node is refused where the pod
+ * would make its domain hold more than `maxSkew` above the emptiest (`DoNotSchedule`), or is liked the less the more
+ * its domain holds (`ScheduleAnyway`).
  */
 export function podTopologySpread({ defaultingType, defaultConstraints }: PodTopologySpreadArguments = {}): Plugin<State> {
   const defaulting: Defaulting =
@@ -130,20 +132,7 @@ export function podTopologySpread({ defaultingType, defaultConstraints }: PodTop
       }
       return left;
     },
-    explain({ limits }, nodes, row) {
-      for (const { rule, tally, found, least, most } of limits) {
-        const value = topologyValue(nodes.nodes[row]!, rule.topologyKey);
-        if (value === undefined) return `the node has no label ${rule.topologyKey}`;
-        const there = tally.counts[tally.domains.ids[row]!]!;
-        if (there <= most) continue;
-        const others =
-          found < rule.minDomains
-            ? `and there are ${found} domains where minDomains asks for ${rule.minDomains}, so that none may hold more than maxSkew`
-            : `the domain with the fewest ${least}`;
-        return `${rule.topologyKey}=${value} has ${there} matching pods, ${others}; maxSkew is ${rule.maxSkew}`;
-      }
-      return '';
-    },
+    explain: ({ limits }, nodes, row) => explainLimits(limits, nodes, row),
     withPod({ limits }, { nodes: { nodes }, row, pod, sign }) {
       for (const limit of limits) {
         const { rule, tally } = limit;
@@ -160,19 +149,38 @@ export function podTopologySpread({ defaultingType, defaultConstraints }: PodTop
       if (needsAllKeys) for (const { labelled } of wishes) ignoreUnlabelled(labelled, rows, scores);
       for (const wish of wishes) addScores(wish, rows, scores);
     },
-    normalise(scores) {
-      let [least, most] = [Number.POSITIVE_INFINITY, 0];
-      for (let i = 0; i < scores.length; i++) {
-        if (scores[i] === ignored) continue;
-        least = Math.min(least, scores[i]!);
-        most = Math.max(most, scores[i]!);
-      }
-      for (let i = 0; i < scores.length; i++) {
-        if (scores[i] === ignored) scores[i] = 0;
-        else scores[i] = most === 0 ? maxScore : maxScore * (1 - (scores[i]! - least) / most);
-      }
-    },
+    normalise,
   });
+}
+
+/** Of the first domain that would hold too many; empty when none would. */
+function explainLimits(limits: readonly Limit[], nodes: NodeTable, row: number): string {
+  for (const { rule, tally, found, least, most } of limits) {
+    const value = topologyValue(nodes.nodes[row]!, rule.topologyKey);
+    if (value === undefined) return `the node has no label ${rule.topologyKey}`;
+    const there = tally.counts[tally.domains.ids[row]!]!;
+    if (there <= most) continue;
+    const others =
+      found < rule.minDomains
+        ? `and there are ${found} domains where minDomains asks for ${rule.minDomains}, so that none may hold more than maxSkew`
+        : `the domain with the fewest ${least}`;
+    return `${rule.topologyKey}=${value} has ${there} matching pods, ${others}; maxSkew is ${rule.maxSkew}`;
+  }
+  return '';
+}
+
+/** Turns how much each node's domain holds into 0 (the most) to 100; in place. */
+function normalise(scores: Float64Array): void {
+  let [least, most] = [Number.POSITIVE_INFINITY, 0];
+  for (let i = 0; i < scores.length; i++) {
+    if (scores[i] === ignored) continue;
+    least = Math.min(least, scores[i]!);
+    most = Math.max(most, scores[i]!);
+  }
+  for (let i = 0; i < scores.length; i++) {
+    if (scores[i] === ignored) scores[i] = 0;
+    else scores[i] = most === 0 ? maxScore : maxScore * (1 - (scores[i]! - least) / most);
+  }
 }
 
 function limitOf(rule: Spreading, topology: Topology): Limit {
@@ -209,7 +217,10 @@ function ignoreUnlabelled(labelled: Int32Array, rows: Int32Array, scores: Float6
   for (let i = 0; i < rows.length; i++) if (labelled[rows[i]!]! < 0) scores[i] = ignored;
 }
 
-/** The more domains a rule has, the fewer pods are in each: the logarithm keeps zones from outweighing machines. Kubernetes' figures. */
+/**
+ * The more domains a rule has, the fewer pods are in each:
+ * the logarithm keeps zones from outweighing machines. Kubernetes' figures.
+ */
 function addScores(wish: Wish, rows: Int32Array, scores: Float64Array): void {
   const { rule, tally, labelled } = wish;
   const { counts, domains } = tally;

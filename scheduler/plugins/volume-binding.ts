@@ -6,7 +6,16 @@ import { isBound, waitsForConsumer } from '../../api/kinds/volume-matching.ts';
 import { splitKey } from '../../api/meta/key.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import { explainSelectorMismatch } from '../framework/node-mismatch.ts';
-import { type Attempt, definePlugin, type Plugin, proceed, skip, unresolvable, unschedulable } from '../framework/plugin.ts';
+import {
+  type Attempt,
+  definePlugin,
+  type Plugin,
+  proceed,
+  type Rejection,
+  skip,
+  unresolvable,
+  unschedulable,
+} from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { explainOpen, type OpenClaim, openClaims, promisesOn, type StorageView } from '../storage/open-claims.ts';
 import type { VolumePromises } from '../storage/promises.ts';
@@ -38,6 +47,11 @@ interface State {
   readonly inUse: readonly string[];
 }
 
+/** The same before the claims without a volume were looked at. */
+type ClaimsFound = Omit<State, 'open'> & {
+  readonly open: readonly { readonly key: string; readonly claim: PersistentVolumeClaim }[];
+};
+
 interface Reached {
   readonly claim: string;
   readonly volume: string;
@@ -60,40 +74,23 @@ const podInUse = unschedulable('node has pod using PersistentVolumeClaim with th
 ]);
 
 /**
- * Brings a pod to where its volumes are, or can be. Claims that are bound at once are a controller's: the pod waits for them, and goes to nodes that reach their volumes. For
- * claims that wait for a pod a node needs a free volume that it reaches, or to be one where a volume can be made; that is promised with the placement, and written and
- * waited for before the pod is bound. A volume that is for one node at a time brings its pods together, and one for a single pod lets no second one in.
+ * Brings a pod to where its volumes are, or can be. Claims that are bound at once are a controller's: the pod waits for
+ * them, and goes to nodes that reach their volumes. For claims that wait for a pod a node needs a free volume that it
+ * reaches, or to be one where a volume can be made; that is promised with the placement, and written and waited for
+ * before the pod is bound. A volume that is for one node at a time brings its pods together, and one for a single pod
+ * lets no second one in.
  */
 export function volumeBinding(storage: Storage): Plugin<State> {
-  const { claims, volumes, promises, writer } = storage;
-  const isOpen = (claim: PersistentVolumeClaim) =>
-    !claim.spec?.volumeName && waitsForConsumer(storage.classes.get(storageClassOf(claim)));
-
+  const { claims, promises, writer } = storage;
   return definePlugin<State>({
     name: 'VolumeBinding',
     prepare({ pod, nodes }) {
       if (pod.claims.length === 0) return skip;
-      const reached: Reached[] = [];
-      const inUse: string[] = [];
-      const open: { key: string; claim: PersistentVolumeClaim }[] = [];
-      let inUseOn: Set<number> | undefined;
-      for (const key of pod.claims) {
-        const claim = claims.get(key);
-        const problem = problemOf(key, claim, storage);
-        if (claim === undefined || problem !== undefined) return waitsForVolume(problem ?? '');
-        if (isOpen(claim)) open.push({ key, claim });
-        const volume = claim.spec?.volumeName ?? '';
-        const selector = volumes.get(volume)?.spec?.nodeAffinity?.required;
-        if (selector) reached.push({ claim: nameOf(key), volume, selector, matches: compileNodeSelector(selector) });
-        if (!isForOne(claim)) continue;
-        const rows = rowsUsing(key, nodes);
-        if (rows.size > 0 && claim.spec?.accessModes?.includes('ReadWriteOncePod')) return podInUse;
-        if (rows.size === 0) continue;
-        inUseOn = inUseOn === undefined ? rows : intersection(inUseOn, rows);
-        inUse.push(nameOf(key));
-      }
-      const state = { reached, inUseOn, inUse, open: openClaims(open, storage) };
-      return proceed(state, { filter: reached.length + open.length > 0 || inUseOn !== undefined, score: false });
+      const looked = lookAtClaims(pod, nodes, storage);
+      if ('kind' in looked) return looked;
+      const { open, ...state } = looked;
+      const isFiltered = state.reached.length + open.length > 0 || state.inUseOn !== undefined;
+      return proceed({ ...state, open: openClaims(open, storage) }, { filter: isFiltered, score: false });
     },
     filter({ reached, inUseOn, open }, nodes, row) {
       for (let i = 0; i < reached.length; i++) if (!reached[i]!.matches(nodes.nodes[row]!)) return unreached;
@@ -145,6 +142,38 @@ export function volumeBinding(storage: Storage): Plugin<State> {
     const wanted = classesOf(pod);
     return wanted.length > 0 && classesOf(gone).some((name) => wanted.includes(name));
   }
+}
+
+/**
+ * Where the pod's claims let it go: to nodes that reach their volumes, and, for a volume of one node,
+ * to its other pods.
+ */
+function lookAtClaims(pod: PodInfo, nodes: NodeTable, storage: Storage): ClaimsFound | Rejection {
+  const reached: Reached[] = [];
+  const inUse: string[] = [];
+  const open: { key: string; claim: PersistentVolumeClaim }[] = [];
+  let inUseOn: Set<number> | undefined;
+  for (const key of pod.claims) {
+    const claim = storage.claims.get(key);
+    const problem = problemOf(key, claim, storage);
+    if (claim === undefined || problem !== undefined) return waitsForVolume(problem ?? '');
+    if (isOpen(claim, storage)) open.push({ key, claim });
+    const volume = claim.spec?.volumeName ?? '';
+    const selector = storage.volumes.get(volume)?.spec?.nodeAffinity?.required;
+    if (selector) reached.push({ claim: nameOf(key), volume, selector, matches: compileNodeSelector(selector) });
+    if (!isForOne(claim)) continue;
+    const rows = rowsUsing(key, nodes);
+    if (rows.size > 0 && claim.spec?.accessModes?.includes('ReadWriteOncePod')) return podInUse;
+    if (rows.size === 0) continue;
+    inUseOn = inUseOn === undefined ? rows : intersection(inUseOn, rows);
+    inUse.push(nameOf(key));
+  }
+  return { reached, inUseOn, inUse, open };
+}
+
+/** Whether the claim gets its volume only where its pod goes. */
+function isOpen(claim: PersistentVolumeClaim, { classes }: Storage): boolean {
+  return !claim.spec?.volumeName && waitsForConsumer(classes.get(storageClassOf(claim)));
 }
 
 /** Why the pod waits, in Kubernetes' words; undefined when the claim has its volume, or gets it where the pod goes. */

@@ -4,7 +4,7 @@ import type { Verdict } from '../framework/diagnosis.ts';
 import type { ClusterEvent, QueueItem, QueueOrdering } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { QueueSizes } from '../metrics.ts';
-import { createHeap } from './heap.ts';
+import { createHeap, type Heap } from './heap.ts';
 import { createParking } from './parking.ts';
 import { createRecentEvents } from './recent-events.ts';
 
@@ -20,11 +20,12 @@ import { createRecentEvents } from './recent-events.ts';
  *                     event         for a change of its own, for the end of a rejection that
  *                                   is bounded in time (`atMostMs`), or 5 minutes
  *
- * - Active pods come out in the profile's order. A pod that was tried waits 1 s before the next try, doubling up to 10 s.
+ * - Active pods come out in the profile's order. A pod that was tried waits 1 s before the next try,
+ *   doubling up to 10 s.
  * - A pod for which others are being deleted is active as soon as the last of them is gone, whatever its back-off.
  * - An event that arrives while an attempt is under way is not lost: `park` looks at what happened since `pop`.
- * - Bound: one entry per pod that the API holds. Of the events during an attempt the last 1,000 are kept; a pod that may have missed one is
- *   tried again instead of parked.
+ * - Bound: one entry per pod that the API holds. Of the events during an attempt the last 1,000 are kept; a pod that
+ *   may have missed one is tried again instead of parked.
  */
 export interface SchedulingQueue extends QueueInput, QueueOutput {
   /** How many pods are where. */
@@ -91,216 +92,248 @@ interface Entry extends QueuedPod {
   readonly leaving: Set<string>;
 }
 
-export function createSchedulingQueue({ order, helps, clock = systemClock }: SchedulingQueueOptions): SchedulingQueue {
-  const entries = new Map<string, Entry>();
-  const active = createHeap<Entry>(order);
-  const backoff = createHeap<Entry>((a, b) => a.dueAt - b.dueAt || a.sequence - b.sequence);
-  const parking = createParking<Entry>();
-  /** Those of the parked pods that do not wait for events alone. */
-  const ending = createHeap<Entry>((a, b) => a.endsAt - b.endsAt || a.sequence - b.sequence);
-  const missed = createRecentEvents();
-  /** Who waits for a pod to be gone, by its uid. */
-  const waiters = new Map<string, Set<Entry>>();
-  let inFlight = 0;
-  let sequence = 0;
-  let wake: () => void = () => {};
+export function createSchedulingQueue(options: SchedulingQueueOptions): SchedulingQueue {
+  return new PodQueue(options);
+}
 
-  function activate(entry: Entry): void {
-    entry.place = 'active';
-    active.push(entry);
-    wake();
+class PodQueue implements SchedulingQueue {
+  readonly #options: SchedulingQueueOptions;
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  readonly #active: Heap<Entry>;
+  readonly #backoff = createHeap<Entry>((a, b) => a.dueAt - b.dueAt || a.sequence - b.sequence);
+  readonly #parking = createParking<Entry>();
+  /** Those of the parked pods that do not wait for events alone. */
+  readonly #ending = createHeap<Entry>((a, b) => a.endsAt - b.endsAt || a.sequence - b.sequence);
+  readonly #missed = createRecentEvents();
+  /** Who waits for a pod to be gone, by its uid. */
+  readonly #waiters = new Map<string, Set<Entry>>();
+  #inFlight = 0;
+  #sequence = 0;
+  #wake: () => void = () => {};
+
+  constructor(options: SchedulingQueueOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#active = createHeap<Entry>(options.order);
   }
 
-  function activateWhenDue(entry: Entry): void {
-    if (entry.dueAt <= clock.now()) {
-      activate(entry);
+  add(pod: PodInfo): void {
+    const known = this.#entries.get(pod.uid);
+    if (!known) {
+      this.#sequence += 1;
+      const times = { queuedAt: this.#clock.now(), dueAt: 0, endsAt: 0, sequence: this.#sequence, firstMissed: 0 };
+      const entry: Entry = { pod, attempts: 0, place: 'active', changed: false, leaving: new Set(), ...times };
+      this.#entries.set(pod.uid, entry);
+      this.#activate(entry);
       return;
     }
-    entry.place = 'backoff';
-    backoff.push(entry);
-    wake();
+    const matters = !isDeepStrictEqual(
+      [known.pod.pod.spec, known.pod.pod.metadata?.labels],
+      [pod.pod.spec, pod.pod.metadata?.labels],
+    );
+    if (known.place === 'inFlight') {
+      known.changed ||= matters;
+      known.pod = pod;
+      return;
+    }
+    // The heap is ordered by what the pod says: out, change, in again.
+    const place = known.place;
+    if (matters || place === 'active') this.#leave(known);
+    known.pod = pod;
+    if (place === 'active') this.#activate(known);
+    else if (matters) this.#activateWhenDue(known);
   }
 
-  function leave(entry: Entry): void {
-    if (entry.place === 'active') active.remove(entry);
-    else if (entry.place === 'backoff') backoff.remove(entry);
-    else if (entry.place === 'parked') unparkOnly(entry);
-    else land();
+  sizes(): QueueSizes {
+    return {
+      active: this.#active.size,
+      backoff: this.#backoff.size,
+      unschedulable: this.#parking.size,
+      inflight: this.#inFlight,
+    };
   }
 
-  function unparkOnly(entry: Entry): void {
-    parking.remove(entry);
-    ending.remove(entry);
+  waitingSince(uid: string): number | undefined {
+    return this.#entries.get(uid)?.queuedAt;
   }
 
-  function land(): void {
-    inFlight -= 1;
-    if (inFlight === 0) missed.clear();
+  remove(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    this.#entries.delete(uid);
+    this.#forgetLeaving(entry);
+    this.#leave(entry);
   }
 
-  /** Ends the attempt under way; undefined when the pod has left the queue since. */
-  function landed(item: QueuedPod): Entry | undefined {
-    const entry = entries.get(item.pod.uid);
-    if (entry !== item || entry.place !== 'inFlight') return undefined;
-    entry.dueAt = clock.now() + backoffMs(entry.attempts);
+  happened(event: ClusterEvent): void {
+    if (this.#inFlight > 0) this.#missed.push(event);
+    if (event.kind === 'pod/removed') this.#gone(event.pod.uid);
+    for (const entry of this.#parking.waitingFor(event.kind))
+      if (this.#couldHelp(this.#parking.verdicts(entry), entry.pod, event)) this.#unpark(entry);
+  }
+
+  pop(): QueuedPod | undefined {
+    this.#moveDue();
+    const entry = this.#active.pop();
+    if (!entry) return undefined;
+    Object.assign(entry, { place: 'inFlight', attempts: entry.attempts + 1, changed: false, firstMissed: this.#missed.next() });
+    this.#inFlight += 1;
     return entry;
   }
 
-  function awaitGone(entry: Entry, leaving: readonly string[]): void {
+  wait(signal: AbortSignal): Promise<void> {
+    this.#moveDue();
+    if (this.#active.size > 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const inMs = this.#nextDueAt() - this.#clock.now();
+      const finish = () => {
+        cancel();
+        this.#wake = () => {};
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const cancel = Number.isFinite(inMs) ? this.#clock.after(Math.max(0, inMs), finish) : () => {};
+      this.#wake = finish;
+      signal.addEventListener('abort', finish, { once: true });
+    });
+  }
+
+  done(item: QueuedPod): void {
+    const entry = this.#landed(item);
+    if (!entry) return;
+    this.#entries.delete(item.pod.uid);
+    this.#forgetLeaving(entry);
+    this.#land();
+  }
+
+  retry(item: QueuedPod): void {
+    const entry = this.#landed(item);
+    if (!entry) return;
+    this.#land();
+    this.#activateWhenDue(entry);
+  }
+
+  park(item: QueuedPod, verdicts: readonly Verdict[], leaving: readonly string[] = []): void {
+    const entry = this.#landed(item);
+    if (!entry) return;
+    this.#awaitGone(entry, leaving);
+    const events = this.#missed.since(entry.firstMissed);
+    this.#land();
+    if (entry.changed || events === 'forgotten' || events.some((event) => this.#couldHelp(verdicts, entry.pod, event))) {
+      this.#activateWhenDue(entry);
+      return;
+    }
+    entry.place = 'parked';
+    this.#parking.add(entry, verdicts, this.#clock.now());
+    entry.endsAt = endOf(verdicts, entry.queuedAt, this.#clock.now());
+    if (Number.isFinite(entry.endsAt)) this.#ending.push(entry);
+    this.#wake();
+  }
+
+  stopWaiting(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (!entry) return;
+    this.#forgetLeaving(entry);
+    if (entry.place === 'parked') this.#unpark(entry);
+  }
+
+  #activate(entry: Entry): void {
+    entry.place = 'active';
+    this.#active.push(entry);
+    this.#wake();
+  }
+
+  #activateWhenDue(entry: Entry): void {
+    if (entry.dueAt <= this.#clock.now()) {
+      this.#activate(entry);
+      return;
+    }
+    entry.place = 'backoff';
+    this.#backoff.push(entry);
+    this.#wake();
+  }
+
+  #leave(entry: Entry): void {
+    if (entry.place === 'active') this.#active.remove(entry);
+    else if (entry.place === 'backoff') this.#backoff.remove(entry);
+    else if (entry.place === 'parked') this.#unparkOnly(entry);
+    else this.#land();
+  }
+
+  #unparkOnly(entry: Entry): void {
+    this.#parking.remove(entry);
+    this.#ending.remove(entry);
+  }
+
+  #land(): void {
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0) this.#missed.clear();
+  }
+
+  /** Ends the attempt under way; undefined when the pod has left the queue since. */
+  #landed(item: QueuedPod): Entry | undefined {
+    const entry = this.#entries.get(item.pod.uid);
+    if (entry !== item || entry.place !== 'inFlight') return undefined;
+    entry.dueAt = this.#clock.now() + backoffMs(entry.attempts);
+    return entry;
+  }
+
+  #awaitGone(entry: Entry, leaving: readonly string[]): void {
     for (const uid of leaving) {
       entry.leaving.add(uid);
-      waiters.set(uid, (waiters.get(uid) ?? new Set()).add(entry));
+      this.#waiters.set(uid, (this.#waiters.get(uid) ?? new Set()).add(entry));
     }
   }
 
-  function forgetLeaving(entry: Entry): void {
+  #forgetLeaving(entry: Entry): void {
     for (const uid of entry.leaving) {
-      const others = waiters.get(uid);
+      const others = this.#waiters.get(uid);
       others?.delete(entry);
-      if (others?.size === 0) waiters.delete(uid);
+      if (others?.size === 0) this.#waiters.delete(uid);
     }
     entry.leaving.clear();
   }
 
-  /** Nothing stands in the way of those who waited for this pod alone. */
-  function gone(uid: string): void {
-    const waiting = waiters.get(uid);
-    waiters.delete(uid);
+  /** Nothing stands in the way of those that waited for this pod alone. */
+  #gone(uid: string): void {
+    const waiting = this.#waiters.get(uid);
+    this.#waiters.delete(uid);
     for (const entry of waiting ?? []) {
       entry.leaving.delete(uid);
       if (entry.leaving.size > 0 || entry.place === 'inFlight' || entry.place === 'active') continue;
-      leave(entry);
-      activate(entry);
+      this.#leave(entry);
+      this.#activate(entry);
     }
   }
 
-  function unpark(entry: Entry): void {
-    unparkOnly(entry);
-    activateWhenDue(entry);
+  #unpark(entry: Entry): void {
+    this.#unparkOnly(entry);
+    this.#activateWhenDue(entry);
   }
 
-  function moveDue(): void {
-    const now = clock.now();
-    for (let entry = backoff.peek(); entry && entry.dueAt <= now; entry = backoff.peek()) {
-      backoff.pop();
-      activate(entry);
+  #moveDue(): void {
+    const now = this.#clock.now();
+    for (let entry = this.#backoff.peek(); entry && entry.dueAt <= now; entry = this.#backoff.peek()) {
+      this.#backoff.pop();
+      this.#activate(entry);
     }
-    for (let entry = ending.peek(); entry && entry.endsAt <= now; entry = ending.peek()) unpark(entry);
-    for (const entry of parking.parkedBefore(now - parkedAtMostMs)) unpark(entry);
+    for (let entry = this.#ending.peek(); entry && entry.endsAt <= now; entry = this.#ending.peek()) this.#unpark(entry);
+    for (const entry of this.#parking.parkedBefore(now - parkedAtMostMs)) this.#unpark(entry);
   }
 
-  function nextDueAt(): number {
+  #nextDueAt(): number {
     return Math.min(
-      backoff.peek()?.dueAt ?? Number.POSITIVE_INFINITY,
-      ending.peek()?.endsAt ?? Number.POSITIVE_INFINITY,
-      (parking.oldest() ?? Number.POSITIVE_INFINITY) + parkedAtMostMs,
+      this.#backoff.peek()?.dueAt ?? Number.POSITIVE_INFINITY,
+      this.#ending.peek()?.endsAt ?? Number.POSITIVE_INFINITY,
+      (this.#parking.oldest() ?? Number.POSITIVE_INFINITY) + parkedAtMostMs,
     );
   }
 
-  return {
-    add(pod) {
-      const known = entries.get(pod.uid);
-      if (!known) {
-        sequence += 1;
-        const times = { queuedAt: clock.now(), dueAt: 0, endsAt: 0, sequence, firstMissed: 0 };
-        const entry: Entry = { pod, attempts: 0, place: 'active', changed: false, leaving: new Set(), ...times };
-        entries.set(pod.uid, entry);
-        activate(entry);
-        return;
-      }
-      const matters = !isDeepStrictEqual(
-        [known.pod.pod.spec, known.pod.pod.metadata?.labels],
-        [pod.pod.spec, pod.pod.metadata?.labels],
-      );
-      if (known.place === 'inFlight') {
-        known.changed ||= matters;
-        known.pod = pod;
-        return;
-      }
-      // The heap is ordered by what the pod says: out, change, in again.
-      const place = known.place;
-      if (matters || place === 'active') leave(known);
-      known.pod = pod;
-      if (place === 'active') activate(known);
-      else if (matters) activateWhenDue(known);
-    },
-    sizes: () => ({ active: active.size, backoff: backoff.size, unschedulable: parking.size, inflight: inFlight }),
-    waitingSince: (uid) => entries.get(uid)?.queuedAt,
-    remove(uid) {
-      const entry = entries.get(uid);
-      if (!entry) return;
-      entries.delete(uid);
-      forgetLeaving(entry);
-      leave(entry);
-    },
-    happened(event) {
-      if (inFlight > 0) missed.push(event);
-      if (event.kind === 'pod/removed') gone(event.pod.uid);
-      for (const entry of parking.waitingFor(event.kind)) if (couldHelp(parking.verdicts(entry), entry.pod, event)) unpark(entry);
-    },
-    pop() {
-      moveDue();
-      const entry = active.pop();
-      if (!entry) return undefined;
-      Object.assign(entry, { place: 'inFlight', attempts: entry.attempts + 1, changed: false, firstMissed: missed.next() });
-      inFlight += 1;
-      return entry;
-    },
-    wait(signal) {
-      moveDue();
-      if (active.size > 0 || signal.aborted) return Promise.resolve();
-      return new Promise((resolve) => {
-        const inMs = nextDueAt() - clock.now();
-        const cancel = Number.isFinite(inMs) ? clock.after(Math.max(0, inMs), finish) : () => {};
-        function finish(): void {
-          cancel();
-          wake = () => {};
-          signal.removeEventListener('abort', finish);
-          resolve();
-        }
-        wake = finish;
-        signal.addEventListener('abort', finish, { once: true });
-      });
-    },
-    done(item) {
-      const entry = landed(item);
-      if (!entry) return;
-      entries.delete(item.pod.uid);
-      forgetLeaving(entry);
-      land();
-    },
-    retry(item) {
-      const entry = landed(item);
-      if (!entry) return;
-      land();
-      activateWhenDue(entry);
-    },
-    park(item, verdicts, leaving = []) {
-      const entry = landed(item);
-      if (!entry) return;
-      awaitGone(entry, leaving);
-      const events = missed.since(entry.firstMissed);
-      land();
-      if (entry.changed || events === 'forgotten' || events.some((event) => couldHelp(verdicts, entry.pod, event))) {
-        activateWhenDue(entry);
-        return;
-      }
-      entry.place = 'parked';
-      parking.add(entry, verdicts, clock.now());
-      entry.endsAt = endOf(verdicts, entry.queuedAt, clock.now());
-      if (Number.isFinite(entry.endsAt)) ending.push(entry);
-      wake();
-    },
-    stopWaiting(uid) {
-      const entry = entries.get(uid);
-      if (!entry) return;
-      forgetLeaving(entry);
-      if (entry.place === 'parked') unpark(entry);
-    },
-  };
-
-  function couldHelp(verdicts: readonly Verdict[], pod: PodInfo, event: ClusterEvent): boolean {
-    return verdicts.some(({ plugin, rejection }) => rejection.wakeOn.includes(event.kind) && helps(plugin, pod, event));
+  #couldHelp(verdicts: readonly Verdict[], pod: PodInfo, event: ClusterEvent): boolean {
+    return verdicts.some(
+      ({ plugin, rejection }) => rejection.wakeOn.includes(event.kind) && this.#options.helps(plugin, pod, event),
+    );
   }
 }
 

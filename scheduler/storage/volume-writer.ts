@@ -21,8 +21,8 @@ export interface VolumeWriterOptions {
 /** Makes promises true. Called for many pods at once, for one claim also by several. */
 export interface VolumeWriter {
   /**
-   * Writes each claim's volume, or where it is to be made, and waits until the informers show the claims bound. A rejection says what did not
-   * come true in time; throws what the API says, ABORTED when another writer was faster.
+   * Writes each claim's volume, or where it is to be made, and waits until the informers show the claims bound. A
+   * rejection says what did not come true in time; throws what the API says, ABORTED when another writer was faster.
    */
   keep(promised: readonly Promised[], signal: AbortSignal): Promise<Rejection | undefined>;
   /** To be told of all that changes. */
@@ -33,115 +33,133 @@ export interface VolumeWriter {
 }
 
 /**
- * Berth's own provisioner takes a fraction of this. One that takes longer is not waited for with a slot for bindings in hand: the pod is tried again when its
- * claim changes.
+ * Berth's own provisioner takes a fraction of this. One that takes longer is not waited for with a slot for bindings in
+ * hand: the pod is tried again when its claim changes.
  */
 export const volumeWaitMs = 10_000;
 
 export const waitsForVolume = (reason: string): Rejection => unresolvable(reason, ['storage/changed', 'storage/class']);
 const unreached = unresolvable('node(s) had volume node affinity conflict', ['node/labels', 'storage/changed']);
 
-export function createVolumeWriter({ client, claims, volumes, nodes, clock }: VolumeWriterOptions): VolumeWriter {
-  /** Who waits for news of a claim, by the claim's key. */
-  const waiting = new Map<string, Set<() => void>>();
-  const tell = (key: string) => {
-    for (const look of [...(waiting.get(key) ?? [])]) look();
-  };
-  const tellOfClaim = (claim: PersistentVolumeClaim) => tell(objectKey(claim));
-  const tellOfVolume = ({ spec }: PersistentVolume) => tell(`${spec?.claimRef?.namespace ?? ''}/${spec?.claimRef?.name ?? ''}`);
+export function createVolumeWriter(options: VolumeWriterOptions): VolumeWriter {
+  return new ClaimWriter(options);
+}
 
-  async function write(promised: Promised, signal: AbortSignal): Promise<void> {
-    const claim = claims.get(promised.claim);
+class ClaimWriter implements VolumeWriter {
+  readonly #options: VolumeWriterOptions;
+  /** Who waits for news of a claim, by the claim's key. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #tellOfClaim = (claim: PersistentVolumeClaim) => this.#tell(objectKey(claim));
+  readonly #tellOfVolume = ({ spec }: PersistentVolume) =>
+    this.#tell(`${spec?.claimRef?.namespace ?? ''}/${spec?.claimRef?.name ?? ''}`);
+  readonly watching: {
+    readonly claims: InformerHandler<PersistentVolumeClaim>;
+    readonly volumes: InformerHandler<PersistentVolume>;
+  };
+
+  constructor(options: VolumeWriterOptions) {
+    this.#options = options;
+    this.watching = {
+      claims: {
+        name: 'scheduler volume writer',
+        onAdd: this.#tellOfClaim,
+        onUpdate: this.#tellOfClaim,
+        onDelete: this.#tellOfClaim,
+      },
+      volumes: { name: 'scheduler volume writer', onAdd: this.#tellOfVolume, onUpdate: this.#tellOfVolume },
+    };
+  }
+
+  async keep(promised: readonly Promised[], signal: AbortSignal): Promise<Rejection | undefined> {
+    const own = linkAbort(signal);
+    let refused: Rejection | undefined;
+    const settle = async (each: Promised) => {
+      const outcome = await this.#settled(each, own.signal);
+      if (outcome === undefined || refused !== undefined) return;
+      refused = outcome;
+      own.abort();
+    };
+    try {
+      // Before the first write: what comes of it may be there and gone again before its answer.
+      const outcomes = promised.map(settle);
+      await Promise.all(promised.map((each) => this.#write(each, signal)));
+      await Promise.all(outcomes);
+      return refused;
+    } finally {
+      own.abort();
+      own.unlink();
+    }
+  }
+
+  #tell(key: string): void {
+    for (const look of [...(this.#waiting.get(key) ?? [])]) look();
+  }
+
+  async #write(promised: Promised, signal: AbortSignal): Promise<void> {
+    const claim = this.#options.claims.get(promised.claim);
     if (!isSame(claim, promised)) return;
-    if (promised.volume === undefined) return select(claim, promised.nodeName, signal);
-    const volume = volumes.get(promised.volume);
+    if (promised.volume === undefined) return this.#select(claim, promised.nodeName, signal);
+    const volume = this.#options.volumes.get(promised.volume);
     const change = volume && boundVolume(volume, claim);
     if (!change) return;
     const target = { name: promised.volume };
-    await client.persistentVolumes.patch(target, versionOf(volume, change), {}, { signal });
+    await this.#options.client.persistentVolumes.patch(target, versionOf(volume, change), {}, { signal });
   }
 
-  async function select(claim: PersistentVolumeClaim, nodeName: string, signal: AbortSignal): Promise<void> {
+  async #select(claim: PersistentVolumeClaim, nodeName: string, signal: AbortSignal): Promise<void> {
     if (isBound(claim) || selectedNode(claim) === nodeName) return;
     const { namespace, name = '' } = claim.metadata ?? {};
     const change = versionOf(claim, { metadata: { annotations: { [annotations.selectedNode]: nodeName } } });
-    await client.persistentVolumeClaims.patch({ namespace, name }, change, {}, { signal });
+    await this.#options.client.persistentVolumeClaims.patch({ namespace, name }, change, {}, { signal });
   }
 
   /** Undefined as long as it may still come true. */
-  function judge(promised: Promised, wasSelected: boolean): 'kept' | Rejection | undefined {
-    const claim = claims.get(promised.claim);
+  #judge(promised: Promised, wasSelected: boolean): 'kept' | Rejection | undefined {
+    const claim = this.#options.claims.get(promised.claim);
     const name = splitKey(promised.claim).name;
     if (!isSame(claim, promised)) return waitsForVolume(`persistentvolumeclaim "${name}" not found`);
     if (claim.metadata?.deletionTimestamp !== undefined)
       return waitsForVolume(`persistentvolumeclaim "${name}" is being deleted`);
     if (isBound(claim)) {
-      const volume = volumes.get(claim.spec?.volumeName ?? '');
-      return volume && (isReached(volume, promised.nodeName) ? 'kept' : unreached);
+      const volume = this.#options.volumes.get(claim.spec?.volumeName ?? '');
+      return volume && (this.#isReached(volume, promised.nodeName) ? 'kept' : unreached);
     }
     if (wasSelected && selectedNode(claim) !== promised.nodeName)
       return waitsForVolume(`the volume of claim "${name}" cannot be made on the node; the claim's events say why`);
     return undefined;
   }
 
-  function isReached({ spec }: PersistentVolume, nodeName: string): boolean {
+  #isReached({ spec }: PersistentVolume, nodeName: string): boolean {
     const { required } = spec?.nodeAffinity ?? {};
-    const node = nodes.get(nodeName);
+    const node = this.#options.nodes.get(nodeName);
     return required === undefined || (node !== undefined && compileNodeSelector(required)(node));
   }
 
-  function settled(promised: Promised, signal: AbortSignal): Promise<Rejection | undefined> {
+  #settled(promised: Promised, signal: AbortSignal): Promise<Rejection | undefined> {
     if (signal.aborted) return Promise.resolve(tooLate(promised));
     return new Promise((resolve) => {
       let wasSelected = false;
       const finish = (outcome: Rejection | undefined) => {
         stopClock();
         unlink();
-        const others = waiting.get(promised.claim);
+        const others = this.#waiting.get(promised.claim);
         others?.delete(look);
-        if (others?.size === 0) waiting.delete(promised.claim);
+        if (others?.size === 0) this.#waiting.delete(promised.claim);
         resolve(outcome);
       };
       const look = () => {
-        const outcome = judge(promised, wasSelected);
-        wasSelected ||= selectedNode(claims.get(promised.claim)) === promised.nodeName;
+        const outcome = this.#judge(promised, wasSelected);
+        wasSelected ||= selectedNode(this.#options.claims.get(promised.claim)) === promised.nodeName;
         if (outcome !== undefined) finish(outcome === 'kept' ? undefined : outcome);
       };
       const late = () => finish(tooLate(promised));
-      const stopClock = clock.after(volumeWaitMs, late);
+      const stopClock = this.#options.clock.after(volumeWaitMs, late);
       const unlink = onAbort(signal, late);
-      const listeners = waiting.get(promised.claim) ?? new Set();
-      waiting.set(promised.claim, listeners.add(look));
+      const listeners = this.#waiting.get(promised.claim) ?? new Set();
+      this.#waiting.set(promised.claim, listeners.add(look));
       look();
     });
   }
-
-  return {
-    async keep(promised, signal) {
-      const own = linkAbort(signal);
-      let refused: Rejection | undefined;
-      const settle = async (each: Promised) => {
-        const outcome = await settled(each, own.signal);
-        if (outcome === undefined || refused !== undefined) return;
-        refused = outcome;
-        own.abort();
-      };
-      try {
-        // Before the first write: what comes of it may be there and gone again before its answer.
-        const outcomes = promised.map(settle);
-        await Promise.all(promised.map((each) => write(each, signal)));
-        await Promise.all(outcomes);
-        return refused;
-      } finally {
-        own.abort();
-        own.unlink();
-      }
-    },
-    watching: {
-      claims: { name: 'scheduler volume writer', onAdd: tellOfClaim, onUpdate: tellOfClaim, onDelete: tellOfClaim },
-      volumes: { name: 'scheduler volume writer', onAdd: tellOfVolume, onUpdate: tellOfVolume },
-    },
-  };
 }
 
 function tooLate({ claim, volume }: Promised): Rejection {

@@ -32,74 +32,84 @@ interface TermSet {
   pods: number;
 }
 
-export function createCarriedTerms({ classes, columns }: CarriedTermsOptions): CarriedTerms {
-  const live = new Map<string, LiveTerm>();
-  const sets = new Map<string, TermSet>();
+export function createCarriedTerms(options: CarriedTermsOptions): CarriedTerms {
+  return new LiveCarriedTerms(options);
+}
 
-  function acquire(kind: TermKind, { selection, topologyKey }: PodTerm): LiveTerm {
+class LiveCarriedTerms implements CarriedTerms {
+  readonly #options: CarriedTermsOptions;
+  readonly #live = new Map<string, LiveTerm>();
+  readonly #sets = new Map<string, TermSet>();
+
+  constructor(options: CarriedTermsOptions) {
+    this.#options = options;
+  }
+
+  count(row: number, terms: PodTerms, sign: 1 | -1): void {
+    if (terms.key === '') return;
+    const set = this.#sets.get(terms.key) ?? this.#createSet(terms);
+    set.pods += sign;
+    this.#place(row, set, sign);
+    if (set.pods > 0) return;
+    this.#sets.delete(terms.key);
+    for (const { term } of set.terms) this.#release(term);
+  }
+
+  place(row: number, terms: PodTerms, sign: 1 | -1): void {
+    if (terms.key !== '') this.#place(row, this.#sets.get(terms.key), sign);
+  }
+
+  about({ populations }: PodClass, kind: TermKind): readonly Carried[] {
+    const found: Carried[] = [];
+    for (const { terms } of populations) for (const term of terms) if (term.kind === kind) found.push(term);
+    return found;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  #acquire(kind: TermKind, { selection, topologyKey }: PodTerm): LiveTerm {
     const key = `${kind}\n${selection.key}\n${topologyKey}`;
-    const known = live.get(key);
+    const known = this.#live.get(key);
     if (known) {
       known.sets += 1;
       return known;
     }
-    const population = classes.populationOf(selection);
-    const domains = columns.acquire(topologyKey, key);
+    const population = this.#options.classes.populationOf(selection);
+    const domains = this.#options.columns.acquire(topologyKey, key);
     const created: LiveTerm = { key, kind, population, domains, counts: createDomainCounts(), sets: 1 };
     population.terms.add(created);
-    live.set(key, created);
+    this.#live.set(key, created);
     return created;
   }
 
-  function release(term: LiveTerm): void {
+  #release(term: LiveTerm): void {
     term.sets -= 1;
     if (term.sets > 0) return;
-    live.delete(term.key);
+    this.#live.delete(term.key);
     term.population.terms.delete(term);
-    classes.release(term.population);
-    columns.release(term.domains.key, term.key);
+    this.#options.classes.release(term.population);
+    this.#options.columns.release(term.domains.key, term.key);
   }
 
-  function createSet(terms: PodTerms): TermSet {
+  #createSet(terms: PodTerms): TermSet {
     const created: TermSet = {
       terms: [
-        ...terms.anti.map((term) => ({ term: acquire('anti', term), weight: 1 })),
-        ...terms.required.map((term) => ({ term: acquire('required', term), weight: 1 })),
-        ...terms.preferred.map((term) => ({ term: acquire('preferred', term), weight: term.weight })),
+        ...terms.anti.map((term) => ({ term: this.#acquire('anti', term), weight: 1 })),
+        ...terms.required.map((term) => ({ term: this.#acquire('required', term), weight: 1 })),
+        ...terms.preferred.map((term) => ({ term: this.#acquire('preferred', term), weight: term.weight })),
       ],
       pods: 0,
     };
-    sets.set(terms.key, created);
+    this.#sets.set(terms.key, created);
     return created;
   }
 
-  function place(row: number, set: TermSet | undefined, sign: 1 | -1): void {
+  #place(row: number, set: TermSet | undefined, sign: 1 | -1): void {
     for (const { term, weight } of set?.terms ?? []) {
       const domain = term.domains.ids[row]!;
       if (domain >= 0) term.counts.add(domain, sign * weight);
     }
   }
-
-  return {
-    count(row, terms, sign) {
-      if (terms.key === '') return;
-      const set = sets.get(terms.key) ?? createSet(terms);
-      set.pods += sign;
-      place(row, set, sign);
-      if (set.pods > 0) return;
-      sets.delete(terms.key);
-      for (const { term } of set.terms) release(term);
-    },
-    place(row, terms, sign) {
-      if (terms.key !== '') place(row, sets.get(terms.key), sign);
-    },
-    about({ populations }, kind) {
-      const found: Carried[] = [];
-      for (const { terms } of populations) for (const term of terms) if (term.kind === kind) found.push(term);
-      return found;
-    },
-    get size() {
-      return live.size;
-    },
-  };
 }

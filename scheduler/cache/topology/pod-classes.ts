@@ -37,8 +37,8 @@ export interface Carried {
 }
 
 /**
- * Which pods belong to which selections, answered once for each class of pods and each selection. Both find each other by a label that the selection
- * asks for, so that a new one looks at few of thousands.
+ * Which pods belong to which selections, answered once for each class of pods and each selection. Both find each other
+ * by a label that the selection asks for, so that a new one looks at few of thousands.
  */
 export interface PodClasses {
   /** The class of a pod, whether or not it is on a node. */
@@ -63,109 +63,128 @@ export interface PodClassesOptions {
 /** Classes without a pod on a node that are kept for the pods still to be placed; the one idle for longest goes. */
 const mostIdle = 1_024;
 
-export function createPodClasses({ onMoved }: PodClassesOptions): PodClasses {
-  const classes = new Map<string, PodClass>();
-  const idle = new Set<PodClass>();
-  const populations = new Map<string, Population>();
-  const namespaces = new Map<string, Labels>();
-  const classesByLabel = createBuckets<PodClass>();
-  const populationsByLabel = createBuckets<Population>();
-  const unanchored = new Set<Population>();
+export function createPodClasses(options: PodClassesOptions): PodClasses {
+  return new LivePodClasses(options);
+}
 
-  const belongs = (face: PodFace, { selection }: Population): boolean =>
-    isSelected(selection, face, namespaces.get(face.namespace));
+class LivePodClasses implements PodClasses {
+  readonly #options: PodClassesOptions;
+  readonly #classes = new Map<string, PodClass>();
+  readonly #idle = new Set<PodClass>();
+  readonly #populations = new Map<string, Population>();
+  readonly #namespaces = new Map<string, Labels>();
+  readonly #classesByLabel = createBuckets<PodClass>();
+  readonly #populationsByLabel = createBuckets<Population>();
+  readonly #unanchored = new Set<Population>();
 
-  function link(podClass: PodClass, population: Population): void {
+  constructor(options: PodClassesOptions) {
+    this.#options = options;
+  }
+
+  selects(selection: PodSelection, face: PodFace): boolean {
+    return isSelected(selection, face, this.#namespaces.get(face.namespace));
+  }
+
+  of(face: PodFace): PodClass {
+    const known = this.#classes.get(face.key);
+    if (known) return known;
+    const created = this.#createClass(face);
+    this.#rest(created);
+    return created;
+  }
+
+  count(podClass: PodClass, node: string, sign: 1 | -1): void {
+    podClass.pods += sign;
+    const there = (podClass.nodes.get(node) ?? 0) + sign;
+    if (there === 0) podClass.nodes.delete(node);
+    else podClass.nodes.set(node, there);
+    if (podClass.pods === 0) this.#rest(podClass);
+    else this.#idle.delete(podClass);
+  }
+
+  populationOf(selection: PodSelection): Population {
+    return this.#populations.get(selection.key) ?? this.#createPopulation(selection);
+  }
+
+  release(population: Population): void {
+    if (population.tallies.size + population.terms.size > 0) return;
+    this.#populations.delete(population.selection.key);
+    for (const podClass of population.classes) podClass.populations.delete(population);
+    const anchor = anchorOf(population.selection);
+    if (anchor === undefined) this.#unanchored.delete(population);
+    else this.#populationsByLabel.delete(anchor, population);
+  }
+
+  setNamespace(name: string, labels: Labels | undefined): void {
+    if (labels) this.#namespaces.set(name, labels);
+    else this.#namespaces.delete(name);
+    for (const podClass of this.#classes.values()) if (podClass.face.namespace === name) this.#reconsider(podClass);
+  }
+
+  get size(): number {
+    return this.#classes.size;
+  }
+
+  #belongs(face: PodFace, { selection }: Population): boolean {
+    return isSelected(selection, face, this.#namespaces.get(face.namespace));
+  }
+
+  #link(podClass: PodClass, population: Population): void {
     podClass.populations.add(population);
     population.classes.add(podClass);
   }
 
-  function unlink(podClass: PodClass, population: Population): void {
+  #unlink(podClass: PodClass, population: Population): void {
     podClass.populations.delete(population);
     population.classes.delete(podClass);
   }
 
-  function createClass(face: PodFace): PodClass {
+  #createClass(face: PodFace): PodClass {
     const created: PodClass = { face, pods: 0, nodes: new Map(), populations: new Set() };
-    classes.set(face.key, created);
+    this.#classes.set(face.key, created);
     for (const label of labelsOf(face)) {
-      classesByLabel.add(label, created);
-      for (const population of populationsByLabel.get(label)) if (belongs(face, population)) link(created, population);
+      this.#classesByLabel.add(label, created);
+      for (const population of this.#populationsByLabel.get(label))
+        if (this.#belongs(face, population)) this.#link(created, population);
     }
-    for (const population of unanchored) if (belongs(face, population)) link(created, population);
+    for (const population of this.#unanchored) if (this.#belongs(face, population)) this.#link(created, population);
     return created;
   }
 
-  function rest(podClass: PodClass): void {
-    idle.add(podClass);
-    if (idle.size <= mostIdle) return;
-    for (const oldest of idle) {
-      idle.delete(oldest);
-      classes.delete(oldest.face.key);
-      for (const label of labelsOf(oldest.face)) classesByLabel.delete(label, oldest);
+  #rest(podClass: PodClass): void {
+    this.#idle.add(podClass);
+    if (this.#idle.size <= mostIdle) return;
+    for (const oldest of this.#idle) {
+      this.#idle.delete(oldest);
+      this.#classes.delete(oldest.face.key);
+      for (const label of labelsOf(oldest.face)) this.#classesByLabel.delete(label, oldest);
       for (const population of oldest.populations) population.classes.delete(oldest);
       break;
     }
   }
 
-  function createPopulation(selection: PodSelection): Population {
+  #createPopulation(selection: PodSelection): Population {
     const created: Population = { selection, classes: new Set(), tallies: new Set(), terms: new Set() };
-    populations.set(selection.key, created);
+    this.#populations.set(selection.key, created);
     const anchor = anchorOf(selection);
-    if (anchor === undefined) unanchored.add(created);
-    else populationsByLabel.add(anchor, created);
-    for (const podClass of anchor === undefined ? classes.values() : classesByLabel.get(anchor))
-      if (belongs(podClass.face, created)) link(podClass, created);
+    if (anchor === undefined) this.#unanchored.add(created);
+    else this.#populationsByLabel.add(anchor, created);
+    for (const podClass of anchor === undefined ? this.#classes.values() : this.#classesByLabel.get(anchor))
+      if (this.#belongs(podClass.face, created)) this.#link(podClass, created);
     return created;
   }
 
   /** Only populations that choose namespaces by labels can have changed. */
-  function reconsider(podClass: PodClass): void {
-    for (const population of populations.values()) {
+  #reconsider(podClass: PodClass): void {
+    for (const population of this.#populations.values()) {
       if (!population.selection.parts.some(({ namespaceSelector }) => namespaceSelector)) continue;
       const was = podClass.populations.has(population);
-      if (was === belongs(podClass.face, population)) continue;
-      if (was) unlink(podClass, population);
-      else link(podClass, population);
-      onMoved(podClass, population, was ? -1 : 1);
+      if (was === this.#belongs(podClass.face, population)) continue;
+      if (was) this.#unlink(podClass, population);
+      else this.#link(podClass, population);
+      this.#options.onMoved(podClass, population, was ? -1 : 1);
     }
   }
-
-  return {
-    selects: (selection, face) => isSelected(selection, face, namespaces.get(face.namespace)),
-    of(face) {
-      const known = classes.get(face.key);
-      if (known) return known;
-      const created = createClass(face);
-      rest(created);
-      return created;
-    },
-    count(podClass, node, sign) {
-      podClass.pods += sign;
-      const there = (podClass.nodes.get(node) ?? 0) + sign;
-      if (there === 0) podClass.nodes.delete(node);
-      else podClass.nodes.set(node, there);
-      if (podClass.pods === 0) rest(podClass);
-      else idle.delete(podClass);
-    },
-    populationOf: (selection) => populations.get(selection.key) ?? createPopulation(selection),
-    release(population) {
-      if (population.tallies.size + population.terms.size > 0) return;
-      populations.delete(population.selection.key);
-      for (const podClass of population.classes) podClass.populations.delete(population);
-      const anchor = anchorOf(population.selection);
-      if (anchor === undefined) unanchored.delete(population);
-      else populationsByLabel.delete(anchor, population);
-    },
-    setNamespace(name, labels) {
-      if (labels) namespaces.set(name, labels);
-      else namespaces.delete(name);
-      for (const podClass of classes.values()) if (podClass.face.namespace === name) reconsider(podClass);
-    },
-    get size() {
-      return classes.size;
-    },
-  };
 }
 
 function labelsOf({ labels }: PodFace): string[] {

@@ -7,12 +7,13 @@ import { createCarriedTerms } from './carried-terms.ts';
 import { createDomainColumns } from './domains.ts';
 import { createNodeSets, type NodeChoice } from './node-sets.ts';
 import { type Carried, createPodClasses, type PodClass, type Population, type TermKind } from './pod-classes.ts';
-import { createTallies, type Tally } from './tallies.ts';
+import { createTallies, type Tallies, type Tally } from './tallies.ts';
 
 /**
- * Where the pods are that others speak of, kept as pods and nodes come and go: how many pods of a selection are in each domain of a label, and which
- * pods on nodes have a term about a pod. What an attempt asks for the first time is counted once and kept up from then on, so that
- * the work of an attempt grows with nodes or with domains, never with nodes times pods.
+ * Where the pods are that others speak of, kept as pods and nodes come and go: how many pods of a selection are in each
+ * domain of a label, and which pods on nodes have a term about a pod. What an attempt asks for the first time is
+ * counted once and kept up from then on, so that the work of an attempt grows with nodes or with domains, never with
+ * nodes times pods.
  *
  * - A *class* is all pods that no selector can tell apart; a *population* is the classes that one selection chooses.
  * - A *domain* is all nodes with one value of a label. A *tally* counts a population by domain.
@@ -50,92 +51,114 @@ export interface PodsThere {
 
 /** `rowOf`: where a node is, by name. */
 export function createTopology(rowOf: (node: string) => number | undefined): WritableTopology {
-  const nodes: Node[] = [];
-  const names: string[] = [];
-  const columns = createDomainColumns(nodes);
-  const sets = createNodeSets(nodes);
-  const classes = createPodClasses({ onMoved: move });
-  const tallies = createTallies({ classes, columns, sets, rowOf });
-  const terms = createCarriedTerms({ classes, columns });
+  return new LiveTopology(rowOf);
+}
+
+class LiveTopology implements WritableTopology {
+  readonly #rowOf: (node: string) => number | undefined;
+  readonly #nodes: Node[] = [];
+  readonly #names: string[] = [];
+  readonly #columns = createDomainColumns(this.#nodes);
+  readonly #sets = createNodeSets(this.#nodes);
+  readonly #classes = createPodClasses({ onMoved: (podClass, population, sign) => this.#move(podClass, population, sign) });
+  readonly #tallies: Tallies;
+  readonly #terms = createCarriedTerms({ classes: this.#classes, columns: this.#columns });
+
+  constructor(rowOf: (node: string) => number | undefined) {
+    this.#rowOf = rowOf;
+    this.#tallies = createTallies({ classes: this.#classes, columns: this.#columns, sets: this.#sets, rowOf });
+  }
+
+  tally(selection: PodSelection, key: string, nodes?: NodeChoice): Tally {
+    return this.#tallies.get(selection, key, nodes);
+  }
+
+  selects(selection: PodSelection, pod: PodFace): boolean {
+    return this.#classes.selects(selection, pod);
+  }
+
+  setNamespace(name: string, labels: Labels | undefined): void {
+    this.#classes.setNamespace(name, labels);
+  }
+
+  termsAbout(face: PodFace, kind: TermKind): readonly Carried[] {
+    return this.#terms.about(this.#classes.of(face), kind);
+  }
+
+  get hasTerms(): boolean {
+    return this.#terms.size > 0;
+  }
+
+  write(row: number, { name, node, pods, before }: PodsThere): void {
+    if (row === this.#nodes.length) {
+      this.#names[row] = name;
+      this.#enter(row, node);
+      for (const pod of pods.values()) this.#count(row, pod, 1);
+      return;
+    }
+    for (const [uid, was] of before) {
+      const is = pods.get(uid);
+      if (was && is && isSame(was, is)) continue;
+      if (was) this.#count(row, was, -1);
+      if (is) this.#count(row, is, 1);
+    }
+    if (isElsewhere(this.#nodes[row]!, node)) this.#relocate(row, node, pods.values());
+    else this.#nodes[row] = node;
+  }
+
+  remove(row: number, last: number, { pods, before }: Omit<PodsThere, 'node'>): void {
+    for (const was of before.values()) if (was) this.#count(row, was, -1);
+    for (const [uid, pod] of pods) if (!before.has(uid)) this.#count(row, pod, -1);
+    this.#leave(row);
+    this.#columns.move(row, last);
+    this.#sets.move(row, last);
+    this.#nodes[row] = this.#nodes[last]!;
+    this.#names[row] = this.#names[last]!;
+    this.#nodes.length = this.#names.length = last;
+  }
 
   /** A class is in a population, or no longer, because of its namespace's labels. */
-  function move(podClass: PodClass, { tallies: counters }: Population, sign: 1 | -1): void {
-    for (const counter of counters) for (const [name, pods] of podClass.nodes) counter.add(rowOf(name)!, sign * pods);
+  #move(podClass: PodClass, { tallies: counters }: Population, sign: 1 | -1): void {
+    for (const counter of counters) for (const [name, pods] of podClass.nodes) counter.add(this.#rowOf(name)!, sign * pods);
   }
 
-  function count(row: number, { face, terms: said }: PodInfo, sign: 1 | -1): void {
-    const podClass = classes.of(face);
-    classes.count(podClass, names[row]!, sign);
-    place(row, podClass, sign);
-    terms.count(row, said, sign);
+  #count(row: number, { face, terms: said }: PodInfo, sign: 1 | -1): void {
+    const podClass = this.#classes.of(face);
+    this.#classes.count(podClass, this.#names[row]!, sign);
+    this.#place(row, podClass, sign);
+    this.#terms.count(row, said, sign);
   }
 
-  function place(row: number, podClass: PodClass, sign: 1 | -1): void {
+  #place(row: number, podClass: PodClass, sign: 1 | -1): void {
     for (const { tallies: counters } of podClass.populations) for (const counter of counters) counter.add(row, sign);
   }
 
   /** The node's domains change, with all its pods in it. */
-  function relocate(row: number, node: Node, pods: Iterable<PodInfo>): void {
+  #relocate(row: number, node: Node, pods: Iterable<PodInfo>): void {
     const all = [...pods];
     const shift = (sign: 1 | -1) => {
       for (const { face, terms: said } of all) {
-        place(row, classes.of(face), sign);
-        terms.place(row, said, sign);
+        this.#place(row, this.#classes.of(face), sign);
+        this.#terms.place(row, said, sign);
       }
     };
     shift(-1);
-    leave(row);
-    enter(row, node);
+    this.#leave(row);
+    this.#enter(row, node);
     shift(1);
   }
 
-  function enter(row: number, node: Node): void {
-    nodes[row] = node;
-    columns.enter(row);
-    sets.enter(row);
-    tallies.enter(row);
+  #enter(row: number, node: Node): void {
+    this.#nodes[row] = node;
+    this.#columns.enter(row);
+    this.#sets.enter(row);
+    this.#tallies.enter(row);
   }
 
-  function leave(row: number): void {
-    tallies.leave(row);
-    columns.leave(row);
+  #leave(row: number): void {
+    this.#tallies.leave(row);
+    this.#columns.leave(row);
   }
-
-  return {
-    tally: tallies.get,
-    termsAbout: (face, kind) => terms.about(classes.of(face), kind),
-    get hasTerms() {
-      return terms.size > 0;
-    },
-    selects: classes.selects,
-    setNamespace: classes.setNamespace,
-    write(row, { name, node, pods, before }) {
-      if (row === nodes.length) {
-        names[row] = name;
-        enter(row, node);
-        for (const pod of pods.values()) count(row, pod, 1);
-        return;
-      }
-      for (const [uid, was] of before) {
-        const is = pods.get(uid);
-        if (was && is && isSame(was, is)) continue;
-        if (was) count(row, was, -1);
-        if (is) count(row, is, 1);
-      }
-      if (isElsewhere(nodes[row]!, node)) relocate(row, node, pods.values());
-      else nodes[row] = node;
-    },
-    remove(row, last, { pods, before }) {
-      for (const was of before.values()) if (was) count(row, was, -1);
-      for (const [uid, pod] of pods) if (!before.has(uid)) count(row, pod, -1);
-      leave(row);
-      columns.move(row, last);
-      sets.move(row, last);
-      nodes[row] = nodes[last]!;
-      names[row] = names[last]!;
-      nodes.length = names.length = last;
-    },
-  };
 }
 
 export type { Carried, NodeChoice, Tally, TermKind };
