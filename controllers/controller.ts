@@ -1,5 +1,6 @@
 import { isConflict } from '../api/errors/index.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
+import type { Growing } from '../api/meta/growing-set.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { type Clock, createWorkQueue, type Informer, type Logger } from '../client/index.ts';
 
@@ -9,12 +10,15 @@ import { type Clock, createWorkQueue, type Informer, type Logger } from '../clie
  *     sources --something changed--> keys --> work queue --> reconcile(key) --> calls of the API --> (changes)
  *
  * 1. Nothing is reconciled before every source knows all there is; then every key is, once.
- * 2. A key only says where to look. `reconcile` reads what is, computes what should be, and writes the difference; it may be called at
+ * 2. A key only says where to look. `reconcile` reads what is, computes what should be, and writes the difference; it
+ *    may be called at
  *    any time and again, after a lost, doubled or late event as well, and then writes nothing.
  * 3. A key is never reconciled twice at once; one that changes meanwhile is reconciled again afterwards.
- * 4. Writes carry the version or uid that they were decided on. A conflict (ABORTED) is normal: the key is looked at again shortly.
+ * 4. Writes carry the version or uid that they were decided on. A conflict (ABORTED) is normal: the key is looked at
+ *    again shortly.
  * 5. Any other error is logged and the key retried with back-off (0.2 s to 5 min).
- * 6. A controller remembers nothing that it could not do without: stopped at any moment and started again, it goes on from what it finds.
+ * 6. A controller remembers nothing that it could not do without: stopped at any moment and started again, it goes on
+ *    from what it finds.
  */
 export interface Controller {
   /** For logs, e.g. "node-lifecycle". */
@@ -57,6 +61,25 @@ export function changesOf<T extends ApiObject>(
         if (matters(next, old)) tell(next, old);
       };
       return informer.addHandler({ name: 'controller', onAdd: tell, onUpdate, onDelete: tell });
+    },
+  };
+}
+
+/** The same for the objects of all kinds, also of those that come later. */
+export function changesOfAll<F extends { readonly informer: Pick<Informer<ApiObject>, 'addHandler' | 'waitForSync'> }>(
+  followed: Growing<F>,
+  connect: (each: F, wake: Wake) => () => void,
+): Source {
+  return {
+    async waitForSync(signal) {
+      await Promise.all(Array.from(followed, ({ informer }) => informer.waitForSync(signal)));
+    },
+    connect(wake) {
+      const leave: (() => void)[] = [];
+      leave.push(followed.follow((each) => leave.push(connect(each, wake))));
+      return () => {
+        for (const end of leave) end();
+      };
     },
   };
 }

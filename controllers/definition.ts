@@ -1,5 +1,6 @@
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import type { Growing } from '../api/meta/growing-set.ts';
 import type { Client, Clock, EventRecorder, IndexFunction, Informer, Logger, ResourceClient, Scope } from '../client/index.ts';
 import type { Controller } from './controller.ts';
 import type { EvictionRates } from './node-lifecycle/zone-state.ts';
@@ -7,7 +8,9 @@ import type { Outage } from './outage.ts';
 
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
 
-/** How a controller needs the objects of a kind. All controllers share one informer a kind, with what any of them needs. */
+/**
+ * How a controller needs the objects of a kind. All controllers share one informer a kind, with what any of them needs.
+ */
 export interface Watched<T extends ApiObject> {
   /** Whole objects; else outlines (`outline.ts`) suffice. */
   readonly whole?: true;
@@ -41,8 +44,8 @@ export interface ControllerContext {
   informer<Name extends KindName>(kind: Name): Informer<KindMap[Name]>;
   /** An informer of the controller's own, for a part of a kind. Runs with the controllers. */
   scoped<Name extends KindName>(kind: Name, scope: Scope, name: string): Informer<KindMap[Name]>;
-  /** Every kind whose objects may own and be owned. */
-  readonly followed: readonly FollowedKind[];
+  /** Every kind whose objects may own and be owned; kinds may come while the controllers run. */
+  readonly followed: Growing<FollowedKind>;
   /** Records events as the definition's component. */
   readonly events: EventRecorder;
   readonly outage: Outage;

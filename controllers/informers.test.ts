@@ -38,7 +38,7 @@ const byName = { name: ({ metadata }: ApiObject) => [metadata?.name ?? ''] };
 async function run(...definitions: ControllerDefinition[]) {
   const informers = createInformers(client, definitions, { clock: systemClock, logger: stderrLogger });
   void informers.run(stop.signal);
-  await Promise.all(informers.followed.map(({ informer }) => informer.waitForSync(stop.signal)));
+  await Promise.all(Array.from(informers.followed, ({ informer }) => informer.waitForSync(stop.signal)));
   return informers;
 }
 
@@ -50,7 +50,7 @@ it('shares one informer a kind, with the indexes of all controllers', async () =
   const pods = informers.of('Pod');
   expect(pods.lister.byIndex('node', 'n1')).toHaveLength(1);
   expect(pods.lister.byIndex('name', 'web')).toHaveLength(1);
-  expect(informers.followed.find(({ kind }) => kind.kind === 'Pod')?.informer).toBe(pods);
+  expect([...informers.followed].find(({ kind }) => kind.kind === 'Pod')?.informer).toBe(pods);
   expect(clients.get('Pod')?.watchers).toBe(1);
   expect(() => informers.of('Node').lister.byIndex('name', 'it')).toThrow(RangeError);
 });

@@ -1,6 +1,8 @@
 import type { Pod } from '../api/generated/types.ts';
-import { type KindMap, type KindName, kindNamed, kinds } from '../api/kinds/index.ts';
+import { resourceOf } from '../api/kinds/identity.ts';
+import { isKind, type KindMap, type KindName, kindId, kindNamed, kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
+import { type Growing, GrowingSet } from '../api/meta/growing-set.ts';
 import { type Client, createInformer, type Informer, type Scope } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
 import type { ControllerDefinition, FollowedKind, Indexers, Watched } from './definition.ts';
@@ -10,12 +12,17 @@ export interface Informers {
   /** Throws RangeError for a kind that no controller watches. */
   of<Name extends KindName>(kind: Name): Informer<KindMap[Name]>;
   scoped<Name extends KindName>(kind: Name, scope: Scope, name: string): Informer<KindMap[Name]>;
-  readonly followed: readonly FollowedKind[];
+  readonly followed: Growing<FollowedKind>;
+  /** Follows one more kind, which is none of Berth's own. */
+  add(kind: Kind): void;
   /** Runs all until `signal` aborts. */
   run(signal: AbortSignal): Promise<unknown>;
 }
 
-/** One informer for each kind that is watched, or whose objects may own others, with every index that a controller declares. */
+/**
+ * One informer for each kind that is watched, or whose objects may own others, with every index that a controller
+ * declares.
+ */
 export function createInformers(
   client: Client,
   definitions: readonly ControllerDefinition[],
@@ -23,9 +30,12 @@ export function createInformers(
 ): Informers {
   const byKind = new Map<string, Informer<ApiObject>>();
   const running: Informer<ApiObject>[] = [];
+  const followed = new GrowingSet<FollowedKind>();
+  const ends: Promise<void>[] = [];
+  let started: AbortSignal | undefined;
 
-  function add(kind: Kind): Informer<ApiObject> {
-    const watched = definitions.flatMap(({ watches }) => watches?.[kind.kind as KindName] ?? []) as Watched<ApiObject>[];
+  function add(kind: Kind): void {
+    const watched = definitions.flatMap(({ watches }) => watches?.[kindId(kind) as KindName] ?? []) as Watched<ApiObject>[];
     const indexers = [
       ...watched.map((each) => each.indexers ?? {}),
       ...(kind.unowned ? [] : definitions.map(({ followedIndexers }) => followedIndexers?.(kind) ?? {})),
@@ -34,15 +44,20 @@ export function createInformers(
       client: client.resource(kind),
       ...(!watched.some(({ whole }) => whole) && { transform: outlinerOf(kind) }),
       indexers: Object.assign({}, ...indexers) as Indexers<ApiObject>,
-      name: `controllers ${kind.plural}`,
+      name: `controllers ${resourceOf(kind)}`,
       ...base,
     });
-    byKind.set(kind.kind, informer);
-    running.push(informer);
-    return informer;
+    byKind.set(kindId(kind), informer);
+    start(informer);
+    if (!kind.unowned) followed.add({ kind, client: client.resource(kind), informer });
   }
 
-  const isWatched = (kind: Kind): boolean => definitions.some(({ watches }) => watches?.[kind.kind as KindName] !== undefined);
+  function start(informer: Informer<ApiObject>): void {
+    running.push(informer);
+    if (started) ends.push(informer.run(started));
+  }
+
+  const isWatched = (kind: Kind): boolean => definitions.some(({ watches }) => watches?.[kindId(kind) as KindName] !== undefined);
   for (const kind of kinds) if (!kind.unowned || isWatched(kind)) add(kind);
 
   return {
@@ -54,15 +69,22 @@ export function createInformers(
     scoped<Name extends KindName>(kind: Name, scope: Scope, name: string) {
       const of = client.resource<KindMap[Name]>(kindNamed(kind));
       const informer = createInformer<KindMap[Name]>({ client: of, scope, name: `controllers ${name}`, ...base });
-      running.push(informer as Informer<ApiObject>);
+      start(informer as Informer<ApiObject>);
       return informer;
     },
-    followed: kinds
-      .filter(({ unowned }) => !unowned)
-      .map((kind) => ({ kind, client: client.resource(kind), informer: byKind.get(kind.kind)! })),
-    run: (signal) => Promise.all(running.map((informer) => informer.run(signal))),
+    followed,
+    add,
+    async run(signal) {
+      started = signal;
+      ends.push(...running.map((informer) => informer.run(signal)));
+      // Those of kinds that come meanwhile, too.
+      for (let seen = 0; seen < ends.length; ) {
+        seen = ends.length;
+        await Promise.all(ends);
+      }
+    },
   };
 }
 
-const outlinerOf = ({ kind }: Kind) =>
-  kind === 'Pod' ? (object: ApiObject): ApiObject => podOutline(object as Pod) : outlineOf<ApiObject>;
+const outlinerOf = (kind: Kind) =>
+  isKind(kind, 'Pod') ? (object: ApiObject): ApiObject => podOutline(object as Pod) : outlineOf<ApiObject>;

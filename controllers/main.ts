@@ -1,4 +1,6 @@
 import { setMaxListeners } from 'node:events';
+import type { Kind } from '../api/kinds/kind.ts';
+import type { Growing } from '../api/meta/growing-set.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import { type Client, type Clock, createEventRecorder, type Logger, stderrLogger, systemClock } from '../client/index.ts';
@@ -46,13 +48,21 @@ export interface RunControllersOptions extends ControllerSettings {
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly metrics?: MetricsRegistry;
+  /**
+   * Kinds that are none of Berth's own, as they come; they are owned, and own, and go with their namespaces. Absent:
+   * there are none.
+   */
+  readonly otherKinds?: Growing<Kind>;
 }
 
 const defaultComponent = 'controllermanager';
 /** Informers, queues and calls under way: some dozens; more would be a leak. */
 const mostListeners = 100;
 
-/** Runs all controllers until `signal` aborts. They have nothing to remember: started again, they find in the API what is to be done. */
+/**
+ * Runs all controllers until `signal` aborts. They have nothing to remember: started again, they find in the API what
+ * is to be done.
+ */
 export async function runControllers(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
   const own = linkAbort(signal);
   setMaxListeners(mostListeners, own.signal);
@@ -65,10 +75,11 @@ export async function runControllers(options: RunControllersOptions, signal: Abo
 }
 
 async function runLoops(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
-  const { client, clock = systemClock, logger = stderrLogger, metrics } = options;
+  const { client, clock = systemClock, logger = stderrLogger, metrics, otherKinds } = options;
   const base = { clock, logger };
   const outage = createOutage(clock);
   const informers = createInformers(client, definitions, base);
+  const leave = otherKinds?.follow(informers.add);
   const shared = { client, outage, settings: options, informer: informers.of, scoped: informers.scoped, ...base };
   const recorders = definitions.map(({ component = defaultComponent }) =>
     createEventRecorder({ client: client.events, component, ...base }),
@@ -80,5 +91,6 @@ async function runLoops(options: RunControllersOptions, signal: AbortSignal): Pr
     informers.run(signal),
     ...controllers.map((controller) => runController(controller, { ...base, metrics }, signal)),
   ]);
+  leave?.();
   await Promise.all(recorders.map((events) => events.flush()));
 }

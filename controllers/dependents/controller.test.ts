@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { GrowingSet } from '../../api/meta/growing-set.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
 import { createDependents } from './controller.ts';
@@ -39,7 +40,7 @@ describe('an owner that is deleted with Orphan', () => {
       })),
       false,
     );
-    const controller = createDependents({ kinds: [maps, secrets], logger: createFakeLogger() });
+    const controller = createDependents({ kinds: new GrowingSet([maps, secrets]), logger: createFakeLogger() });
     await controller.reconcile('ConfigMap|n/o', new AbortController().signal);
     expect(secrets.client.callLog('patch')).toEqual(['patch n/a']);
     expect(secrets.client.stored('n/a')?.metadata?.ownerReferences ?? []).toEqual([]);

@@ -2,95 +2,111 @@ import { messageToJson } from '../../api/codec/json.ts';
 import { isNotFound } from '../../api/errors/index.ts';
 import type { OwnerReference } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import type { Growing } from '../../api/meta/growing-set.ts';
 import type { Logger } from '../../client/index.ts';
-import { type Controller, changesOf } from '../controller.ts';
+import { type Controller, changesOf, changesOfAll, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { type DependentAction, decideDependent, decideOwner } from './decide.ts';
-import { createFamily, type FamilyKind, familyIndexers, type Member } from './family.ts';
+import { createFamily, type Family, type FamilyKind, familyIndexers, type Member } from './family.ts';
 
 export interface DependentsOptions {
   /** The kinds whose owner references are followed. Owners of other kinds are taken to exist. */
-  readonly kinds: readonly FamilyKind[];
+  readonly kinds: Growing<FamilyKind>;
   readonly logger: Logger;
 }
 
 /**
- * Follows ownerReferences: an object goes when none of its owners exists any more (Background), or together with an owner that waits for that
- * (Foreground), or stays and loses the reference (Orphan). Judged by uid, because names are used again.
+ * Follows ownerReferences: an object goes when none of its owners exists any more (Background), or together with an
+ * owner that waits for that (Foreground), or stays and loses the reference (Orphan). Judged by uid, because names are
+ * used again.
  */
-export function createDependents({ kinds, logger }: DependentsOptions): Controller {
-  const family = createFamily(kinds);
+export function createDependents(options: DependentsOptions): Controller {
+  return new DependentsController(options);
+}
 
-  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const member = family.find(key);
+class DependentsController implements Controller {
+  readonly #options: DependentsOptions;
+  readonly #family: Family;
+  readonly name = 'dependents';
+  readonly sources: readonly Source[];
+
+  constructor(options: DependentsOptions) {
+    this.#options = options;
+    this.#family = createFamily(options.kinds);
+    const changes = changesOfAll(options.kinds, ({ kind, informer }, wake) =>
+      changesOf(informer, (object) => this.#family.keysAround(kind, object), { matters: changesTies }).connect(wake),
+    );
+    this.sources = [changes];
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const member = this.#family.find(key);
     if (member === undefined) return;
     try {
-      if (member.object.metadata?.deletionTimestamp) await tendOwner(member, signal);
-      else await tendDependent(member, signal);
+      if (member.object.metadata?.deletionTimestamp) await this.#tendOwner(member, signal);
+      else await this.#tendDependent(member, signal);
     } catch (error) {
       // Gone while it was looked at: what that means for others, its own disappearance tells.
       if (!isNotFound(error)) throw error;
     }
   }
 
-  async function tendDependent(member: Member, signal: AbortSignal): Promise<void> {
+  async #tendDependent(member: Member, signal: AbortSignal): Promise<void> {
     const references = member.object.metadata?.ownerReferences ?? [];
     const owners = [];
-    for (const reference of references) owners.push({ reference, state: await family.judge(reference, member, signal) });
-    const dependents = family.dependentsOf(member.object).map(({ object }) => object);
-    await actOn(member, decideDependent(member.object, owners, dependents), signal);
+    for (const reference of references) owners.push({ reference, state: await this.#family.judge(reference, member, signal) });
+    const dependents = this.#family.dependentsOf(member.object).map(({ object }) => object);
+    await this.#actOn(member, decideDependent(member.object, owners, dependents), signal);
   }
 
-  async function actOn(member: Member, action: DependentAction, signal: AbortSignal): Promise<void> {
+  async #actOn(member: Member, action: DependentAction, signal: AbortSignal): Promise<void> {
     const { followed, object } = member;
     if (action.type === 'keep') return;
     if (action.type === 'release') {
-      await patch(member, { ownerReferences: action.ownerReferences.map(referenceJson) }, signal);
+      await this.#patch(member, { ownerReferences: action.ownerReferences.map(referenceJson) }, signal);
       return;
     }
     let { uid, resourceVersion } = object.metadata ?? {};
     if (action.unblock) {
       const ownerReferences = (object.metadata?.ownerReferences ?? []).map((each) => ({ ...each, blockOwnerDeletion: false }));
       ({ uid, resourceVersion } =
-        (await patch(member, { ownerReferences: ownerReferences.map(referenceJson) }, signal)).metadata ?? {});
+        (await this.#patch(member, { ownerReferences: ownerReferences.map(referenceJson) }, signal)).metadata ?? {});
     }
     const { propagationPolicy } = action;
     const preconditions = { uid, resourceVersion };
     await followed.client.delete(nameOf(object), { propagationPolicy, preconditions }, { signal });
-    logger.info({ kind: followed.kind.kind, ...nameOf(object), propagationPolicy }, 'deleted an object whose owners are gone');
+    this.#options.logger.info(
+      { kind: followed.kind.kind, ...nameOf(object), propagationPolicy },
+      'deleted an object whose owners are gone',
+    );
   }
 
-  async function tendOwner(member: Member, signal: AbortSignal): Promise<void> {
-    const dependents = family.dependentsOf(member.object);
+  async #tendOwner(member: Member, signal: AbortSignal): Promise<void> {
+    const dependents = this.#family.dependentsOf(member.object);
     const action = decideOwner(
       member.object,
       dependents.map(({ object }) => object),
     );
     if (action.type === 'wait') return;
     if (action.type === 'orphan')
-      for (const dependent of await family.askForDependents(member, signal)) await disown(dependent, member, signal);
-    await patch(member, { finalizers: action.finalizers.length > 0 ? action.finalizers : null }, signal);
+      for (const dependent of await this.#family.askForDependents(member, signal)) await this.#disown(dependent, member, signal);
+    await this.#patch(member, { finalizers: action.finalizers.length > 0 ? action.finalizers : null }, signal);
   }
 
-  async function disown(dependent: Member, owner: Member, signal: AbortSignal): Promise<void> {
+  async #disown(dependent: Member, owner: Member, signal: AbortSignal): Promise<void> {
     const references = dependent.object.metadata?.ownerReferences ?? [];
     const others = references.filter(({ uid }) => uid !== owner.object.metadata?.uid).map(referenceJson);
     try {
-      await patch(dependent, { ownerReferences: others.length > 0 ? others : null }, signal);
+      await this.#patch(dependent, { ownerReferences: others.length > 0 ? others : null }, signal);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
 
-  function patch({ followed, object }: Member, change: object, signal: AbortSignal): Promise<ApiObject> {
+  #patch({ followed, object }: Member, change: object, signal: AbortSignal): Promise<ApiObject> {
     const { uid, resourceVersion } = object.metadata ?? {};
     return followed.client.patch(nameOf(object), { metadata: { uid, resourceVersion, ...change } }, {}, { signal });
   }
-
-  const sources = kinds.map(({ kind, informer }) =>
-    changesOf(informer, (object) => family.keysAround(kind, object), { matters: changesTies }),
-  );
-  return { name: 'dependents', sources, reconcile };
 }
 
 /** Whether anything changed on which this controller decides; most changes of most objects do not. */

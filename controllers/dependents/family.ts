@@ -1,6 +1,9 @@
 import { isNotFound } from '../../api/errors/index.ts';
 import type { OwnerReference } from '../../api/generated/types.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
+import { kindId } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { Growing } from '../../api/meta/growing-set.ts';
 import { type Informer, objectKey, type ResourceClient, splitKey } from '../../client/index.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
 
@@ -28,7 +31,10 @@ export interface Family {
   /** By the key that `keyOf` makes. */
   find(key: string): Member | undefined;
   dependentsOf(object: ApiObject): Member[];
-  /** The same as the server has it now: of several kinds one informer may be behind the other. Reads everything that the object may own. */
+  /**
+   * The same as the server has it now: of several kinds one informer may be behind the other. Reads everything that the
+   * object may own.
+   */
   askForDependents(owner: Member, signal: AbortSignal): Promise<Member[]>;
   /** Whose decisions bear on this object's: itself, its dependents, its owners. */
   keysAround(kind: Kind, object: ApiObject): string[];
@@ -41,15 +47,18 @@ const separator = '|';
 const pageSize = 500;
 
 function keyOf(kind: Kind, object: ApiObject): string {
-  return `${kind.kind}${separator}${objectKey(object)}`;
+  return `${kindId(kind)}${separator}${objectKey(object)}`;
 }
 
-export function createFamily(followed: readonly FamilyKind[]): Family {
-  const byKind = new Map(followed.map((each) => [each.kind.kind, each]));
+export function createFamily(followed: Growing<FamilyKind>): Family {
+  const byId = new Map<string, FamilyKind>();
+  followed.follow((each) => byId.set(kindId(each.kind), each));
 
   function related(index: keyof typeof familyIndexers, uid: string | undefined): Member[] {
     if (!uid) return [];
-    return followed.flatMap((each) => each.informer.lister.byIndex(index, uid).map((object) => ({ followed: each, object })));
+    return Array.from(followed).flatMap((each) =>
+      each.informer.lister.byIndex(index, uid).map((object) => ({ followed: each, object })),
+    );
   }
 
   const dependentsOf = ({ metadata }: ApiObject) => related('owner', metadata?.uid);
@@ -58,7 +67,7 @@ export function createFamily(followed: readonly FamilyKind[]): Family {
   return {
     find(key) {
       const at = key.indexOf(separator);
-      const each = byKind.get(key.slice(0, at));
+      const each = byId.get(key.slice(0, at));
       const object = each?.informer.lister.get(key.slice(at + 1));
       return each && object && { followed: each, object };
     },
@@ -66,7 +75,7 @@ export function createFamily(followed: readonly FamilyKind[]): Family {
     async askForDependents({ followed: { kind }, object }, signal) {
       const { uid, namespace } = object.metadata ?? {};
       const found: Member[] = [];
-      for (const each of followed.filter((other) => other.kind.namespaced || !kind.namespaced)) {
+      for (const each of Array.from(followed).filter((other) => other.kind.namespaced || !kind.namespaced)) {
         for (let from = '', more = true; more; more = from !== '') {
           const scope = { limit: pageSize, ...(kind.namespaced && { namespace }), ...(from && { continue: from }) };
           const { items, metadata } = await each.client.list(scope, { signal });
@@ -82,9 +91,10 @@ export function createFamily(followed: readonly FamilyKind[]): Family {
       return [keyOf(kind, object), ...[...dependentsOf(object), ...owners].map(keyOfMember)];
     },
     async judge(reference, of, signal) {
-      const owner = byKind.get(reference.kind ?? '');
+      const { kind = '', apiVersion = '' } = reference;
+      const owner = byId.get(kindId({ kind, apiVersion }));
       // A kind that is not known here, or that cannot own this object: whether the owner exists is unknown.
-      if (!owner || groupOf(owner.kind.apiVersion) !== groupOf(reference.apiVersion ?? '')) return 'present';
+      if (!owner || groupOf(owner.kind.apiVersion) !== groupOf(apiVersion)) return 'present';
       if (owner.kind.namespaced && !of.followed.kind.namespaced) return 'present';
       const namespace = owner.kind.namespaced ? of.object.metadata?.namespace : undefined;
       const key = objectKey({ metadata: { ...(namespace ? { namespace } : {}), name: reference.name ?? '' } });
@@ -103,10 +113,4 @@ async function ask({ client }: FamilyKind, key: string, signal: AbortSignal): Pr
     if (isNotFound(error)) return undefined;
     throw error;
   }
-}
-
-/** "apps" of "apps/v1", "" of "v1". */
-function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/');
-  return slash < 0 ? '' : apiVersion.slice(0, slash);
 }

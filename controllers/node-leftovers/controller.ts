@@ -17,12 +17,15 @@ export interface NodeLeftoversOptions {
   readonly logger: Logger;
 }
 
-/** As long as pods wait for a node that does not exist (pod-garbage); an agent that lives makes its Node again within 10 s. */
+/**
+ * As long as pods wait for a node that does not exist (pod-garbage); an agent that lives makes its Node again within 10
+ * s.
+ */
 const goneMs = 40_000;
 
 /**
- * Removes the lease and the figures of a node that does not exist, when they have not been written for a while: an agent that lives goes on
- * renewing its lease, also before its Node is there.
+ * Removes the lease and the figures of a node that does not exist, when they have not been written for a while: an
+ * agent that lives goes on renewing its lease, also before its Node is there.
  */
 export function createNodeLeftovers({ client, nodes, kept, clock, logger }: NodeLeftoversOptions): Controller {
   const waits = createWaits({ clock, ms: goneMs });
@@ -81,6 +84,6 @@ export const nodeLeftovers: ControllerDefinition = {
     createNodeLeftovers({
       ...context,
       nodes: informer('Node'),
-      kept: followed.filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics'),
+      kept: Array.from(followed).filter(({ kind }) => kind.kind === 'Lease' || kind.kind === 'NodeMetrics'),
     }),
 };

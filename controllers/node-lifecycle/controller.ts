@@ -17,11 +17,11 @@ import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
-import { createWaits } from '../waits.ts';
-import { decideNode, decidePod, decideTransition, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
-import { createSilence } from './silence.ts';
+import { createWaits, type Waits } from '../waits.ts';
+import { decideNode, decidePod, decideTransitions, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
+import { createSilence, type Silence } from './silence.ts';
 import { defaultEvictionRates, type EvictionRates } from './zone-state.ts';
-import { createZones } from './zones.ts';
+import { createZones, type Zones } from './zones.ts';
 
 export interface NodeLifecycleOptions {
   readonly client: Pick<Client, 'nodes' | 'pods' | 'leases'>;
@@ -38,107 +38,164 @@ export interface NodeLifecycleOptions {
 }
 
 /**
- * Agents renew every 10 s, so two renewals may be lost; and it leaves 10 s of the 40 after which a dead node must be seen to be so.
+ * Agents renew every 10 s, so two renewals may be lost; and it leaves 10 s of the 40 after which a dead node must be
+ * seen to be so.
  */
 const defaultGraceMs = 30_000;
 
 /**
- * So long it is looked whether others are lost with a node before it is given up. Of nodes that are cut off together, the last is silent 10 s
- * after the first at most; and of the 40 s after which a dead node must be given up, 10 are left.
+ * So long it is looked whether others are lost with a node before it is given up. Of nodes that are cut off together,
+ * the last is silent 10 s after the first at most; and of the 40 s after which a dead node must be given up, 10 are
+ * left.
  */
 const settleMs = 7_000;
 
 /**
- * Notices nodes whose agent is silent and says so: in the node's conditions, in its taints, in the Ready condition of its pods. The way
- * back is the agent's own: its status replaces the conditions, and only the taints are left to follow. Nodes that are lost are given up, which is
- * a taint with the effect NoExecute, no faster than the rates allow. Evicts nothing itself.
+ * Notices nodes whose agent is silent and says so: in the node's conditions, in its taints, in the Ready condition of
+ * its pods. The way back is the agent's own: its status replaces the conditions, and only the taints are left to
+ * follow. Nodes that are lost are given up, which is a taint with the effect NoExecute, no faster than the rates allow.
+ * Evicts nothing itself.
  *
- * Nothing is judged while the API server is away, nor before a whole grace period was watched after that, or after the start.
+ * Nothing is judged while the API server is away, nor before a whole grace period was watched after that,
+ * or after the start.
  */
 export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
-  const { client, nodes, leases, events, outage, clock, logger, graceMs = defaultGraceMs } = options;
-  const silence = createSilence({ clock, graceMs });
-  const settling = createWaits({ clock, ms: settleMs });
-  const rates = { ...defaultEvictionRates, ...options.rates };
-  const zones = createZones({ nodes, rates, clock, logger, resumed: restart });
+  return new NodeLifecycleController(options);
+}
 
-  async function reconcile(name: string, signal: AbortSignal): Promise<void> {
-    const node = nodes.lister.get(name);
+class NodeLifecycleController implements Controller {
+  readonly #options: NodeLifecycleOptions;
+  readonly #graceMs: number;
+  readonly #silence: Silence;
+  readonly #settling: Waits;
+  readonly #zones: Zones;
+  readonly name = 'node-lifecycle';
+  readonly sources: readonly Source[];
+
+  constructor(options: NodeLifecycleOptions) {
+    this.#options = options;
+    this.#graceMs = options.graceMs ?? defaultGraceMs;
+    this.#silence = createSilence({ clock: options.clock, graceMs: this.#graceMs });
+    this.#settling = createWaits({ clock: options.clock, ms: settleMs });
+    const rates = { ...defaultEvictionRates, ...options.rates };
+    this.#zones = createZones({
+      nodes: options.nodes,
+      rates,
+      clock: options.clock,
+      logger: options.logger,
+      resumed: (names) => this.#restart(names),
+    });
+    // Adds no key.
+    const outages: Source = {
+      waitForSync: async () => {},
+      connect: () => options.outage.listen(() => this.#restart([...this.#silence.names()])),
+    };
+    // Adds no key: it only informs people.
+    const transitions: Source = {
+      waitForSync: (signal) => options.nodes.waitForSync(signal),
+      connect: () =>
+        options.nodes.addHandler({
+          name: 'node transitions',
+          onUpdate(next, old) {
+            if (next.metadata?.uid !== old.metadata?.uid) return;
+            for (const { type, reason, message } of decideTransitions(next, old))
+              options.events.event(referenceTo('Node', next), type, reason, message);
+          },
+        }),
+    };
+    this.sources = [
+      changesOf(options.nodes, (node) => this.#ofNode(node)),
+      changesOf(options.leases, (lease) => this.#ofLease(lease)),
+      this.#silence,
+      this.#settling,
+      this.#zones,
+      outages,
+      transitions,
+    ];
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<void> {
+    const node = this.#options.nodes.lister.get(name);
     if (node === undefined) {
-      settling.forget(name);
-      return silence.forget(name);
+      this.#settling.forget(name);
+      return this.#silence.forget(name);
     }
     try {
-      await listen(node, signal);
-      await act(node, signal);
+      await this.#listen(node, signal);
+      await this.#act(node, signal);
     } catch (error) {
       // Agents may have failed at the same calls: no silence counts.
       if (isServerFault(error)) {
-        outage.began();
-        silence.restart(name);
+        this.#options.outage.began();
+        this.#silence.restart(name);
       }
       throw error;
     }
   }
 
-  function isBack(): void {
-    if (outage.ended()) logger.info({ graceMs }, 'the API server answers again: every node has a whole grace period from now on');
+  #isBack(): void {
+    if (this.#options.outage.ended())
+      this.#options.logger.info(
+        { graceMs: this.#graceMs },
+        'the API server answers again: every node has a whole grace period from now on',
+      );
   }
 
   /** Periods of nodes that could not be heard begin afresh. */
-  function restart(names: readonly string[]): void {
+  #restart(names: readonly string[]): void {
     for (const name of names) {
-      silence.restart(name);
-      settling.forget(name);
+      this.#silence.restart(name);
+      this.#settling.forget(name);
     }
   }
 
-  async function listen(node: Node, signal: AbortSignal): Promise<void> {
+  async #listen(node: Node, signal: AbortSignal): Promise<void> {
     const { name = '' } = node.metadata ?? {};
     const key = { namespace: namespaces.nodeLease, name };
-    if (!silence.isInDoubt(name)) {
-      if (silence.observe(name, signOf(node, leases.lister.get(`${key.namespace}/${name}`)))) isBack();
+    if (!this.#silence.isInDoubt(name)) {
+      if (this.#silence.observe(name, signOf(node, this.#options.leases.lister.get(`${key.namespace}/${name}`)))) this.#isBack();
       return;
     }
-    const lease = await findLease(key, signal);
-    isBack();
-    silence.observe(name, signOf(node, lease));
-    silence.confirm(name);
+    const lease = await this.#findLease(key, signal);
+    this.#isBack();
+    this.#silence.observe(name, signOf(node, lease));
+    this.#silence.confirm(name);
   }
 
-  async function findLease(key: ObjectKey, signal: AbortSignal): Promise<Lease | undefined> {
+  async #findLease(key: ObjectKey, signal: AbortSignal): Promise<Lease | undefined> {
     try {
-      return await client.leases.get(key, { signal });
+      return await this.#options.client.leases.get(key, { signal });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  async function act(node: Node, signal: AbortSignal): Promise<void> {
+  async #act(node: Node, signal: AbortSignal): Promise<void> {
     const { name = '' } = node.metadata ?? {};
-    const silent = silence.isSilent(name);
-    const now = clock.now();
+    const silent = this.#silence.isSilent(name);
+    const now = this.#options.clock.now();
     let current = node;
-    const view = { node, silent, heardAt: silence.heardAt(name) ?? now, giveUp: computeGiveUp(node, silent), now };
-    for (const action of decideNode(view)) current = await write(current, action, signal);
-    if (silent) await unreadyPods(current, signal);
+    const view = { node, silent, heardAt: this.#silence.heardAt(name) ?? now, giveUp: this.#computeGiveUp(node, silent), now };
+    for (const action of decideNode(view)) current = await this.#write(current, action, signal);
+    if (silent) await this.#unreadyPods(current, signal);
   }
 
-  function computeGiveUp(node: Node, silent: boolean): NodeView['giveUp'] {
+  #computeGiveUp(node: Node, silent: boolean): NodeView['giveUp'] {
     const { name = '' } = node.metadata ?? {};
     const loss = lossOf(node, silent);
     if (loss !== 'lost') {
-      settling.forget(name);
-      return loss === 'none' || zones.isStopped(node) ? 'no' : 'keep';
+      this.#settling.forget(name);
+      return loss === 'none' || this.#zones.isStopped(node) ? 'no' : 'keep';
     }
     const already = isGivenUp(node);
-    if (already || settling.isOver(name)) return zones.mayGiveUp(node, already) ? 'yes' : 'no';
-    settling.begin(name);
+    if (already || this.#settling.isOver(name)) return this.#zones.mayGiveUp(node, already) ? 'yes' : 'no';
+    this.#settling.begin(name);
     return 'no';
   }
 
-  async function write(node: Node, action: NodeAction, signal: AbortSignal): Promise<Node> {
+  async #write(node: Node, action: NodeAction, signal: AbortSignal): Promise<Node> {
+    const { logger, client } = this.#options;
     const { name = '', uid, resourceVersion } = node.metadata ?? {};
     const metadata = { uid, resourceVersion };
     if (action.type === 'set-taints') {
@@ -147,7 +204,7 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
       return client.nodes.patch({ name }, { metadata, spec: { taints } }, {}, { signal });
     }
     const conditions = action.conditions.map((condition) => messageToJson('berth.core.v1.NodeCondition', condition));
-    logger.warn({ node: name, graceMs }, 'nothing is heard of the agent of the node, its state is unknown');
+    logger.warn({ node: name, graceMs: this.#graceMs }, 'nothing is heard of the agent of the node, its state is unknown');
     return client.nodes.patch(
       { name, subresource: 'status', type: 'strategic' },
       { metadata, status: { conditions } },
@@ -157,13 +214,14 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
   }
 
   /** Read when needed and not kept: nodes are rarely lost, and the pods of all of them are much to remember. */
-  async function unreadyPods(node: Node, signal: AbortSignal): Promise<void> {
+  async #unreadyPods(node: Node, signal: AbortSignal): Promise<void> {
     const { name = '' } = node.metadata ?? {};
-    const { items } = await listAll(client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal });
-    await attemptEach(items, (pod) => unready(pod, node, signal));
+    const { items } = await listAll(this.#options.client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal });
+    await attemptEach(items, (pod) => this.#unready(pod, node, signal));
   }
 
-  async function unready(pod: Pod, node: Node, signal: AbortSignal): Promise<void> {
+  async #unready(pod: Pod, node: Node, signal: AbortSignal): Promise<void> {
+    const { clock, client, events } = this.#options;
     const condition = decidePod(pod, node, clock.now());
     if (condition === undefined) return;
     const { namespace, name = '', uid, resourceVersion, generation: observedGeneration } = pod.metadata ?? {};
@@ -177,30 +235,13 @@ export function createNodeLifecycle(options: NodeLifecycleOptions): Controller {
     }
   }
 
-  /** Adds no key. */
-  const outages: Source = { waitForSync: async () => {}, connect: () => outage.listen(() => restart([...silence.names()])) };
+  #ofNode({ metadata }: Node): string[] {
+    return [metadata?.name ?? ''];
+  }
 
-  /** Adds no key: it only informs people. */
-  const transitions: Source = {
-    waitForSync: (signal) => nodes.waitForSync(signal),
-    connect: () =>
-      nodes.addHandler({
-        name: 'node transitions',
-        onUpdate(next, old) {
-          const transition = next.metadata?.uid === old.metadata?.uid ? decideTransition(next, old) : undefined;
-          if (transition === undefined) return;
-          events.event(referenceTo('Node', next), transition.type, transition.reason, transition.message);
-        },
-      }),
-  };
-
-  const ofNode = ({ metadata }: Node) => [metadata?.name ?? ''];
-  const ofLease = ({ metadata }: Lease) => (metadata?.namespace === namespaces.nodeLease ? [metadata.name ?? ''] : []);
-  return {
-    name: 'node-lifecycle',
-    sources: [changesOf(nodes, ofNode), changesOf(leases, ofLease), silence, settling, zones, outages, transitions],
-    reconcile,
-  };
+  #ofLease({ metadata }: Lease): string[] {
+    return metadata?.namespace === namespaces.nodeLease ? [metadata.name ?? ''] : [];
+  }
 }
 
 /** Changes whenever the agent writes: with each renewal of its lease, and with each status. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Node, NodeCondition, Taint } from '../../api/generated/types.ts';
 import { node, pod } from '../../test/builders/index.ts';
-import { decideNode, decidePod, decideTransition, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
+import { decideNode, decidePod, decideTransitions, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
 
 const now = Date.UTC(2026, 0, 1, 12, 0, 30);
 const heardAt = Date.UTC(2026, 0, 1, 12);
@@ -173,11 +173,35 @@ describe('a change of a node', () => {
     [undefined, 'True', undefined],
   ])('from Ready %s to %s is told as %s', (before, after, reason) => {
     const as = (status: string | undefined) => nodeWith(status === undefined ? [] : [{ type: 'Ready', status, message: 'why' }]);
-    expect(decideTransition(as(after), as(before))?.reason).toBe(reason);
+    expect(decideTransitions(as(after), as(before))[0]?.reason).toBe(reason);
+  });
+
+  it.each([
+    ['MemoryPressure', 'NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
+    ['DiskPressure', 'NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
+    ['PIDPressure', 'NodeHasInsufficientPID', 'NodeHasSufficientPID'],
+  ])('of %s is told when it begins and when it ends', (type, begun, ended) => {
+    const [fine, pressed] = [nodeWith(well), nodeWith(withStatus(type, 'True'))];
+    const told = (next: Node, old: Node) => decideTransitions(next, old).map((each) => [each.type, each.reason]);
+    expect(told(pressed, fine)).toEqual([['Warning', begun]]);
+    expect(told(fine, pressed)).toEqual([['Normal', ended]]);
+    expect(told(pressed, pressed)).toEqual([]);
+  });
+
+  it('of the pressure of a node that falls silent, or is heard again without any, is not told', () => {
+    const reasons = (next: Node, old: Node) => decideTransitions(next, old).map(({ reason }) => reason);
+    expect(reasons(nodeWith(unknown), nodeWith(well))).toEqual(['NodeNotReady']);
+    expect(reasons(nodeWith(well), nodeWith(unknown))).toEqual(['NodeReady']);
+  });
+
+  it('of a node that is cordoned, and uncordoned, is told', () => {
+    const reasons = (next: Node, old: Node) => decideTransitions(next, old).map(({ reason }) => reason);
+    expect(reasons(nodeWith(well, [], true), nodeWith(well))).toEqual(['NodeNotSchedulable']);
+    expect(reasons(nodeWith(well), nodeWith(well, [], true))).toEqual(['NodeSchedulable']);
   });
 
   it('for the worse is told with the reason that the condition gives', () => {
     const bad = nodeWith([{ type: 'Ready', status: 'False', message: 'the engine is away' }]);
-    expect(decideTransition(bad, nodeWith(well))?.message).toBe('node "n1" is not ready: the engine is away');
+    expect(decideTransitions(bad, nodeWith(well))[0]?.message).toBe('node "n1" is not ready: the engine is away');
   });
 });

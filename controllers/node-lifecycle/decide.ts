@@ -10,7 +10,9 @@ export interface NodeView {
   readonly silent: boolean;
   /** When it was last heard, in milliseconds since 1970. */
   readonly heardAt: number;
-  /** Whether its pods are to be driven away while it is lost; `keep`: those of our taints that do so stay as they are. */
+  /**
+   * Whether its pods are to be driven away while it is lost; `keep`: those of our taints that do so stay as they are.
+   */
   readonly giveUp: 'yes' | 'no' | 'keep';
   readonly now: number;
 }
@@ -21,7 +23,9 @@ export type NodeAction =
   /** The whole list. */
   | { readonly type: 'set-taints'; readonly taints: readonly Taint[] };
 
-/** The conditions that the agent maintains, which are stale when it is silent. NetworkUnavailable is not its business. */
+/**
+ * The conditions that the agent maintains, which are stale when it is silent. NetworkUnavailable is not its business.
+ */
 const agentConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 /** Which taint stands for which condition, as in Kubernetes. Ready comes first: it is the reason that people read. */
@@ -38,7 +42,10 @@ const taintRules: readonly { readonly key: string; readonly applies: (node: Node
 /** Those that also drive pods away, when the node is given up. */
 const lostKeys: readonly string[] = [taints.notReady, taints.unreachable];
 
-/** How a node is after what its agent said, and what its silence says. `in-doubt`: nothing is known, but not for the whole grace period. */
+/**
+ * How a node is after what its agent said, and what its silence says. `in-doubt`: nothing is known,
+ * but not for the whole grace period.
+ */
 export function lossOf(node: Node, silent: boolean): 'none' | 'lost' | 'in-doubt' {
   const ready = readyOf(node);
   if (ready === 'False' || silent) return 'lost';
@@ -56,8 +63,8 @@ function drivesAway({ key, effect }: Taint): boolean {
 
 /**
  * What is to be written to a node: stale conditions become Unknown, and the NoSchedule taints follow the
- * conditions; the NoExecute taints too, where the node is given up. Never the way back: that a node is ready only its agent says.
- * Empty when all is as it should be.
+ * conditions; the NoExecute taints too, where the node is given up. Never the way back: that a node is ready only its
+ * agent says. Empty when all is as it should be.
  */
 export function decideNode(view: NodeView): NodeAction[] {
   const conditions = view.silent ? unknownConditions(view) : [];
@@ -124,21 +131,55 @@ export function decidePod(pod: Pod, node: Node, now: number): PodCondition | und
   return setCondition([ready], next, secondsTimestamp(new Date(now)))[0];
 }
 
-export interface ReadyTransition {
+/** An event of a node: Kubernetes' reasons. */
+export interface NodeTransition {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: 'NodeReady' | 'NodeNotReady';
+  readonly reason: string;
   readonly message: string;
 }
 
-/** What is worth telling of a change: that a node became ready, or stopped being so. Its first status is no change. */
-export function decideTransition(next: Node, old: Node): ReadyTransition | undefined {
+/** The reasons for a condition that is bad when it is true: of its beginning and of its end. */
+const pressureReasons: Readonly<Record<string, readonly [string, string]>> = {
+  MemoryPressure: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
+  DiskPressure: ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
+  PIDPressure: ['NodeHasInsufficientPID', 'NodeHasSufficientPID'],
+};
+
+/**
+ * What is worth telling of a change: that a node became ready or stopped being so, came under pressure or out of it,
+ * was cordoned or uncordoned. Its first status is no change.
+ */
+export function decideTransitions(next: Node, old: Node): NodeTransition[] {
+  return [...readyTransition(next, old), ...pressureTransitions(next, old), ...cordonTransition(next, old)];
+}
+
+function readyTransition(next: Node, old: Node): NodeTransition[] {
   const before = readyOf(old);
   const after = readyOf(next);
-  if (before === undefined || after === undefined || (before === 'True') === (after === 'True')) return undefined;
+  if (before === undefined || after === undefined || (before === 'True') === (after === 'True')) return [];
   const name = next.metadata?.name;
-  if (after === 'True') return { type: 'Normal', reason: 'NodeReady', message: `node "${name}" is ready again` };
+  if (after === 'True') return [{ type: 'Normal', reason: 'NodeReady', message: `node "${name}" is ready again` }];
   const why = findCondition(next.status?.conditions, 'Ready')?.message;
-  return { type: 'Warning', reason: 'NodeNotReady', message: `node "${name}" is not ready: ${why || 'it does not say why'}` };
+  return [{ type: 'Warning', reason: 'NodeNotReady', message: `node "${name}" is not ready: ${why || 'it does not say why'}` }];
+}
+
+/** A node that is silent says nothing of its pressure. */
+function pressureTransitions(next: Node, old: Node): NodeTransition[] {
+  return Object.entries(pressureReasons).flatMap(([type, [begun, ended]]) => {
+    const [before, after] = [old, next].map((node) => findCondition(node.status?.conditions, type));
+    if (!before || !after || before.status === after.status) return [];
+    const isBad = after.status === 'True';
+    if (!isBad && (after.status !== 'False' || before.status !== 'True')) return [];
+    const message = `node "${next.metadata?.name}": ${after.message || type}`;
+    return [{ type: isBad ? 'Warning' : 'Normal', reason: isBad ? begun : ended, message } as const];
+  });
+}
+
+function cordonTransition(next: Node, old: Node): NodeTransition[] {
+  const isCordoned = next.spec?.unschedulable === true;
+  if (isCordoned === (old.spec?.unschedulable === true)) return [];
+  const message = `node "${next.metadata?.name}" ${isCordoned ? 'takes no new pods' : 'takes new pods again'}`;
+  return [{ type: 'Normal', reason: isCordoned ? 'NodeNotSchedulable' : 'NodeSchedulable', message }];
 }
 
 function readyOf(node: Node): string | undefined {

@@ -7,7 +7,7 @@ import { type Client, type Clock, type EventRecorder, type Informer, type Logger
 import { attemptEach } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
-import { createWaits } from '../waits.ts';
+import { createWaits, type Waits } from '../waits.ts';
 import { type Cause, decideByNode, decideFinished } from './decide.ts';
 
 export interface PodGarbageOptions {
@@ -22,7 +22,10 @@ export interface PodGarbageOptions {
   readonly logger: Logger;
 }
 
-/** Kubernetes' figures: so many ended pods are worth keeping, and so long may a node be away because it is being made again. */
+/**
+ * Kubernetes' figures: so many ended pods are worth keeping,
+ * and so long may a node be away because it is being made again.
+ */
 const defaultMaxFinished = 12_500;
 const nodeGoneMs = 40_000;
 
@@ -35,44 +38,77 @@ export const podIndexers = {
   finished: (pod: Pod): readonly string[] => (isFinished(pod) ? ['true'] : []),
 };
 
-/** Removes pods that no other component deletes: those of nodes that do not exist or are declared dead, and ended ones beyond a bound. */
+/**
+ * Removes pods that no other component deletes: those of nodes that do not exist or are declared dead,
+ * and ended ones beyond a bound.
+ */
 export function createPodGarbage(options: PodGarbageOptions): Controller {
-  const { client, pods, nodes, events, clock, logger, maxFinished = defaultMaxFinished } = options;
-  const gone = createWaits({ clock, ms: nodeGoneMs });
-  /** Uids of pods that were removed and that the copy still has: what is written of a pod wakes its node once more. */
-  const removed = new Set<string>();
+  return new PodGarbageCollector(options);
+}
 
-  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
+class PodGarbageCollector implements Controller {
+  readonly #options: PodGarbageOptions;
+  readonly #maxFinished: number;
+  readonly #gone: Waits;
+  /** Uids of pods that were removed and that the copy still has: what is written of a pod wakes its node once more. */
+  readonly #removed = new Set<string>();
+  readonly name = 'pod-garbage';
+  readonly sources: readonly Source[];
+
+  constructor(options: PodGarbageOptions) {
+    this.#options = options;
+    this.#maxFinished = options.maxFinished ?? defaultMaxFinished;
+    this.#gone = createWaits({ clock: options.clock, ms: nodeGoneMs });
+    // Adds no key.
+    const removals: Source = {
+      waitForSync: async () => {},
+      connect: () =>
+        options.pods.addHandler({
+          name: 'removed pods',
+          onDelete: ({ metadata }) => void this.#removed.delete(metadata?.uid ?? ''),
+        }),
+    };
+    this.sources = [
+      removals,
+      changesOf(options.pods, (pod) => this.#ofPod(pod)),
+      changesOf(options.nodes, (node) => this.#ofNode(node)),
+      this.#gone,
+    ];
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const { pods, nodes } = this.#options;
     if (key === finishedKey) {
-      const victims = decideFinished(pods.lister.byIndex('finished', 'true'), maxFinished);
-      return removeEach(victims, 'TooManyFinished', signal);
+      const victims = decideFinished(pods.lister.byIndex('finished', 'true'), this.#maxFinished);
+      return this.#removeEach(victims, 'TooManyFinished', signal);
     }
     const name = key.slice(nodePrefix.length);
     const node = nodes.lister.get(name);
     const bound = pods.lister.byIndex('node', name);
-    if (node === undefined && bound.length > 0 && !(await isGone(name, key, signal))) return;
-    if (node !== undefined || bound.length === 0) gone.forget(key);
+    if (node === undefined && bound.length > 0 && !(await this.#isGone(name, key, signal))) return;
+    if (node !== undefined || bound.length === 0) this.#gone.forget(key);
     const { cause, pods: victims } = decideByNode(bound, node);
-    await removeEach(victims, cause, signal);
+    await this.#removeEach(victims, cause, signal);
   }
 
-  const removeEach = (victims: readonly Pod[], cause: Cause, signal: AbortSignal): Promise<void> =>
-    attemptEach(victims, async (pod) => {
+  #removeEach(victims: readonly Pod[], cause: Cause, signal: AbortSignal): Promise<void> {
+    return attemptEach(victims, async (pod) => {
       const { uid = '' } = pod.metadata ?? {};
-      if (removed.has(uid)) return;
-      await remove(pod, cause, signal);
-      if (pods.lister.get(objectKey(pod))?.metadata?.uid === uid) removed.add(uid);
+      if (this.#removed.has(uid)) return;
+      await this.#remove(pod, cause, signal);
+      if (this.#options.pods.lister.get(objectKey(pod))?.metadata?.uid === uid) this.#removed.add(uid);
     });
+  }
 
   /** Whether the node has been missing for a while, and is. */
-  async function isGone(name: string, key: string, signal: AbortSignal): Promise<boolean> {
-    if (!gone.isOver(key)) {
-      gone.begin(key);
+  async #isGone(name: string, key: string, signal: AbortSignal): Promise<boolean> {
+    if (!this.#gone.isOver(key)) {
+      this.#gone.begin(key);
       return false;
     }
     try {
-      await client.nodes.get({ name }, { signal });
-      gone.forget(key);
+      await this.#options.client.nodes.get({ name }, { signal });
+      this.#gone.forget(key);
       return false;
     } catch (error) {
       if (isNotFound(error)) return true;
@@ -80,12 +116,13 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
     }
   }
 
-  async function remove(pod: Pod, cause: Cause, signal: AbortSignal): Promise<void> {
+  async #remove(pod: Pod, cause: Cause, signal: AbortSignal): Promise<void> {
+    const { client, logger, events } = this.#options;
     const { namespace, name = '', uid } = pod.metadata ?? {};
-    const message = messageOf(cause, pod.spec?.nodeName ?? '', maxFinished);
+    const message = messageOf(cause, pod.spec?.nodeName ?? '', this.#maxFinished);
     try {
       // What waits for its end, such as a finalizer, must see one.
-      if (!isFinished(pod)) await markFailed(pod, message, signal);
+      if (!isFinished(pod)) await this.#markFailed(pod, message, signal);
       await client.pods.delete({ namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } }, { signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -95,26 +132,21 @@ export function createPodGarbage(options: PodGarbageOptions): Controller {
     if (cause !== 'TooManyFinished') events.event(referenceTo('Pod', pod), 'Warning', cause, message);
   }
 
-  async function markFailed(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
+  async #markFailed(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata ?? {};
-    const lastTransitionTime = toRfc3339(timestamp(new Date(clock.now())));
+    const lastTransitionTime = toRfc3339(timestamp(new Date(this.#options.clock.now())));
     const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message, lastTransitionTime };
     const patch = { metadata: { uid }, status: { phase: 'Failed', conditions: [target] } };
-    await client.pods.patch({ namespace, name, subresource: 'status', type: 'strategic' }, patch, {}, { signal });
+    await this.#options.client.pods.patch({ namespace, name, subresource: 'status', type: 'strategic' }, patch, {}, { signal });
   }
 
-  const ofPod = (pod: Pod) => [
-    ...podIndexers.node(pod).map((name) => nodePrefix + name),
-    ...(isFinished(pod) ? [finishedKey] : []),
-  ];
-  const ofNode = ({ metadata }: Node) => [nodePrefix + (metadata?.name ?? '')];
-  /** Adds no key. */
-  const removals: Source = {
-    waitForSync: async () => {},
-    connect: () =>
-      pods.addHandler({ name: 'removed pods', onDelete: ({ metadata }) => void removed.delete(metadata?.uid ?? '') }),
-  };
-  return { name: 'pod-garbage', sources: [removals, changesOf(pods, ofPod), changesOf(nodes, ofNode), gone], reconcile };
+  #ofPod(pod: Pod): string[] {
+    return [...podIndexers.node(pod).map((name) => nodePrefix + name), ...(isFinished(pod) ? [finishedKey] : [])];
+  }
+
+  #ofNode({ metadata }: Node): string[] {
+    return [nodePrefix + (metadata?.name ?? '')];
+  }
 }
 
 function messageOf(cause: Cause, node: string, maxFinished: number): string {

@@ -12,10 +12,10 @@ import {
   referenceTo,
 } from '../../client/index.ts';
 import { attemptEach, isServerFault } from '../attempt-each.ts';
-import { type Controller, changesOf } from '../controller.ts';
+import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
-import { createCountdowns } from './countdowns.ts';
+import { type Countdowns, createCountdowns } from './countdowns.ts';
 import { decideEvictions, isNoExecute } from './decide.ts';
 
 export interface TaintEvictionOptions {
@@ -30,52 +30,72 @@ export interface TaintEvictionOptions {
 }
 
 /**
- * Deletes pods from nodes with NoExecute taints that they do not tolerate, at once or when the seconds of their toleration are over. The seconds
- * count from the moment that this loop sees both, pod and taint, by its own timers; after its start and after an outage of the API server they
- * count anew. Nodes are rarely tainted so, therefore their pods are read when needed and not kept.
+ * Deletes pods from nodes with NoExecute taints that they do not tolerate, at once or when the seconds of their
+ * toleration are over. The seconds count from the moment that this loop sees both, pod and taint, by its own timers;
+ * after its start and after an outage of the API server they count anew. Nodes are rarely tainted so, therefore their
+ * pods are read when needed and not kept.
  */
 export function createTaintEviction(options: TaintEvictionOptions): Controller {
-  const { client, nodes, pods, events, outage, clock, logger } = options;
-  const countdowns = createCountdowns({ clock });
+  return new TaintEvictionController(options);
+}
 
-  async function reconcile(name: string, signal: AbortSignal): Promise<void> {
-    if (!isTainted(nodes.lister.get(name))) return countdowns.keep(name, new Map());
+class TaintEvictionController implements Controller {
+  readonly #options: TaintEvictionOptions;
+  readonly #countdowns: Countdowns;
+  readonly name = 'taint-eviction';
+  readonly sources: readonly Source[];
+
+  constructor(options: TaintEvictionOptions) {
+    this.#options = options;
+    this.#countdowns = createCountdowns({ clock: options.clock });
+    const outages = { waitForSync: async () => {}, connect: () => options.outage.listen(() => this.#countdowns.restart()) };
+    this.sources = [
+      changesOf(options.nodes, (node) => this.#ofNode(node), { matters: (next, old) => this.#taintsChanged(next, old) }),
+      changesOf(options.pods, (pod) => this.#ofPod(pod), { matters: specChanged }),
+      this.#countdowns,
+      outages,
+    ];
+  }
+
+  async reconcile(name: string, signal: AbortSignal): Promise<void> {
+    if (!isTainted(this.#options.nodes.lister.get(name))) return this.#countdowns.keep(name, new Map());
     try {
-      await sync(name, signal);
+      await this.#sync(name, signal);
     } catch (error) {
-      if (isServerFault(error)) outage.began();
+      if (isServerFault(error)) this.#options.outage.began();
       throw error;
     }
   }
 
-  async function sync(name: string, signal: AbortSignal): Promise<void> {
+  async #sync(name: string, signal: AbortSignal): Promise<void> {
     // Not the copy: a taint that was removed a moment ago evicts no pod.
-    const taints = await readTaints(name, signal);
+    const taints = await this.#readTaints(name, signal);
     const { items } = taints.some(isNoExecute)
-      ? await listAll(client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal })
+      ? await listAll(this.#options.client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal })
       : { items: [] };
-    outage.ended();
-    const plan = decideEvictions({ taints, pods: items, isOver: (key) => countdowns.isOver(name, key) });
-    await attemptEach(plan.evict, ({ pod, taint }) => evict(pod, taint, signal));
-    countdowns.keep(name, plan.counting);
+    this.#options.outage.ended();
+    const plan = decideEvictions({ taints, pods: items, isOver: (key) => this.#countdowns.isOver(name, key) });
+    await attemptEach(plan.evict, ({ pod, taint }) => this.#evict(pod, taint, signal));
+    this.#countdowns.keep(name, plan.counting);
   }
 
-  async function readTaints(name: string, signal: AbortSignal): Promise<readonly Taint[]> {
+  async #readTaints(name: string, signal: AbortSignal): Promise<readonly Taint[]> {
     try {
-      return (await client.nodes.get({ name }, { signal })).spec?.taints ?? [];
+      return (await this.#options.client.nodes.get({ name }, { signal })).spec?.taints ?? [];
     } catch (error) {
       if (isNotFound(error)) return [];
       throw error;
     }
   }
 
-  async function evict(pod: Pod, taint: Taint, signal: AbortSignal): Promise<void> {
+  async #evict(pod: Pod, taint: Taint, signal: AbortSignal): Promise<void> {
+    const { client, logger, events } = this.#options;
     const { namespace, name = '', uid } = pod.metadata ?? {};
     const message = `node "${pod.spec?.nodeName}" has the taint ${textOf(taint)}, which the pod does not tolerate, or no longer`;
     try {
       await client.pods.patch(
         { namespace, name, subresource: 'status', type: 'strategic' },
-        disruption(pod, message),
+        this.#disruption(pod, message),
         {},
         { signal },
       );
@@ -90,26 +110,23 @@ export function createTaintEviction(options: TaintEvictionOptions): Controller {
   }
 
   /** Sets the condition DisruptionTarget, which says why the pod ends. */
-  function disruption({ metadata }: Pod, message: string) {
-    const lastTransitionTime = toRfc3339(timestamp(new Date(clock.now())));
+  #disruption({ metadata }: Pod, message: string): object {
+    const lastTransitionTime = toRfc3339(timestamp(new Date(this.#options.clock.now())));
     const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager', message, lastTransitionTime };
     return { metadata: { uid: metadata?.uid }, status: { conditions: [target] } };
   }
 
-  const ofNode = ({ metadata }: Node) => [metadata?.name ?? ''];
-  const ofPod = ({ spec }: Pod) => (isTainted(nodes.lister.get(spec?.nodeName ?? '')) ? [spec?.nodeName ?? ''] : []);
-  const taintsChanged = (next: Node, old: Node) => !equalValues(next.spec?.taints ?? [], old.spec?.taints ?? []);
-  const outages = { waitForSync: async () => {}, connect: () => outage.listen(() => countdowns.restart()) };
-  return {
-    name: 'taint-eviction',
-    sources: [
-      changesOf(nodes, ofNode, { matters: taintsChanged }),
-      changesOf(pods, ofPod, { matters: specChanged }),
-      countdowns,
-      outages,
-    ],
-    reconcile,
-  };
+  #ofNode({ metadata }: Node): string[] {
+    return [metadata?.name ?? ''];
+  }
+
+  #ofPod({ spec }: Pod): string[] {
+    return isTainted(this.#options.nodes.lister.get(spec?.nodeName ?? '')) ? [spec?.nodeName ?? ''] : [];
+  }
+
+  #taintsChanged(next: Node, old: Node): boolean {
+    return !equalValues(next.spec?.taints ?? [], old.spec?.taints ?? []);
+  }
 }
 
 function isTainted(node: Node | undefined): boolean {

@@ -15,8 +15,8 @@ import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { createLru } from '../../client/lru.ts';
-import { createClaimTeller } from '../claim-teller.ts';
-import { type Controller, changesOf } from '../controller.ts';
+import { createClaimTeller, type Note } from '../claim-teller.ts';
+import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { keyOfClaim, keyOfVolume, keyOfVolumeNamed, readStorageKey } from '../storage-keys.ts';
 import { boundClaim, decideClaim, decideVolume, unboundVolume } from './decide.ts';
@@ -42,59 +42,77 @@ export const claimIndexers = {
 };
 
 /**
- * Binds claims to volumes. Both sides name each other: the volume's claimRef with the claim's uid first, which only one claim can win, then the
- * claim's volumeName. A binding that was interrupted anywhere is found half done and finished.
+ * Binds claims to volumes. Both sides name each other: the volume's claimRef with the claim's uid first, which only one
+ * claim can win, then the claim's volumeName. A binding that was interrupted anywhere is found half done and finished.
  */
 export function createVolumeBinding(options: VolumeBindingOptions): Controller {
-  const { client, volumes, claims, classes, events, clock, logger } = options;
-  /** Volumes that were just given away, which the informer does not show yet: not offered to the next claim. */
-  const given = createLru<{ readonly to: string | undefined; readonly seen: string | undefined }>(rememberedSize);
-  const tell = createClaimTeller(events);
+  return new VolumeBindingController(options);
+}
 
-  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const named = readStorageKey(key);
-    if ('claim' in named) await syncClaim(claims.lister.get(named.claim), signal);
-    else await syncVolume(volumes.lister.get(named.volume), signal);
+class VolumeBindingController implements Controller {
+  readonly #options: VolumeBindingOptions;
+  /** Volumes that were just given away, which the informer does not show yet: not offered to the next claim. */
+  readonly #given = createLru<{ readonly to: string | undefined; readonly seen: string | undefined }>(rememberedSize);
+  readonly #tell: (claim: PersistentVolumeClaim, note: Note) => void;
+  readonly name = 'volume-binding';
+  readonly sources: readonly Source[];
+
+  constructor(options: VolumeBindingOptions) {
+    this.#options = options;
+    this.#tell = createClaimTeller(options.events);
+    this.sources = [
+      changesOf(options.volumes, (volume) => this.#ofVolume(volume)),
+      changesOf(options.claims, (claim) => this.#ofClaim(claim)),
+      changesOf(options.classes, (storageClass) => this.#ofClass(storageClass)),
+    ];
   }
 
-  async function syncClaim(claim: PersistentVolumeClaim | undefined, signal: AbortSignal): Promise<void> {
+  async reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const named = readStorageKey(key);
+    if ('claim' in named) await this.#syncClaim(this.#options.claims.lister.get(named.claim), signal);
+    else await this.#syncVolume(this.#options.volumes.lister.get(named.volume), signal);
+  }
+
+  async #syncClaim(claim: PersistentVolumeClaim | undefined, signal: AbortSignal): Promise<void> {
+    const { volumes, classes } = this.#options;
     if (!claim) return;
     const decision = decideClaim(claim, {
       named: volumes.lister.get,
-      candidates,
+      candidates: (claim) => this.#candidates(claim),
       classNamed: classes.lister.get,
       defaultClass: () => defaultClassOf(classes.lister.list()),
     });
-    if (decision.kind === 'bind') return bind(claim, decision.volume, signal);
-    if (decision.kind === 'class') return writeClaim(claim, { spec: { storageClassName: decision.name } }, signal);
-    if (decision.note) tell(claim, decision.note);
-    if (decision.kind === 'provision') await ask(claim, decision.provisioner, signal);
+    if (decision.kind === 'bind') return this.#bind(claim, decision.volume, signal);
+    if (decision.kind === 'class') return this.#writeClaim(claim, { spec: { storageClassName: decision.name } }, signal);
+    if (decision.note) this.#tell(claim, decision.note);
+    if (decision.kind === 'provision') await this.#ask(claim, decision.provisioner, signal);
     const phase = decision.kind === 'lost' ? 'Lost' : 'Pending';
-    if (claim.status?.phase !== phase) await writeClaimStatus(claim, { phase, accessModes: null, capacity: null }, signal);
+    if (claim.status?.phase !== phase) await this.#writeClaimStatus(claim, { phase, accessModes: null, capacity: null }, signal);
   }
 
-  function candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
-    const free = volumes.lister.byIndex('freeClass', storageClassOf(claim)).filter(({ metadata }) => {
-      const last = given.get(metadata?.name ?? '');
+  #candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+    const free = this.#options.volumes.lister.byIndex('freeClass', storageClassOf(claim)).filter(({ metadata }) => {
+      const last = this.#given.get(metadata?.name ?? '');
       return last?.seen !== metadata?.resourceVersion || last?.to === claim.metadata?.uid;
     });
-    return [...volumes.lister.byIndex('claim', objectKey(claim)), ...free];
+    return [...this.#options.volumes.lister.byIndex('claim', objectKey(claim)), ...free];
   }
 
   /** Provisioners read from the claim that they are meant. */
-  async function ask(claim: PersistentVolumeClaim, provisioner: string, signal: AbortSignal): Promise<void> {
+  async #ask(claim: PersistentVolumeClaim, provisioner: string, signal: AbortSignal): Promise<void> {
     if (claim.metadata?.annotations?.[annotations.storageProvisioner] === provisioner) return;
     const asked = { [annotations.storageProvisioner]: provisioner, [annotations.betaStorageProvisioner]: provisioner };
-    await writeClaim(claim, { metadata: { annotations: asked } }, signal);
+    await this.#writeClaim(claim, { metadata: { annotations: asked } }, signal);
   }
 
   /** Writes what is missing, the volume's side first: of two claims that want it, one meets a conflict. */
-  async function bind(claim: PersistentVolumeClaim, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+  async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { client, logger } = this.#options;
     const name = volume.metadata?.name ?? '';
     const ours = boundVolume(volume, claim);
     const taken = ours ? await client.persistentVolumes.patch({ name }, of(volume, ours), {}, { signal }) : volume;
-    if (ours) given.set(name, { to: claim.metadata?.uid, seen: volume.metadata?.resourceVersion });
-    await writePhase(taken, { phase: 'Bound' }, signal);
+    if (ours) this.#given.set(name, { to: claim.metadata?.uid, seen: volume.metadata?.resourceVersion });
+    await this.#writePhase(taken, { phase: 'Bound' }, signal);
     const theirs = boundClaim(claim, taken);
     const { namespace, name: claimName = '' } = claim.metadata ?? {};
     const target = { namespace, name: claimName };
@@ -103,45 +121,45 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
     const { status } = bound;
     const isTold =
       status?.phase === 'Bound' && equalValues(status.accessModes, accessModes) && equalValues(status.capacity, capacity);
-    if (!isTold) await writeClaimStatus(bound, { phase: 'Bound', accessModes, capacity: textsOf(capacity) }, signal);
+    if (!isTold) await this.#writeClaimStatus(bound, { phase: 'Bound', accessModes, capacity: textsOf(capacity) }, signal);
     if (theirs) logger.info({ claim: objectKey(claim), volume: name }, 'bound a claim to a volume');
   }
 
-  async function syncVolume(volume: PersistentVolume | undefined, signal: AbortSignal): Promise<void> {
+  async #syncVolume(volume: PersistentVolume | undefined, signal: AbortSignal): Promise<void> {
     if (!volume) return;
-    const decision = decideVolume(volume, await claimOf(volume, signal));
+    const decision = decideVolume(volume, await this.#claimOf(volume, signal));
     const { name = '' } = volume.metadata ?? {};
     if (decision.kind === 'none') return;
-    if (decision.kind === 'reclaim') return reclaim(volume, signal);
+    if (decision.kind === 'reclaim') return this.#reclaim(volume, signal);
     if (decision.kind === 'unbind') {
-      await client.persistentVolumes.patch({ name }, of(volume, unboundVolume(volume)), {}, { signal });
+      await this.#options.client.persistentVolumes.patch({ name }, of(volume, unboundVolume(volume)), {}, { signal });
       return;
     }
-    const changed = await writePhase(volume, decision.status, signal);
+    const changed = await this.#writePhase(volume, decision.status, signal);
     if (changed && decision.note) {
       const { type, reason, message } = decision.note;
-      events.event(referenceTo('PersistentVolume', volume), type, reason, message);
+      this.#options.events.event(referenceTo('PersistentVolume', volume), type, reason, message);
     }
   }
 
   /** Deletes the volume; its provisioner removes the data, and then the finalizer. */
-  async function reclaim(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+  async #reclaim(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     // Released first: as long as it looks bound it is protected.
-    if (await writePhase(volume, { phase: 'Released' }, signal)) return;
+    if (await this.#writePhase(volume, { phase: 'Released' }, signal)) return;
     const { name = '', uid, resourceVersion, deletionTimestamp } = volume.metadata ?? {};
     if (deletionTimestamp !== undefined) return;
-    await client.persistentVolumes.delete({ name }, { preconditions: { uid, resourceVersion } }, { signal });
-    logger.info({ volume: name }, 'deleted a volume whose claim is gone');
+    await this.#options.client.persistentVolumes.delete({ name }, { preconditions: { uid, resourceVersion } }, { signal });
+    this.#options.logger.info({ volume: name }, 'deleted a volume whose claim is gone');
   }
 
   /** The claim that a volume belongs to. That it is gone is not believed of a copy that may be late. */
-  async function claimOf({ spec }: PersistentVolume, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
+  async #claimOf({ spec }: PersistentVolume, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
     const { namespace = '', name = '', uid } = spec?.claimRef ?? {};
     if (!uid) return undefined;
-    const known = claims.lister.get(`${namespace}/${name}`);
+    const known = this.#options.claims.lister.get(`${namespace}/${name}`);
     if (known?.metadata?.uid === uid) return known;
     try {
-      return await client.persistentVolumeClaims.get({ namespace, name }, { signal });
+      return await this.#options.client.persistentVolumeClaims.get({ namespace, name }, { signal });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -149,52 +167,60 @@ export function createVolumeBinding(options: VolumeBindingOptions): Controller {
   }
 
   /** True when that is news. */
-  async function writePhase(volume: PersistentVolume, status: PersistentVolumeStatus, signal: AbortSignal): Promise<boolean> {
+  async #writePhase(volume: PersistentVolume, status: PersistentVolumeStatus, signal: AbortSignal): Promise<boolean> {
     const { phase, reason, message } = volume.status ?? {};
     if (phase === status.phase && (reason ?? '') === (status.reason ?? '') && (message ?? '') === (status.message ?? ''))
       return false;
-    const since = phase === status.phase ? {} : { lastPhaseTransitionTime: toRfc3339(timestamp(new Date(clock.now()))) };
+    const since =
+      phase === status.phase ? {} : { lastPhaseTransitionTime: toRfc3339(timestamp(new Date(this.#options.clock.now()))) };
     const next = { phase: status.phase, reason: status.reason ?? null, message: status.message ?? null, ...since };
     const name = volume.metadata?.name ?? '';
-    await client.persistentVolumes.patch({ name, subresource: 'status' }, of(volume, { status: next }), {}, { signal });
+    await this.#options.client.persistentVolumes.patch(
+      { name, subresource: 'status' },
+      of(volume, { status: next }),
+      {},
+      { signal },
+    );
     return true;
   }
 
-  async function writeClaim(claim: PersistentVolumeClaim, change: object, signal: AbortSignal): Promise<void> {
+  async #writeClaim(claim: PersistentVolumeClaim, change: object, signal: AbortSignal): Promise<void> {
     const { namespace, name = '' } = claim.metadata ?? {};
-    await client.persistentVolumeClaims.patch({ namespace, name }, of(claim, change), {}, { signal });
+    await this.#options.client.persistentVolumeClaims.patch({ namespace, name }, of(claim, change), {}, { signal });
   }
 
-  async function writeClaimStatus(claim: PersistentVolumeClaim, status: object, signal: AbortSignal): Promise<void> {
+  async #writeClaimStatus(claim: PersistentVolumeClaim, status: object, signal: AbortSignal): Promise<void> {
     const { namespace, name = '' } = claim.metadata ?? {};
     const target = { namespace, name, subresource: 'status' } as const;
-    await client.persistentVolumeClaims.patch(target, of(claim, { status }), {}, { signal });
+    await this.#options.client.persistentVolumeClaims.patch(target, of(claim, { status }), {}, { signal });
   }
 
-  const ofClaim = (claim: PersistentVolumeClaim): string[] => [
-    keyOfClaim(objectKey(claim)),
-    ...claimIndexers.volume(claim).map(keyOfVolumeNamed),
-    ...volumes.lister.byIndex('claim', objectKey(claim)).map(keyOfVolume),
-  ];
-  const ofVolume = (volume: PersistentVolume): string[] => {
+  #ofClaim(claim: PersistentVolumeClaim): string[] {
+    return [
+      keyOfClaim(objectKey(claim)),
+      ...claimIndexers.volume(claim).map(keyOfVolumeNamed),
+      ...this.#options.volumes.lister.byIndex('claim', objectKey(claim)).map(keyOfVolume),
+    ];
+  }
+
+  #ofVolume(volume: PersistentVolume): string[] {
     const open = volume.status?.phase === 'Available' ? volumeIndexers.freeClass(volume) : [];
     return [
       keyOfVolume(volume),
       ...volumeIndexers.claim(volume).map(keyOfClaim),
-      ...claims.lister.byIndex('volume', volume.metadata?.name ?? '').map((claim) => keyOfClaim(objectKey(claim))),
-      ...open.flatMap((name) => claims.lister.byIndex('openClass', name)).map((claim) => keyOfClaim(objectKey(claim))),
+      ...this.#options.claims.lister.byIndex('volume', volume.metadata?.name ?? '').map((claim) => keyOfClaim(objectKey(claim))),
+      ...open
+        .flatMap((name) => this.#options.claims.lister.byIndex('openClass', name))
+        .map((claim) => keyOfClaim(objectKey(claim))),
     ];
-  };
+  }
+
   /** Claims that name it, and those that name none, which may get it. */
-  const ofClass = ({ metadata }: StorageClass): string[] =>
-    [metadata?.name ?? '', '']
-      .flatMap((name) => claims.lister.byIndex('openClass', name))
+  #ofClass({ metadata }: StorageClass): string[] {
+    return [metadata?.name ?? '', '']
+      .flatMap((name) => this.#options.claims.lister.byIndex('openClass', name))
       .map((claim) => keyOfClaim(objectKey(claim)));
-  return {
-    name: 'volume-binding',
-    sources: [changesOf(volumes, ofVolume), changesOf(claims, ofClaim), changesOf(classes, ofClass)],
-    reconcile,
-  };
+  }
 }
 
 /** A change of that very version: a decision on an older one meets a conflict. */
