@@ -27,11 +27,16 @@ describe('resource arguments', () => {
     ['what a user runs', ['all'], [['Pod']]],
     ['a group beside its own kind, once', ['all,pods,nodes'], [['Pod'], ['Node']]],
     ['a kind in its own spelling', ['ConfigMap'], [['ConfigMap']]],
+    ['a noun with its version', ['pods.v1'], [['Pod']]],
+    ['a noun with version and the group without a name', ['pods.v1.'], [['Pod']]],
+    ['a noun with its group', ['leases.coordination.k8s.io'], [['Lease']]],
     ['a noun with version and group', ['leases.v1.coordination.k8s.io'], [['Lease']]],
   ])('reads %s', (_title, words, expected) => expect(plain(words)).toEqual(expected));
 
   it.each([
     ['an unknown noun, with those there are', ['things'], /no resource type "things"; it knows .*pods/],
+    ['a noun of a group that has none', ['pods.apps'], /no resource type "pods.apps"/],
+    ['a noun of a version that is not there', ['pods.v2'], /no resource type "pods.v2"/],
     ['a slip, with what was meant', ['podz'], /no resource type "podz"; did you mean "pods"\?/],
     ['names for all', ['all', 'web'], /one resource type only/],
     ['names for several nouns', ['pods,nodes', 'web'], /one resource type only/],

@@ -1,5 +1,6 @@
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
@@ -23,9 +24,9 @@ export function isCategory(noun: string): boolean {
   return kinds.some((kind) => kind.categories?.includes(noun));
 }
 
-/** The kind behind a noun: "po", "pods", "Pod", "pods.v1" are the same. */
+/** The kind behind a noun: "po", "pods", "Pod", "pods.v1" and "pods.v1." are the same. */
 export function resolveKind(noun: string): Kind {
-  const kind = kindOf(noun) ?? kindOf(noun.split('.')[0] ?? '');
+  const kind = kindOf(noun) ?? kindOfGroup(noun);
   if (kind) return kind;
   const notYet = notYetReason(noun);
   if (notYet !== undefined) throw badRequest(notYet);
@@ -33,6 +34,16 @@ export function resolveKind(noun: string): Kind {
   const close = nearestWord(noun, words);
   const hint = close ? `did you mean "${close}"?` : `it knows ${kinds.map((each) => each.plural).join(', ')}`;
   throw badRequest(`the server has no resource type "${noun}"; ${hint}`);
+}
+
+/** The kind of "NAME.VERSION", "NAME.GROUP" or "NAME.VERSION.GROUP", where "pods.v1." has the group without a name. */
+function kindOfGroup(noun: string): Kind | undefined {
+  const [name = '', ...rest] = noun.toLowerCase().split('.');
+  const kind = kindOf(name);
+  if (!kind) return undefined;
+  const group = groupOf(kind.apiVersion);
+  const version = kind.apiVersion.split('/').at(-1) ?? '';
+  return [group, version, `${version}.${group}`].includes(rest.join('.')) ? kind : undefined;
 }
 
 /**

@@ -13,11 +13,12 @@ it('names the checks that have failed', () => {
 it('counts on a scheduler as long as its lease lasts', () => {
   const renewed = 1_000_000;
   const lease: Lease = { spec: { holderIdentity: 'a', renewTime: timestamp(new Date(renewed)), leaseDurationSeconds: 15 } };
-  expect(describeScheduler(lease, renewed + 15_000)).toBe('a places pods');
-  expect(describeScheduler(lease, renewed + 16_000)).toBe('none: a has been silent for 16 s, and new pods wait');
-  const none = 'none: nothing holds the lease default-scheduler, and new pods wait';
-  expect(describeScheduler({ spec: { ...lease.spec, holderIdentity: '' } }, renewed)).toBe(none);
-  expect(describeScheduler(undefined, renewed)).toBe(none);
+  const told = (given: Lease | undefined, now: number) => describeScheduler(given, now).text;
+  expect(describeScheduler(lease, renewed + 15_000)).toEqual({ isConnected: true, text: 'a places pods' });
+  expect(told(lease, renewed + 16_000)).toBe('none: a has been silent for 16 s, and new pods wait');
+  const none = 'none: none is connected, and new pods wait';
+  expect(told({ spec: { ...lease.spec, holderIdentity: '' } }, renewed)).toBe(none);
+  expect(describeScheduler(undefined, renewed)).toEqual({ isConnected: false, text: none });
 });
 
 it('names the nodes that are not ready', () => {

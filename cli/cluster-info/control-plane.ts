@@ -1,4 +1,4 @@
-import { isNotFound } from '../../api/errors/index.ts';
+import { isNotFound, isUnavailable } from '../../api/errors/index.ts';
 import type { Lease, Node } from '../../api/generated/types.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { toMillis } from '../../api/meta/time.ts';
@@ -9,13 +9,16 @@ import { describeFailure } from '../program/failure.ts';
 import type { Session } from '../session.ts';
 import { readServerVersion } from '../version/show-versions.ts';
 
-/** Prints where the server is, and how it, the scheduler and the nodes are. Throws ApiError when the server does not answer. */
+/**
+ * Prints where the server is, and how it, the scheduler and the nodes are.
+ * Throws ApiError when the server does not answer.
+ */
 export async function showControlPlane({ client, address }: Session): Promise<void> {
   const { gitVersion } = await readServerVersion(client.pages);
   process.stdout.write(`Berth control plane is running at https://${address}\n`);
   const lines = await Promise.all([
     line('API server', async () => `${gitVersion}, ${describeReadiness(await client.pages.get('/readyz?verbose'))}`),
-    line('Scheduler', async () => describeScheduler(await findLease(client), Date.now())),
+    line('Scheduler', () => findScheduler(client)),
     line('Nodes', async () => describeNodes((await listAll(client.nodes)).items)),
   ]);
   process.stdout.write(lines.join(''));
@@ -34,6 +37,20 @@ export function describeReadiness({ status, body }: Pick<ServerPage, 'status' | 
   return `not ready: ${failed.map((check) => check.slice('[-]'.length)).join(', ') || 'it does not say why'}`;
 }
 
+/** A scheduler in the server's process holds no lease, and is connected like any other. */
+async function findScheduler(client: Client): Promise<string> {
+  const lease = await findLease(client);
+  const { isConnected, text } = describeScheduler(lease, Date.now());
+  if (isConnected) return text;
+  try {
+    await client.placements.list({ schedulerName: defaultSchedulerName, limit: 1 });
+    return `${defaultSchedulerName} places pods`;
+  } catch (error) {
+    if (isUnavailable(error)) return text;
+    throw error;
+  }
+}
+
 async function findLease({ leases }: Client): Promise<Lease | undefined> {
   try {
     return await leases.get({ namespace: namespaces.system, name: defaultSchedulerName });
@@ -44,13 +61,15 @@ async function findLease({ leases }: Client): Promise<Lease | undefined> {
 }
 
 /** Whether a scheduler places pods, as its lease says. */
-export function describeScheduler(lease: Lease | undefined, now: number): string {
+export function describeScheduler(lease: Lease | undefined, now: number): { isConnected: boolean; text: string } {
   const { holderIdentity, renewTime, leaseDurationSeconds = 0 } = lease?.spec ?? {};
-  if (!holderIdentity || !renewTime) return `none: nothing holds the lease ${defaultSchedulerName}, and new pods wait`;
+  if (!holderIdentity || !renewTime) return none('none is connected');
   const silentMs = now - toMillis(renewTime);
-  if (silentMs <= leaseDurationSeconds * 1000) return `${holderIdentity} places pods`;
-  return `none: ${holderIdentity} has been silent for ${Math.round(silentMs / 1000)} s, and new pods wait`;
+  if (silentMs <= leaseDurationSeconds * 1000) return { isConnected: true, text: `${holderIdentity} places pods` };
+  return none(`${holderIdentity} has been silent for ${Math.round(silentMs / 1000)} s`);
 }
+
+const none = (why: string) => ({ isConnected: false, text: `none: ${why}, and new pods wait` });
 
 export function describeNodes(nodes: readonly Node[]): string {
   const isReady = ({ status }: Node): boolean => findCondition(status?.conditions, 'Ready')?.status === 'True';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { kinds } from '../../api/kinds/index.ts';
-import { printKinds } from './api-resources.ts';
+import { chooseKinds, printKinds } from './api-resources.ts';
 
 const some = kinds.filter((kind) => ['Namespace', 'Pod', 'Lease'].includes(kind.kind));
 
@@ -25,4 +25,14 @@ it('shows full names alone, and verbs when asked', () => {
 
 it('shows every kind there is', () => {
   expect(printKinds(kinds, { headers: false }).trim().split('\n')).toHaveLength(kinds.length);
+});
+
+it('chooses kinds by group and verbs', () => {
+  const named = (flags: { apiGroup?: string; verbs?: string }) =>
+    chooseKinds(some, { headers: true, ...flags }).map(({ plural }) => plural);
+  expect(named({ apiGroup: '' })).toEqual(['namespaces', 'pods']);
+  expect(named({ apiGroup: 'coordination.k8s.io' })).toEqual(['leases']);
+  expect(named({ apiGroup: 'none' })).toEqual([]);
+  expect(named({ verbs: 'list,watch' })).toHaveLength(3);
+  expect(named({ verbs: 'list,fly' })).toEqual([]);
 });

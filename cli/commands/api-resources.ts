@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { plainTable } from '../printers/plain-table.ts';
@@ -7,6 +8,8 @@ import { plainTable } from '../printers/plain-table.ts';
 interface ApiResourcesFlags {
   readonly output?: 'wide' | 'name';
   readonly namespaced?: string;
+  readonly apiGroup?: string;
+  readonly verbs?: string;
   readonly headers: boolean;
   readonly sortBy?: 'name' | 'kind';
 }
@@ -17,9 +20,11 @@ const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', '
 export function registerApiResources(program: Command): void {
   program
     .command('api-resources')
-    .description('Show the kinds of objects and what they may be called')
+    .description('Show the kinds of objects with their names and short names')
     .addOption(new Option('-o, --output <format>', 'how to print').choices(['wide', 'name']))
     .option('--namespaced <bool>', 'only kinds that live in a namespace (true), or that do not (false)')
+    .option('--api-group <group>', 'only kinds of this group; "" is that of pods')
+    .option('--verbs <verbs>', 'only kinds with all of these verbs, e.g. list,watch')
     .addOption(new Option('--sort-by <column>', 'in order of this column').choices(['name', 'kind']))
     .option('--no-headers', 'without headings')
     .action((flags: ApiResourcesFlags) => {
@@ -27,10 +32,20 @@ export function registerApiResources(program: Command): void {
     });
 }
 
-function chooseKinds(all: readonly Kind[], { namespaced, sortBy }: ApiResourcesFlags): Kind[] {
+/** As kubectl's users choose them. */
+export function chooseKinds(
+  all: readonly Kind[],
+  { namespaced, apiGroup, verbs: wanted = '', sortBy }: ApiResourcesFlags,
+): Kind[] {
   if (namespaced !== undefined && namespaced !== 'true' && namespaced !== 'false')
     throw badRequest(`--namespaced is "true" or "false", not "${namespaced}"`);
-  const chosen = all.filter((kind) => namespaced === undefined || String(kind.namespaced) === namespaced);
+  const hasVerbs = wanted.split(',').every((verb) => verb === '' || verbs.includes(verb));
+  const chosen = all.filter(
+    (kind) =>
+      hasVerbs &&
+      (namespaced === undefined || String(kind.namespaced) === namespaced) &&
+      (apiGroup === undefined || groupOf(kind.apiVersion) === apiGroup),
+  );
   if (sortBy === undefined) return chosen;
   const keyOf = (kind: Kind): string => (sortBy === 'name' ? kind.plural : kind.kind);
   return chosen.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));

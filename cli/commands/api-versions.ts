@@ -4,7 +4,7 @@ import { withSession } from '../session.ts';
 export function registerApiVersions(program: Command): void {
   program
     .command('api-versions')
-    .description('Show the versions of the API that the server has: "group/version", one a line')
+    .description('Show the API versions of the server, one "group/version" per line')
     .action(async (_flags: unknown, command: Command) => {
       await withSession(command, async ({ client }) => {
         const versions = (await client.objects.kinds()).map(({ apiVersion = '' }) => apiVersion);

@@ -10,7 +10,7 @@ type ApplyFlags = WriteFlags & ManifestFlags;
 export function registerApply(program: Command): void {
   const command = program
     .command('apply')
-    .description('Create or change objects so that they are as the manifests say')
+    .description('Create or update objects to match the manifests')
     .action(async (flags: ApplyFlags, command: Command) => {
       const printer = await WritePrinter.for(flags);
       const { readManifests } = await import('../manifests/manifests.ts');

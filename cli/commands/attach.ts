@@ -17,7 +17,7 @@ interface AttachFlags {
 export function registerAttach(program: Command): void {
   program
     .command('attach')
-    .description('Join the standard input and output of a running container')
+    .description('Attach to the standard input and output of a running container')
     .argument('<pod>', 'POD or pod/POD')
     .option('-c, --container <name>', 'the container, when the pod has several')
     .option('-i, --stdin', 'pass standard input on; the container needs "stdin: true"')

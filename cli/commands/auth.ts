@@ -15,7 +15,7 @@ interface CanIFlags {
 
 /** The identity and access of the user; with --as, of another user. */
 export function registerAuth(program: Command): void {
-  const auth = program.command('auth').description('Show who you are and what you may do');
+  const auth = program.command('auth').description('Show your identity and your permissions');
   auth
     .command('can-i')
     .description('Say whether you may do something: can-i delete pods; exit code 1 when not')
@@ -31,7 +31,7 @@ export function registerAuth(program: Command): void {
     });
   const whoami = auth
     .command('whoami')
-    .description('Show who the server takes you for')
+    .description('Show the user that the server authenticates you as')
     .action(async (flags: OutputFlags, command: Command) => {
       const output = await readObjectOutput(flags);
       await withSession(command, async ({ client }) => {

@@ -4,7 +4,7 @@ import { withSession } from '../session.ts';
 export function registerBackup(program: Command): void {
   program
     .command('backup')
-    .description('Write all objects, as they are now, into a file (-: standard output); "berth restore" makes a store of it')
+    .description('Write a snapshot of all objects into a file (-: standard output), for "berth restore"')
     .argument('<file>', 'where to; a file that is there is replaced when the backup is whole')
     .action(async (file: string, _flags: object, command: Command) => {
       await withSession(command, async ({ client }) => {

@@ -17,9 +17,7 @@ const verbs = {
 type Verb = keyof typeof verbs;
 
 export function registerCertificate(program: Command): void {
-  const certificate = program
-    .command('certificate')
-    .description('Answer requests for certificates: CertificateSigningRequests, "berth get csr"');
+  const certificate = program.command('certificate').description('Approve or deny CertificateSigningRequests ("berth get csr")');
   for (const verb of Object.keys(verbs) as Verb[])
     certificate
       .command(verb)

@@ -12,7 +12,7 @@ interface DumpCommandFlags extends DumpFlags {
 export function registerClusterInfo(program: Command): void {
   const info = program
     .command('cluster-info')
-    .description("Show the server's address and how the control plane is; with dump: everything for a report of a problem")
+    .description("Show the server's address and the health of the control plane; with dump: all data for a bug report")
     .action(async (_flags: unknown, command: Command) => {
       const { showControlPlane } = await import('../cluster-info/control-plane.ts');
       await withSession(command, showControlPlane);

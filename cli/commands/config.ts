@@ -8,7 +8,7 @@ import type { GlobalFlags } from '../session.ts';
 
 /** Reads and writes the contexts file; no server is asked. */
 export function registerConfig(program: Command): void {
-  const config = program.command('config').description('Show and choose the clusters that this machine knows');
+  const config = program.command('config').description('Show and edit the configuration: clusters, users and contexts');
   registerGetContexts(config);
   registerView(config);
   config
@@ -141,7 +141,7 @@ function registerParts(config: Command): void {
     .description('Make a cluster, or change one')
     .argument('<cluster>', 'its name')
     .option('--server <address>', 'where its API server is: HOST:PORT')
-    .option('--certificate-authority <file>', 'whom its certificate has to be signed by, PEM; the file is copied')
+    .option('--certificate-authority <file>', 'the authority that must have signed its certificate, PEM; the file is copied')
     .addOption(embedOption())
     .action(async (name: string, flags: ClusterFlags) => {
       await (await import('../config/change-commands.ts')).setCluster(name, flags);
@@ -152,7 +152,7 @@ function registerParts(config: Command): void {
     .argument('<user>', 'the name')
     .option('--client-certificate <file>', 'the certificate, PEM; the file is copied')
     .option('--client-key <file>', 'the key of the certificate, PEM; the file is copied')
-    .option('--token <token>', 'a token; others on this machine may see it in the list of processes')
+    .option('--token <token>', 'a token; other users of this machine may see it in the process list')
     .addOption(embedOption())
     .action(async (name: string, flags: CredentialFlags) => {
       await (await import('../config/change-commands.ts')).setCredentials(name, flags);

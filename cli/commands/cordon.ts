@@ -10,11 +10,11 @@ interface CordonFlags extends NodeSelection {
 }
 
 export function registerCordon(program: Command): void {
-  register(program, 'cordon', 'Give nodes no new pods; those that run there stay');
+  register(program, 'cordon', 'Mark nodes as unschedulable; running pods stay');
 }
 
 export function registerUncordon(program: Command): void {
-  register(program, 'uncordon', 'Give nodes new pods again');
+  register(program, 'uncordon', 'Mark nodes as schedulable');
 }
 
 function register(program: Command, verb: 'cordon' | 'uncordon', description: string): void {

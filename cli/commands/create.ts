@@ -23,10 +23,11 @@ type Generators = typeof import('../generators/objects.ts');
 export function registerCreate(program: Command): void {
   const command = program
     .command('create')
-    .description('Create objects from manifests, or a simple one from flags; what exists is an error')
+    .description('Create objects from manifests or flags; an existing object is an error')
     .usage('-f FILE | NOUN NAME [flags] | secret TYPE NAME [flags]')
     .argument('[noun...]')
-    // `create deployment web --image=x` is answered with what `create` makes, not with the first flag that such a thing would have.
+    // `create deployment web --image=x` is answered with what `create` makes,
+    // not with the first flag that such a thing would have.
     .allowUnknownOption()
     .action(async ([noun]: string[], flags: CreateFlags, command: Command) => {
       if (noun !== undefined) throw unknownNoun(noun, command);
@@ -82,7 +83,7 @@ export function registerCreate(program: Command): void {
 function withPriorityClass(command: Command): void {
   addGenerator(
     command
-      .option('--value <number>', 'how important its pods are; more is more', '0')
+      .option('--value <number>', 'the priority of its pods; higher is more important', '0')
       .option('--global-default', 'the class of pods that name none')
       .option('--description <text>', 'when to use it')
       .option('--preemption-policy <policy>', 'PreemptLowerPriority (the default) or Never'),
@@ -109,17 +110,17 @@ function withRoles(command: Command): void {
   const subjects = (made: Command): Command =>
     made
       .option('--clusterrole <name>', 'the cluster role to give')
-      .option('--user <name>', 'a user who gets it; may be given several times', collect)
-      .option('--group <name>', 'a group that gets it; may be given several times', collect)
-      .option('--serviceaccount <namespace:name>', 'a service account that gets it; may be given several times', collect);
+      .option('--user <name>', 'a user to grant it to; may be given several times', collect)
+      .option('--group <name>', 'a group to grant it to; may be given several times', collect)
+      .option('--serviceaccount <namespace:name>', 'a service account to grant it to; may be given several times', collect);
   addGenerator(
     rules(command.command('role').description('Create a Role: what may be done in one namespace')),
     (make, name, flags: RoleFlags) => make.roleObject(name, flags),
   );
   addGenerator(
     rules(command.command('clusterrole').description('Create a ClusterRole: what may be done everywhere'))
-      .option('--non-resource-url <path>', 'a path that is no resource; may be given several times', collect)
-      .option('--aggregation-rule <labels>', 'made of all cluster roles with these labels: a=b,c=d'),
+      .option('--non-resource-url <path>', 'a non-resource URL path; may be given several times', collect)
+      .option('--aggregation-rule <labels>', 'aggregated from all cluster roles with these labels: a=b,c=d'),
     (make, name, flags: RoleFlags) => make.clusterRoleObject(name, flags),
   );
   addGenerator(

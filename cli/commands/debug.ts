@@ -15,13 +15,13 @@ import { chooseTerminal } from '../terminal/terminal.ts';
 export function registerDebug(program: Command): void {
   program
     .command('debug')
-    .description('Look into a pod with a container beside its own, into a copy of it, or into a node')
+    .description('Debug a pod with an ephemeral container or a copy, or debug a node')
     .argument('<pod>', 'POD, pod/POD or node/NODE')
     .argument('[words...]', 'behind --: the command of the container')
     .option('--image <image>', 'the image of the container')
     .option('-c, --container <name>', 'the name of the container; without one it is made up')
-    .option('--target <container>', 'the container whose processes it sees')
-    .option('-i, --stdin', 'keep its standard input open, and pass ours on')
+    .option('--target <container>', 'the container whose process namespace it shares')
+    .option('-i, --stdin', "keep its standard input open and connect it to the command's")
     .option('-t, --tty', 'with a terminal')
     .option('--attach', 'join it when it runs; with -i that is so anyway')
     .option('--no-attach', 'only start it')
@@ -30,7 +30,7 @@ export function registerDebug(program: Command): void {
     .addOption(new Option('--image-pull-policy <policy>', 'when to pull').choices(['Always', 'IfNotPresent', 'Never']))
     .addOption(new Option('--profile <profile>', 'what it may do').choices(Object.keys(profiles)).default('general'))
     .option('--arguments-only', 'the words behind -- are arguments of the image, not the command')
-    .option('--copy-to <name>', 'make a copy of the pod by this name, and leave the pod alone')
+    .option('--copy-to <name>', 'debug a copy of the pod with this name, and do not change the pod')
     .option(
       '--set-image <container=image>',
       'of a copy: another image of a container (* for all); may be given several times',

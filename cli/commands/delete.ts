@@ -37,7 +37,7 @@ export function registerDelete(program: Command): void {
         .choices(['background', 'foreground', 'orphan'])
         .default('background'),
     )
-    .option('--ignore-not-found', 'an object that does not exist is fine')
+    .option('--ignore-not-found', 'ignore objects that do not exist')
     .option('--no-wait', 'return when the deletion is accepted')
     .option('--timeout <duration>', 'wait no longer than this; 0s waits on')
     .addOption(new Option('-o, --output <format>', 'print names only').choices(['name']))

@@ -7,7 +7,7 @@ import { withManifestFlags } from '../write/write-options.ts';
 export function registerDescribe(program: Command): void {
   const command = program
     .command('describe')
-    .description('Show everything about objects, with what happened to them')
+    .description('Show details of objects, with their events')
     .argument('[type...]', 'TYPE [NAME or beginning of names...] or TYPE/NAME...')
     .option('-A, --all-namespaces', 'of all namespaces')
     .option('-l, --selector <selector>', 'those with these labels')

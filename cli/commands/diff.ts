@@ -29,7 +29,7 @@ const differs = 1;
 export function registerDiff(program: Command): void {
   const command = program
     .command('diff')
-    .description('Show how objects have changed since a time, or what apply would change; exit code 1 when something differs')
+    .description('Show changes of objects since a time, or what apply would change; exit code 1 on differences')
     .argument('[type...]', 'TYPE/NAME..., TYPE [NAME...]')
     .option('--at <moment>', `compare with the objects as they were then: ${momentHelp}`)
     .option('--to <moment>', 'with --at: compare with that moment instead of now')

@@ -7,16 +7,16 @@ import { withDryRunFlag } from '../write/write-options.ts';
 export function registerDrain(program: Command): void {
   const command = program
     .command('drain')
-    .description('Give nodes no new pods and end those that run there, as their budgets allow')
+    .description('Mark nodes as unschedulable and evict their pods, within their disruption budgets')
     .argument('[node...]', 'names of nodes')
     .option('-l, --selector <selector>', 'nodes with these labels')
-    .option('--ignore-daemonsets', 'leave the pods of DaemonSets, which would come again')
+    .option('--ignore-daemonsets', 'ignore the pods of DaemonSets, which would be recreated')
     .option('--delete-emptydir-data', 'also pods with data in an emptyDir, which is lost')
-    .option('--force', 'also pods that no controller makes again')
+    .option('--force', 'also pods that no controller would recreate')
     .addOption(new Option('--grace-period <seconds>', 'how long a pod may take to end').argParser(parseSeconds(-1)))
-    .option('--timeout <duration>', 'give up after this long; 0s never does', '0s')
+    .option('--timeout <duration>', 'the timeout; 0s: none', '0s')
     .option('--pod-selector <selector>', 'only pods with these labels')
-    .option('--disable-eviction', 'delete the pods, whatever their budgets say')
+    .option('--disable-eviction', 'delete the pods, regardless of their budgets')
     .addOption(
       new Option(
         '--skip-wait-for-delete-timeout <seconds>',

@@ -29,11 +29,11 @@ const events = kindNamed('Event');
 export function registerEvents(program: Command): void {
   const command = program
     .command('events')
-    .description('Show what happened, the latest last')
+    .description('Show events, oldest first')
     .option('-A, --all-namespaces', 'in all namespaces')
     .option('--for <object>', 'only to this object, e.g. pod/web')
     .option('--types <types>', 'only these types: Normal, Warning')
-    .option('-w, --watch', 'go on showing what happens')
+    .option('-w, --watch', 'watch for new events')
     .option('--no-headers', 'without headings')
     .action(async (flags: EventsFlags, command: Command) => {
       const output = await readObjectOutput(flags);

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 
-/** Everything it knows is in the program: no server is asked. The texts are large and are loaded by this command alone. */
+/**
+ * Everything it knows is in the program: no server is asked. The texts are large and are loaded by this command alone.
+ */
 export function registerExplain(program: Command): void {
   program
     .command('explain')
-    .description('Show what a kind or one of its fields means, and whether Berth acts on it')
+    .description('Show the documentation of a kind or field, and whether Berth supports it')
     .argument('<path>', 'TYPE or TYPE.FIELD.FIELD, e.g. pod.spec.containers')
     .option('--recursive', 'all fields below, with their types')
     .action(async (path: string, flags: { readonly recursive?: boolean }) => {

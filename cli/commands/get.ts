@@ -7,7 +7,7 @@ import type { JsonObject, VersionedKey } from '../../client/index.ts';
 import { type ChunkSizeFlags, withChunkSizeFlag } from '../args/chunk-size.ts';
 import { exactly, findMoment, type Moment, momentHelp } from '../args/moment.ts';
 import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument } from '../args/resource-args.ts';
-import { followTable } from '../get/follow.ts';
+import { type FollowOptions, followObjects, followTable } from '../get/follow.ts';
 import { listAllJson, listAllRows } from '../get/listing.ts';
 import { SortOrder } from '../get/sort-by.ts';
 import { findTargets } from '../get/targets.ts';
@@ -57,7 +57,7 @@ export function registerGet(program: Command): void {
     .option('-l, --selector <selector>', 'only objects with these labels, e.g. app=web')
     .option('--field-selector <selector>', 'only objects with these fields, e.g. spec.nodeName=n1')
     .option('--at <moment>', `as it was then: ${momentHelp}`)
-    .option('-w, --watch', 'go on showing changes')
+    .option('-w, --watch', 'watch for changes')
     .option('--watch-only', 'show changes only')
     .option('--no-headers', 'without headings')
     .option('--show-kind', 'names with their type, as pod/web')
@@ -77,7 +77,7 @@ export function registerGet(program: Command): void {
         const moment = flags.at === undefined ? undefined : await findMoment(session.client.objects, flags.at);
         const prefixed = flags.showKind === true || wanted.length > 1 || isCategory(words[0] ?? '');
         const query: Query = { ...flags, moment, wide, prefixed };
-        if (flags.watch || flags.watchOnly) await watchTable(session, wanted, query);
+        if (flags.watch || flags.watchOnly) await watch(session, wanted, query, output);
         else if (output.format === 'wide') await showTables(session, wanted, query);
         else await showObjects(session, wanted, query, output);
         if (failed > 0) throw new ExitWith(1);
@@ -252,12 +252,10 @@ function keysOf(session: Session, { kind, names, namespace }: ResourceArgument, 
   }));
 }
 
-/** Shows the objects and then every change, one row each, until interrupted. A stream that ends in order is resumed. */
-async function watchTable(session: Session, wanted: readonly ResourceArgument[], flags: Query): Promise<void> {
+/** Shows the objects and then every change, until interrupted. A stream that ends in order is resumed. */
+async function watch(session: Session, wanted: readonly ResourceArgument[], flags: Query, output: Output): Promise<void> {
   const [only] = wanted;
   if (!only || wanted.length > 1 || only.names.length > 1) throw badRequest('--watch shows one resource type, or one object');
-  if ((flags.output || flags.template) && !flags.wide)
-    throw badRequest(`--watch prints tables; -o ${flags.output ?? 'go-template'} does not go with it`);
   if (flags.sortBy) throw badRequest('--watch shows changes as they come; --sort-by does not go with it');
   const { kind, names } = only;
   const nameSelector = names[0] === undefined ? undefined : `metadata.name=${names[0]}`;
@@ -265,11 +263,24 @@ async function watchTable(session: Session, wanted: readonly ResourceArgument[],
     ...scopeOf(session, kind, flags),
     ...(nameSelector ? { fieldSelector: nameSelector } : {}),
     ...(only.namespace ? { namespace: only.namespace } : {}),
+    initial: !flags.watchOnly,
   };
-  const signal = interruptSignal();
+  if (output.format === 'wide') return await watchTable(session, kind, scope, flags);
+  const { printObjects } = await import('../printers/objects.ts');
+  let headers = flags.headers;
+  let isFirst = true;
+  for await (const objects of followObjects(session.client.objects, kind, scope, interruptSignal()))
+    for (const object of objects) {
+      const text = printObjects([object], output, { ...flags, headers, single: true });
+      process.stdout.write(output.format === 'yaml' && !isFirst ? `---\n${text}` : text);
+      [headers, isFirst] = [false, false];
+    }
+}
+
+async function watchTable(session: Session, kind: Kind, scope: FollowOptions, flags: Query): Promise<void> {
   let columns: readonly TableColumn[] = [];
   let print: ((rows: readonly TableRow[]) => string) | undefined;
-  for await (const table of followTable(session.client.objects, kind, { ...scope, initial: !flags.watchOnly }, signal)) {
+  for await (const table of followTable(session.client.objects, kind, scope, interruptSignal())) {
     if (table.columns?.length) columns = table.columns;
     if (columns.length > 0) print ??= tablePrinter(columns, kind, flags);
     const rows = table.rows ?? [];

@@ -20,7 +20,7 @@ interface HistoryFlags extends OutputFlags {
 export function registerHistory(program: Command): void {
   const command = program
     .command('history')
-    .description('Show who changed which fields of an object when, also of one that is deleted')
+    .description('Show the history of an object, also of a deleted one: which user changed which fields when')
     .argument('<type...>', 'TYPE/NAME or TYPE NAME')
     .option('--limit <n>', 'only the newest n versions', parseLimit)
     .option('--full', 'every change, with whole values')

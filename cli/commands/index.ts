@@ -6,25 +6,25 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'apply',
     group: 'Create and change objects',
-    description: 'Create or change objects so that they are as the manifests say',
+    description: 'Create or update objects to match the manifests',
     load: async () => (await import('./apply.ts')).registerApply,
   },
   {
     name: 'diff',
     group: 'Create and change objects',
-    description: 'Show how objects have changed since a time, or what apply would change; exit code 1 when something differs',
+    description: 'Show changes of objects since a time, or what apply would change; exit code 1 on differences',
     load: async () => (await import('./diff.ts')).registerDiff,
   },
   {
     name: 'create',
     group: 'Create and change objects',
-    description: 'Create objects from manifests, or a simple one from flags; what exists is an error',
+    description: 'Create objects from manifests or flags; an existing object is an error',
     load: async () => (await import('./create.ts')).registerCreate,
   },
   {
     name: 'run',
     group: 'Create and change objects',
-    description: 'Run an image in a pod of its own',
+    description: 'Run an image in a new pod',
     load: async () => (await import('./run.ts')).registerRun,
   },
   {
@@ -42,7 +42,7 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'replace',
     group: 'Create and change objects',
-    description: 'Replace objects by what the manifests say; what does not exist is an error',
+    description: 'Replace objects with the manifests; a missing object is an error',
     load: async () => (await import('./replace.ts')).registerReplace,
   },
   {
@@ -66,37 +66,37 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'describe',
     group: 'Look at objects',
-    description: 'Show everything about objects, with what happened to them',
+    description: 'Show details of objects, with their events',
     load: async () => (await import('./describe.ts')).registerDescribe,
   },
   {
     name: 'history',
     group: 'Look at objects',
-    description: 'Show who changed which fields of an object when, also of one that is deleted',
+    description: 'Show the history of an object, also of a deleted one: which user changed which fields when',
     load: async () => (await import('./history.ts')).registerHistory,
   },
   {
     name: 'why',
     group: 'Look at objects',
-    description: 'Show why a pod is on its node or on none: what each node lacks, or how each scores; or the last placements',
+    description: 'Show why a pod is on its node or pending: the rejections and scores of each node; or the last placements',
     load: async () => (await import('./why.ts')).registerWhy,
   },
   {
     name: 'simulate',
     group: 'Look at objects',
-    description: 'Show where the pods of manifests would go, one after the other, without creating them',
+    description: 'Show where the pods of manifests would be placed, without creating them',
     load: async () => (await import('./simulate.ts')).registerSimulate,
   },
   {
     name: 'events',
     group: 'Look at objects',
-    description: 'Show what happened, the latest last',
+    description: 'Show events, oldest first',
     load: async () => (await import('./events.ts')).registerEvents,
   },
   {
     name: 'top',
     group: 'Look at objects',
-    description: 'Show what nodes or pods use of CPU and memory',
+    description: 'Show the CPU and memory usage of nodes or pods',
     load: async () => (await import('./top.ts')).registerTop,
   },
   {
@@ -108,19 +108,19 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'cordon',
     group: 'Look after nodes',
-    description: 'Give nodes no new pods; those that run there stay',
+    description: 'Mark nodes as unschedulable; running pods stay',
     load: async () => (await import('./cordon.ts')).registerCordon,
   },
   {
     name: 'uncordon',
     group: 'Look after nodes',
-    description: 'Give nodes new pods again',
+    description: 'Mark nodes as schedulable',
     load: async () => (await import('./cordon.ts')).registerUncordon,
   },
   {
     name: 'drain',
     group: 'Look after nodes',
-    description: 'Give nodes no new pods and end those that run there, as their budgets allow',
+    description: 'Mark nodes as unschedulable and evict their pods, within their disruption budgets',
     load: async () => (await import('./drain.ts')).registerDrain,
   },
   {
@@ -132,7 +132,7 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'logs',
     group: 'Work with containers',
-    description: 'Show what containers wrote',
+    description: 'Show the logs of containers',
     load: async () => (await import('./logs.ts')).registerLogs,
   },
   {
@@ -144,19 +144,19 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'attach',
     group: 'Work with containers',
-    description: 'Join the standard input and output of a running container',
+    description: 'Attach to the standard input and output of a running container',
     load: async () => (await import('./attach.ts')).registerAttach,
   },
   {
     name: 'debug',
     group: 'Work with containers',
-    description: 'Look into a pod with a container beside its own, into a copy of it, or into a node',
+    description: 'Debug a pod with an ephemeral container or a copy, or debug a node',
     load: async () => (await import('./debug.ts')).registerDebug,
   },
   {
     name: 'port-forward',
     group: 'Work with containers',
-    description: 'Make ports of a pod reachable on this machine',
+    description: 'Forward local ports to a pod',
     load: async () => (await import('./port-forward.ts')).registerPortForward,
   },
   {
@@ -174,61 +174,61 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'api-resources',
     group: 'Look at objects',
-    description: 'Show the kinds of objects and what they may be called',
+    description: 'Show the kinds of objects with their names and short names',
     load: async () => (await import('./api-resources.ts')).registerApiResources,
   },
   {
     name: 'api-versions',
     group: 'Look at objects',
-    description: 'Show the versions of the API that the server has: "group/version", one a line',
+    description: 'Show the API versions of the server, one "group/version" per line',
     load: async () => (await import('./api-versions.ts')).registerApiVersions,
   },
   {
     name: 'explain',
     group: 'Look at objects',
-    description: 'Show what a kind or one of its fields means, and whether Berth acts on it',
+    description: 'Show the documentation of a kind or field, and whether Berth supports it',
     load: async () => (await import('./explain.ts')).registerExplain,
   },
   {
     name: 'cluster-info',
     group: 'Operate and secure the cluster',
-    description: "Show the server's address and how the control plane is; with dump: everything for a report of a problem",
+    description: "Show the server's address and the health of the control plane; with dump: all data for a bug report",
     load: async () => (await import('./cluster-info.ts')).registerClusterInfo,
   },
   {
     name: 'backup',
     group: 'Operate and secure the cluster',
-    description: 'Write all objects, as they are now, into a file (-: standard output); "berth restore" makes a store of it',
+    description: 'Write a snapshot of all objects into a file (-: standard output), for "berth restore"',
     load: async () => (await import('./backup.ts')).registerBackup,
   },
   {
     name: 'auth',
     group: 'Operate and secure the cluster',
-    description: 'Show who you are and what you may do',
+    description: 'Show your identity and your permissions',
     load: async () => (await import('./auth.ts')).registerAuth,
   },
   {
     name: 'certificate',
     group: 'Operate and secure the cluster',
-    description: 'Answer requests for certificates: CertificateSigningRequests, "berth get csr"',
+    description: 'Approve or deny CertificateSigningRequests ("berth get csr")',
     load: async () => (await import('./certificate.ts')).registerCertificate,
   },
   {
     name: 'secrets',
     group: 'Operate and secure the cluster',
-    description: 'How the server keeps Secrets on its disk',
+    description: 'Manage the encryption of Secrets at rest',
     load: async () => (await import('./secrets.ts')).registerSecrets,
   },
   {
     name: 'config',
     group: 'This program',
-    description: 'Show and choose the clusters that this machine knows',
+    description: 'Show and edit the configuration: clusters, users and contexts',
     load: async () => (await import('./config.ts')).registerConfig,
   },
   {
     name: 'log-level',
     group: 'Operate and secure the cluster',
-    description: 'Show how much the server and the agents log, or change it until they start again: log-level agent/NODE debug',
+    description: 'Show the log levels of server and agents, or change one until the next restart: log-level agent/NODE debug',
     load: async () => (await import('./log-level.ts')).registerLogLevel,
   },
   {
@@ -240,13 +240,13 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'completion',
     group: 'This program',
-    description: 'Print a script that makes a shell complete commands: source <(berth completion bash)',
+    description: 'Print a shell completion script: source <(berth completion bash)',
     load: async () => (await import('./completion.ts')).registerCompletion,
   },
   {
     name: 'plugin',
     group: 'This program',
-    description: 'Programs that add commands: "berth foo" runs berth-foo of the PATH, when berth has no foo of its own',
+    description: 'Plugins: "berth foo" runs berth-foo from the PATH, unless foo is a built-in command',
     seesOthers: true,
     load: async () => (await import('./plugin.ts')).registerPlugin,
   },

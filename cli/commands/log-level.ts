@@ -9,7 +9,7 @@ import { withSession } from '../session.ts';
 export function registerLogLevel(program: Command): void {
   program
     .command('log-level')
-    .description('Show how much the server and the agents log, or change it until they start again: log-level agent/NODE debug')
+    .description('Show the log levels of server and agents, or change one until the next restart: log-level agent/NODE debug')
     .argument('[component]', 'server (with scheduler and controllers), or agent/NODE; without: all of them')
     .argument('[level]', `${logLevels.join(', ')}; without: show it`)
     .action(async (component: string | undefined, level: string | undefined, _flags: object, command: Command) => {

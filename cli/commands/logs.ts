@@ -12,13 +12,13 @@ import { interruptSignal, type Session, withSession } from '../session.ts';
 export function registerLogs(program: Command): void {
   program
     .command('logs')
-    .description('Show what containers wrote')
+    .description('Show the logs of containers')
     .argument('[pod]', 'POD or pod/POD')
     .argument('[container]', 'the container, like -c')
     .option('-c, --container <name>', 'the container, when the pod has several')
     .option('--all-containers', 'of all containers of the pod')
     .option('-l, --selector <selector>', 'of the pods with these labels, e.g. app=web')
-    .option('-f, --follow', 'go on as they write, also after the server was restarted')
+    .option('-f, --follow', 'follow the logs, also across restarts of the server')
     .option('-p, --previous', 'of the run before the last restart')
     .option('--tail <lines>', 'only the last lines; -1 is all, 10 the default with a selector')
     .option('--since <duration>', 'only what is newer, e.g. 10m')
@@ -26,7 +26,7 @@ export function registerLogs(program: Command): void {
     .option('--limit-bytes <bytes>', 'only so much of each')
     .option('--timestamps', 'with the time of each line')
     .option('--prefix', 'with the pod and the container before each line')
-    .option('--ignore-errors', 'go on with the others when one fails')
+    .option('--ignore-errors', 'continue with the others when one fails')
     .option('--max-log-requests <count>', 'how many to follow at once', '5')
     .action(async (pod: string | undefined, container: string | undefined, given: LogsFlags, command: Command) => {
       const flags: LogsFlags = { ...given, ...(container !== undefined && { container: given.container ?? container }) };

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
-import type { JsonObject, PatchType } from '../../client/index.ts';
+import type { PatchType } from '../../client/index.ts';
 import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
+import { isUnchanged } from '../write/is-unchanged.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write/write-options.ts';
 
 interface PatchFlags extends TargetFlags, WriteFlags {
@@ -74,14 +75,10 @@ async function patchOne(
     const before = await objects.get(kind.kind, key);
     const target = { ...key, type: flags.type, subresource: flags.subresource };
     const after = await objects.patch(kind.kind, target, patch, writeOptions(flags, 'berth-patch'));
-    await printer.print(kind, after, versionOf(after) === versionOf(before) ? 'patched (no change)' : 'patched');
+    await printer.print(kind, after, isUnchanged(before, after) ? 'patched (no change)' : 'patched');
     return 0;
   } catch (error) {
     process.stderr.write(`error: ${describeFailure(error)}\n`);
     return 1;
   }
-}
-
-function versionOf({ metadata }: JsonObject): unknown {
-  return (metadata as JsonObject | undefined)?.resourceVersion;
 }

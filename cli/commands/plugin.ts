@@ -5,7 +5,7 @@ import { ExitWith } from '../program/failure.ts';
 export function registerPlugin(program: Command): void {
   const plugin = program
     .command('plugin')
-    .description('Programs that add commands: "berth foo" runs berth-foo of the PATH, when berth has no foo of its own');
+    .description('Plugins: "berth foo" runs berth-foo from the PATH, unless foo is a built-in command');
   plugin
     .command('list')
     .description('Show the plugins of the PATH, and what keeps some from being run')

@@ -16,7 +16,7 @@ interface PortForwardFlags {
 export function registerPortForward(program: Command): void {
   program
     .command('port-forward')
-    .description('Make ports of a pod reachable on this machine')
+    .description('Forward local ports to a pod')
     .argument('<pod>', 'POD or pod/POD')
     .argument('<port...>', 'REMOTE, LOCAL:REMOTE or :REMOTE for any free port; REMOTE may be the name of a port')
     .option('--address <addresses>', 'where to listen, e.g. localhost,10.0.0.5', 'localhost')

@@ -14,7 +14,7 @@ interface ReplaceFlags extends WriteFlags, ManifestFlags {
 export function registerReplace(program: Command): void {
   const command = program
     .command('replace')
-    .description('Replace objects by what the manifests say; what does not exist is an error')
+    .description('Replace objects with the manifests; a missing object is an error')
     .option('--force', 'delete the object, wait until it is gone, and create it: for fields that cannot be changed')
     .action(async (flags: ReplaceFlags, command: Command) => {
       const printer = await WritePrinter.for(flags);
@@ -74,7 +74,10 @@ async function withVersion(
   return { ...wanted, metadata: { ...metadata, resourceVersion } };
 }
 
-/** Refuses what the server would not create while the old object is still there. That it exists is the last thing that the server checks. */
+/**
+ * Refuses what the server would not create while the old object is still there.
+ * That it exists is the last thing that the server checks.
+ */
 async function checkCreate({ client }: Session, { kind }: ManifestObject, wanted: JsonObject, options: object): Promise<void> {
   try {
     await client.objects.create(kind.kind, wanted, { ...options, dryRun: ['All'] });
@@ -83,7 +86,9 @@ async function checkCreate({ client }: Session, { kind }: ManifestObject, wanted
   }
 }
 
-/** The containers of the old object end before the new one exists: the node gives their ports and volumes back first. */
+/**
+ * The containers of the old object end before the new one exists: the node gives their ports and volumes back first.
+ */
 async function deleteAndWait(session: Session, { kind }: ManifestObject, key: ObjectKey, signal: AbortSignal): Promise<void> {
   const { waitForObject } = await import('../wait/wait.ts');
   const { objects } = session.client;

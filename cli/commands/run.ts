@@ -9,11 +9,11 @@ import { withWriteFlags } from '../write/write-options.ts';
 export function registerRun(program: Command): void {
   const command = program
     .command('run')
-    .description('Run an image in a pod of its own')
+    .description('Run an image in a new pod')
     .argument('<name>', 'the name of the pod')
     .argument('[words...]', 'behind --: arguments of the image, or with --command the command')
     .requiredOption('--image <image>', 'the image')
-    .option('-i, --stdin', 'keep its standard input open, and pass ours on')
+    .option('-i, --stdin', "keep its standard input open and connect it to the command's")
     .option('-t, --tty', 'with a terminal')
     .option('--attach', 'join the container when it runs; with -i that is so anyway')
     .option('--no-attach', 'only create the pod')

@@ -5,7 +5,7 @@ import { withSession } from '../session.ts';
 const timeoutMs = 30 * 60_000;
 
 export function registerSecrets(program: Command): void {
-  const secrets = program.command('secrets').description('How the server keeps Secrets on its disk');
+  const secrets = program.command('secrets').description('Manage the encryption of Secrets at rest');
   secrets
     .command('rotate-key')
     .description('Encrypt all Secrets with a new key; old values can be read all the while')

@@ -15,7 +15,7 @@ interface SimulateFlags extends ManifestFlags {
 export function registerSimulate(program: Command): void {
   const command = program
     .command('simulate')
-    .description('Show where the pods of manifests would go, one after the other, without creating them')
+    .description('Show where the pods of manifests would be placed, without creating them')
     .addOption(new Option('-o, --output <format>', 'how to print').choices(['json']))
     .action(async (flags: Partial<SimulateFlags>, command: Command) => {
       const { filename } = flags;

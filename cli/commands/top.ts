@@ -27,7 +27,7 @@ interface TopPodsFlags extends TopFlags {
 
 /** What nodes and pods use, from the figures that their agents report. */
 export function registerTop(program: Command): void {
-  const top = program.command('top').description('Show what nodes or pods use of CPU and memory');
+  const top = program.command('top').description('Show the CPU and memory usage of nodes or pods');
   const figures = (command: Command): Command =>
     command
       .argument('[name]', 'only this one')
@@ -73,8 +73,13 @@ async function topPods({ client, namespace: own }: Session, name: string | undef
   const metrics = await readAll(client.nodeMetrics, undefined, {}, {});
   const table = computeTopPods(pods, metrics, { ...flags, showNamespace: flags.allNamespaces, nowMs: Date.now() });
   if (table.rows.length > 0) return print(table, flags);
-  const [why = `no container runs${namespace === undefined ? '' : ` in ${namespace} namespace`}`] = table.warnings;
+  const [why = `no container runs${whereOf(name, namespace)}`] = table.warnings;
   throw new ExitWith(1, `metrics not available yet: ${why}`);
+}
+
+function whereOf(pod: string | undefined, namespace: string | undefined): string {
+  if (pod !== undefined) return ` in pod "${pod}"`;
+  return namespace === undefined ? '' : ` in ${namespace} namespace`;
 }
 
 /** One object by its name, or all that the selector chooses. */

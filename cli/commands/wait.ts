@@ -31,7 +31,7 @@ export function registerWait(program: Command): void {
     .option('--field-selector <selector>', 'those with these fields')
     .option('--all', 'all of the type in the namespace')
     .option('-A, --all-namespaces', 'with -l or --all: in all namespaces')
-    .option('--timeout <duration>', 'give up after this long; 0s looks once, -1s waits for a week', '30s')
+    .option('--timeout <duration>', 'the timeout; 0s checks once, -1s waits for a week', '30s')
     .action(async (words: string[], flags: WaitFlags, command: Command) => {
       const state = parseWaitState(flags.for);
       const timeoutMs = flags.timeout.startsWith('-') ? longestMs : parseDuration(flags.timeout);
@@ -75,7 +75,10 @@ async function waitForAll(session: Session, words: readonly string[], flags: Wai
   if (failed > 0) throw new ExitWith(1);
 }
 
-/** An object that does not exist will not come into a state; only `create` waits for it. One that is deleted meanwhile is an error too. */
+/**
+ * An object that does not exist will not come into a state; only `create` waits for it.
+ * One that is deleted meanwhile is an error too.
+ */
 async function waitForState(session: Session, target: Target, state: WaitState, signal: AbortSignal) {
   const isWanted = (object: Parameters<typeof isInState>[1]): boolean => {
     if (object === undefined && state.type !== 'create' && state.type !== 'delete')

@@ -13,7 +13,7 @@ interface WhyFlags {
 export function registerWhy(program: Command): void {
   program
     .command('why')
-    .description('Show why a pod is on its node or on none: what each node lacks, or how each scores; or the last placements')
+    .description('Show why a pod is on its node or pending: the rejections and scores of each node; or the last placements')
     .usage('pod/NAME | --last')
     .argument('[pod...]', 'pod/NAME or pod NAME')
     .option('--all', 'every node (at most 10,000), not only the first 20 of each kind')

@@ -142,8 +142,15 @@ export function writeVolume(volume: Tree, lines: Lines): void {
     const label = key === 'type' ? `${kind}Type` : capital(key);
     if (value !== '') lines.field(label, typeof value === 'object' ? JSON.stringify(value) : String(value));
   }
-  const paths = list({ items }, 'items').map((item) => `${text(item, 'key')} as ${text(item, 'path')}`);
+  const paths = list({ items }, 'items').map((item) => `${itemSource(item)} as ${text(item, 'path')}`);
   if (paths.length > 0) lines.field('Items', paths);
+}
+
+/** The key of a config map or secret, or the field or the container's resource of the downward API. */
+function itemSource(item: Tree): string {
+  const [field, resource] = [text(item, 'fieldRef', 'fieldPath'), text(item, 'resourceFieldRef', 'resource')];
+  const container = text(item, 'resourceFieldRef', 'containerName');
+  return text(item, 'key') || field || (container ? `${resource} of ${container}` : resource);
 }
 
 /** "node-role/x=y:NoExecute op=Exists for 300s". */

@@ -76,6 +76,19 @@ describe('the description of a pod', () => {
     })
     .build();
 
+  it('names the fields and resources that a volume of the downward API holds', () => {
+    const items = [
+      { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+      { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu' } },
+    ];
+    const object = pod('web')
+      .volume({ name: 'facts', volumeSource: { downwardAPI: { items } } })
+      .build();
+    const text = podText(object);
+    expect(text).toContain('metadata.labels as labels\n');
+    expect(text).toContain('limits.cpu of main as cpu\n');
+  });
+
   it('says of a container that fails why, with its exit code and its last lines', () => {
     expect(podText(crashing, new Map([['main', ['fatal: no database', '  at start']]]))).toBe(`Name:         web
 Namespace:    default

@@ -3,8 +3,9 @@ import type { Table } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause, systemClock } from '../../client/clock.ts';
-import type { ObjectsClient, Scope } from '../../client/index.ts';
+import type { JsonObject, ObjectsClient, Scope, WatchEventType } from '../../client/index.ts';
 import { describeFailure } from '../program/failure.ts';
+import { listAllJson, listAllRows } from './listing.ts';
 
 export interface FollowOptions extends Scope {
   /** First the rows there are. */
@@ -19,34 +20,101 @@ export interface FollowOptions extends Scope {
 /** A person waits for it: reconnect soon. */
 const longestWaitMs = 2_000;
 
-/**
- * The rows of a kind as they change, until the signal aborts: first the rows there are (with `initial`), then one for each change.
- * A stream that ends is resumed behind the last row, also when the server went away meanwhile; where that is no longer possible it starts
- * again from the present. Throws when the server cannot be reached at the start.
- */
-export async function* followTable(
+/** A kind's objects in one of the forms that the server gives. */
+interface Followed<T> {
+  /** All that there are. */
+  list(scope: Scope, signal: AbortSignal): Promise<{ readonly version: string | undefined; readonly items: T }>;
+  /** The same without any. */
+  nothing(items: T): T | undefined;
+  watch(scope: Scope & { resourceVersion: string | undefined }, signal: AbortSignal): AsyncIterable<Step<T>[]>;
+}
+
+interface Step<T> {
+  readonly type: WatchEventType;
+  readonly version: string | undefined;
+  readonly items: T | undefined;
+}
+
+/** The rows of a kind as they change: see `follow`. */
+export function followTable(
   objects: ObjectsClient,
   kind: Kind,
-  { initial, deleted = true, onAway = tellAway, clock = systemClock, ...scope }: FollowOptions,
+  options: FollowOptions,
   signal: AbortSignal,
 ): AsyncIterable<Table> {
+  const form: Followed<Table> = {
+    async list(scope) {
+      let version: string | undefined;
+      const items = await listAllRows(objects, kind, scope, { chunkSize: 0 }, (metadata) => {
+        version = metadata.resourceVersion;
+      });
+      return { version, items };
+    },
+    nothing: ({ columns }) => ({ columns, rows: [] }),
+    async *watch(scope, stop) {
+      for await (const changes of objects.watchTable(kind.kind, scope, { signal: stop }))
+        yield changes.map(({ type, table }) => ({ type, version: table?.rows?.at(-1)?.resourceVersion, items: table }));
+    },
+  };
+  return follow(form, options, signal);
+}
+
+/** The objects of a kind as they change: see `follow`. */
+export function followObjects(
+  objects: ObjectsClient,
+  kind: Kind,
+  options: FollowOptions,
+  signal: AbortSignal,
+): AsyncIterable<readonly JsonObject[]> {
+  const form: Followed<readonly JsonObject[]> = {
+    async list(scope) {
+      let version: string | undefined;
+      const items = await listAllJson(objects, kind, scope, { chunkSize: 0 }, (metadata) => {
+        version = metadata.resourceVersion;
+      });
+      return { version, items };
+    },
+    nothing: () => undefined,
+    async *watch(scope, stop) {
+      for await (const changes of objects.watch(kind.kind, scope, { signal: stop }))
+        yield changes.map(({ type, object }) => ({ type, version: versionOf(object), items: [object] }));
+    },
+  };
+  return follow(form, options, signal);
+}
+
+function versionOf({ metadata }: JsonObject): string | undefined {
+  return (metadata as { resourceVersion?: string } | undefined)?.resourceVersion;
+}
+
+/**
+ * What there is of a kind, until the signal aborts: first all (with `initial`), then each change. A stream that ends is
+ * resumed behind the last change, also when the server went away meanwhile; where that is no longer possible it starts
+ * again from the present. Throws when the server cannot be reached at the start.
+ */
+async function* follow<T>(
+  form: Followed<T>,
+  { initial, deleted = true, onAway = tellAway, clock = systemClock, ...scope }: FollowOptions,
+  signal: AbortSignal,
+): AsyncIterable<T> {
   const backoff = createBackoff({ maxMs: longestWaitMs });
   let [resourceVersion, reached, away]: [string | undefined, boolean, boolean] = [undefined, false, false];
   while (!signal.aborted) {
     try {
       if (resourceVersion === undefined) {
-        const { metadata, table } = await objects.listTable(kind.kind, scope, { signal });
-        resourceVersion = metadata.resourceVersion;
+        const { version, items } = await form.list(scope, signal);
+        resourceVersion = version;
         reached = true;
-        yield initial ? table : { columns: table.columns, rows: [] };
+        const first = initial ? items : form.nothing(items);
+        if (first !== undefined) yield first;
       }
       const from = { ...scope, resourceVersion, allowWatchBookmarks: true };
-      for await (const changes of objects.watchTable(kind.kind, from, { signal })) {
+      for await (const steps of form.watch(from, signal)) {
         backoff.reset();
         away = false;
-        for (const { type, table } of changes) {
-          resourceVersion = table?.rows?.at(-1)?.resourceVersion ?? resourceVersion;
-          if (table !== undefined && type !== 'BOOKMARK' && (deleted || type !== 'DELETED')) yield table;
+        for (const { type, version, items } of steps) {
+          resourceVersion = version ?? resourceVersion;
+          if (items !== undefined && type !== 'BOOKMARK' && (deleted || type !== 'DELETED')) yield items;
         }
       }
     } catch (error) {

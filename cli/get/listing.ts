@@ -1,7 +1,10 @@
-import type { Table } from '../../api/generated/types.ts';
+import type { ListMeta, Table } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient, Scope, TableScope } from '../../client/index.ts';
 import { type ChunkSizeFlags, usualChunkSize } from '../args/chunk-size.ts';
+
+/** Told of each page's metadata. */
+type OnPage = (metadata: ListMeta) => void;
 
 /** All objects that the scope names, page by page. */
 export async function listAllJson(
@@ -9,11 +12,13 @@ export async function listAllJson(
   kind: Kind,
   scope: Scope,
   flags: ChunkSizeFlags = {},
+  onPage: OnPage = () => {},
 ): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   await eachPage(async (token) => {
     const page = await objects.list(kind.kind, { ...pageOf(scope, token), ...limitOf(flags) });
     found.push(...page.items);
+    onPage(page.metadata);
     return page.metadata.continue;
   });
   return found;
@@ -25,11 +30,13 @@ export async function listAllRows(
   kind: Kind,
   scope: TableScope,
   flags: ChunkSizeFlags = {},
+  onPage: OnPage = () => {},
 ): Promise<Table> {
   const tables: Table[] = [];
   await eachPage(async (token) => {
     const page = await objects.listTable(kind.kind, { ...pageOf(scope, token), ...limitOf(flags) });
     tables.push(page.table);
+    onPage(page.metadata);
     return page.metadata.continue;
   });
   return { columns: tables[0]?.columns ?? [], rows: tables.flatMap((table) => table.rows ?? []) };

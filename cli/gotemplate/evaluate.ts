@@ -10,16 +10,18 @@ export interface Bounds {
   readonly characters: number;
   /** How deep actions and templates that are called may stand in each other. */
   readonly depth: number;
+  /** Whether a key that is not there is an error, and no value by default. */
+  readonly strict: boolean;
 }
 
-const usualBounds: Bounds = { steps: 50_000_000, characters: 128 * 1024 * 1024, depth: 500 };
+const usualBounds: Bounds = { steps: 50_000_000, characters: 128 * 1024 * 1024, depth: 500, strict: false };
 
 /** What the template failed at while it was filled in, in Go's words. */
 export class ExecutionError extends Error {}
 
 /** Fills a template in. Throws ExecutionError. */
-export function fillGoTemplate(template: Template, data: Value, bounds: Bounds = usualBounds): string {
-  return new Evaluation(template, bounds).run(data);
+export function fillGoTemplate(template: Template, data: Value, bounds: Partial<Bounds> = {}): string {
+  return new Evaluation(template, { ...usualBounds, ...bounds }).run(data);
 }
 
 interface Variable {
@@ -217,6 +219,8 @@ class Evaluation {
       if (value === undefined) return undefined;
       if (value === null) throw this.#wrong(place, `nil pointer evaluating interface {}.${name}`);
       if (!isJsonObject(value)) throw this.#wrong(place, `can't evaluate field ${name} in type ${typeName(value)}`);
+      if (this.#bounds.strict && !Object.hasOwn(value, name))
+        throw this.#wrong(place, `map has no entry for key ${JSON.stringify(name)}`);
       value = Object.hasOwn(value, name) ? value[name] : undefined;
     }
     return value;

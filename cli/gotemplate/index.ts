@@ -5,12 +5,15 @@ import type { Template } from './nodes.ts';
 import { parseGoTemplate } from './parse.ts';
 import { shortened, TemplateError } from './template-error.ts';
 
-/** Reads a template of Go's text/template, with kubectl's functions, and gives what fills it in. Both throw INVALID_ARGUMENT, in kubectl's words. */
-export function readGoTemplate(text: string): (data: Json) => string {
+/**
+ * Reads a template of Go's text/template, with kubectl's functions, and gives what fills it in. Both throw
+ * INVALID_ARGUMENT, in kubectl's words. `strict`: also for keys that are not there.
+ */
+export function readGoTemplate(text: string, { strict = false }: { readonly strict?: boolean } = {}): (data: Json) => string {
   const template = parsed(text);
   return (data) => {
     try {
-      return fillGoTemplate(template, data);
+      return fillGoTemplate(template, data, { strict });
     } catch (error) {
       if (!(error instanceof ExecutionError)) throw error;
       throw badRequest(`error executing template ${JSON.stringify(shortened(text))}: ${error.message}`);

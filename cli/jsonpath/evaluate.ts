@@ -1,3 +1,4 @@
+import { badRequest } from '../../api/errors/index.ts';
 import { isJsonObject, type Json } from '../../api/meta/merge-patch.ts';
 import type { Comparison, Operand, Part, Path, PathStep } from './parse.ts';
 
@@ -8,32 +9,47 @@ export function findAll(path: Path, root: Json, current: Json = root): Json[] {
   return found;
 }
 
-/** A template filled in: values of one path are separated by a blank, objects and lists are JSON. */
-export function fillTemplate(parts: readonly Part[], root: Json, current: Json = root): string {
-  return parts.map((part) => fillPart(part, root, current)).join('');
+/** The same. Throws INVALID_ARGUMENT for a key that is not there. */
+export function findStrictly(path: Path, root: Json, current: Json = root): Json[] {
+  let found: Json[] = [path.fromRoot ? root : current];
+  for (const step of path.steps)
+    found = found.flatMap((value) => {
+      const taken = take(step, value, root);
+      if (step.type === 'key' && taken.length === 0) throw badRequest(`error executing jsonpath: ${step.name} is not found`);
+      return taken;
+    });
+  return found;
 }
 
-function fillPart(part: Part, root: Json, current: Json): string {
+/** How the paths of a template are read. */
+type Find = typeof findAll;
+
+/** A template filled in: values of one path are separated by a blank, objects and lists are JSON. */
+export function fillTemplate(parts: readonly Part[], root: Json, current: Json = root, find: Find = findAll): string {
+  return parts.map((part) => fillPart(part, root, current, find)).join('');
+}
+
+function fillPart(part: Part, root: Json, current: Json, find: Find): string {
   switch (part.type) {
     case 'text':
       return part.text;
     case 'path':
-      return findAll(part.path, root, current).map(valueText).join(' ');
+      return find(part.path, root, current).map(valueText).join(' ');
     case 'range':
-      return findAll(part.path, root, current)
-        .map((item) => fillTemplate(part.body, root, item))
+      return find(part.path, root, current)
+        .map((item) => fillTemplate(part.body, root, item, find))
         .join('');
   }
 }
 
 /** The same, but everything that a path finds, and each text, is a list in JSON. */
-export function fillAsJson(parts: readonly Part[], root: Json, current: Json = root): string {
+export function fillAsJson(parts: readonly Part[], root: Json, current: Json = root, find: Find = findAll): string {
   const list = (values: Json[]): string => `${JSON.stringify(values, null, 4)}\n`;
   return parts
     .map((part) => {
       if (part.type === 'text') return list([part.text]);
-      const found = findAll(part.path, root, current);
-      return part.type === 'path' ? list(found) : found.map((item) => fillAsJson(part.body, root, item)).join('');
+      const found = find(part.path, root, current);
+      return part.type === 'path' ? list(found) : found.map((item) => fillAsJson(part.body, root, item, find)).join('');
     })
     .join('');
 }

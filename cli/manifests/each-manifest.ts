@@ -8,8 +8,8 @@ import { writeAll } from '../write/write-all.ts';
 import { describeManifestFailure, describeManifestWarning } from './manifest-report.ts';
 
 /**
- * Does `run` for every document that can be read, one after the other in the order of the files. A document that cannot be read, or
- * that the server refuses, is told on standard error and hides no other; the command then ends with 1.
+ * Does `run` for every document that can be read, one after the other in the order of the files. A document that cannot
+ * be read, or that the server refuses, is told on standard error and hides no other; the command then ends with 1.
  */
 export async function eachManifest(
   session: Session,
@@ -49,8 +49,8 @@ export interface ManifestWrites {
 const TOGETHER = 100;
 
 /**
- * As `eachManifest`, for commands that write one object for each document: those of many documents are sent together, and printed in the
- * order of the files. A document is planned when what comes before of the same object was written.
+ * As `eachManifest`, for commands that write one object for each document: those of many documents are sent together,
+ * and printed in the order of the files. A document is planned when what comes before of the same object was written.
  */
 export async function writeManifests(
   session: Session,
@@ -85,22 +85,19 @@ async function planOf(document: ManifestDocument, { plan }: ManifestWrites): Pro
   }
 }
 
-/** What the server reads when it admits a pod: it must be there before. (Namespaces the server waits for itself.) */
-const readByPods: readonly string[] = ['RuntimeClass', 'PriorityClass'];
-
-/** Runs of documents of which none is about an object that another one of the run is about, or needs. */
+/**
+ * Runs of documents of which none is about an object that another one of the run is about. What an object needs, its
+ * namespace or a pod's account and classes, may be in its run: the server carries that out first (Objects.Bulk).
+ */
 function* groupsOf(session: Session, documents: readonly ManifestDocument[]): Generator<ManifestDocument[]> {
   let group: ManifestDocument[] = [];
   let keys = new Set<string>();
-  let serves = false;
   for (const document of documents) {
     const key = 'problems' in document ? '' : objectKeyOf(session, document);
-    const kind = 'problems' in document ? '' : document.kind.kind;
-    if (group.length === TOGETHER || (key && keys.has(key)) || (kind === 'Pod' && serves)) {
+    if (group.length === TOGETHER || (key && keys.has(key))) {
       yield group;
-      [group, keys, serves] = [[], new Set(), false];
+      [group, keys] = [[], new Set()];
     }
-    serves ||= readByPods.includes(kind);
     group.push(document);
     keys.add(key);
   }

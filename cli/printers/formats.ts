@@ -21,4 +21,6 @@ export interface OutputFlags {
   readonly output?: string;
   /** The template of `-o`, or the file that holds it. */
   readonly template?: string;
+  /** Whether what a template names and is not there is left out, as by default, or an error. */
+  readonly allowMissingTemplateKeys?: boolean;
 }

@@ -1,7 +1,7 @@
 import { Document, visit } from 'yaml';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { fillAsJson, fillTemplate, findAll, valueText } from '../jsonpath/evaluate.ts';
+import { fillAsJson, fillTemplate, findAll, findStrictly, valueText } from '../jsonpath/evaluate.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
 import { plainTable } from './plain-table.ts';
 
@@ -28,7 +28,10 @@ export function printObjects(
   const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: [...shown] };
   const document = single && first !== undefined ? first : list;
   if (output.format === 'go-template') return output.fill(document);
-  if (output.format === 'jsonpath') return (output.asJson ? fillAsJson : fillTemplate)(output.template, document);
+  if (output.format === 'jsonpath') {
+    const fill = output.asJson ? fillAsJson : fillTemplate;
+    return fill(output.template, document, document, output.strict ? findStrictly : findAll);
+  }
   return output.format === 'json' ? `${JSON.stringify(document, null, 4)}\n` : yamlText(document);
 }
 
@@ -41,7 +44,10 @@ export function withoutManagedFields(object: JsonObject): JsonObject {
 
 const LINE_OF_SPACES = /^[^\S\n]+$/m;
 
-/** An object as YAML for people: long lines stay whole; texts that a reader of YAML 1.1 takes for something else (yes, 0644) have quotes. */
+/**
+ * An object as YAML for people: long lines stay whole; texts that a reader of YAML 1.1 takes for something else
+ * (yes, 0644) have quotes.
+ */
 export function yamlText(object: JsonObject): string {
   const document = new Document(object, { version: '1.1' });
   visit(document, {

@@ -26,6 +26,7 @@ describe('-o', () => {
     expect(await print(columns)).toBe(
       'NAME   IMAGE    TWO\na      x,y      x,y\nb      <none>   <none>\nc      <none>   <none>\n',
     );
+    expect(await print('custom-columns=:.metadata.name', pods.slice(0, 1))).toBe('\na\n');
     const options = { single: false, headers: false };
     const wanted = await parseObjectOutput({ output: 'custom-columns=N:metadata.name' });
     expect(printObjects(pods.slice(0, 1), wanted, options)).toBe('a\n');
@@ -87,6 +88,18 @@ describe('-o', () => {
     expect(await print('go-template={{(index .metadata.managedFields 0).manager}}', owned, true)).toBe('m');
     const json = await parseObjectOutput({ output: 'json' });
     expect(JSON.parse(printObjects(owned, json, { single: true, showManagedFields: true }))).toEqual(owned[0]);
+  });
+
+  it.each([
+    ['jsonpath={.metadata.name} {.none}', 'error executing jsonpath: none is not found'],
+    ['jsonpath-as-json={.metadata.none}', 'none is not found'],
+    ['go-template={{.metadata.name}} {{.none}}', 'map has no entry for key "none"'],
+  ])('fails with strict keys for %s, and leaves out what is not there otherwise', async (format, message) => {
+    await print(format, pods.slice(0, 1), true);
+    const output = await parseObjectOutput({ output: format, allowMissingTemplateKeys: false });
+    expect(() => printObjects(pods.slice(0, 1), output, { single: true })).toThrow(message);
+    const fine = await parseObjectOutput({ output: 'jsonpath={.metadata.name}', allowMissingTemplateKeys: false });
+    expect(printObjects(pods.slice(0, 1), fine, { single: true })).toBe('a');
   });
 
   it.each([

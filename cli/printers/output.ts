@@ -8,7 +8,7 @@ import { type OutputFlags, objectOutputHelp, outputFormats } from './formats.ts'
 /** What `-o` asks for. */
 export type Output =
   | { readonly format: 'wide' | 'json' | 'yaml' | 'name' }
-  | { readonly format: 'jsonpath'; readonly template: readonly Part[]; readonly asJson: boolean }
+  | { readonly format: 'jsonpath'; readonly template: readonly Part[]; readonly asJson: boolean; readonly strict: boolean }
   | { readonly format: 'go-template'; readonly fill: (document: Json) => string }
   | { readonly format: 'custom-columns'; readonly columns: readonly CustomColumn[] };
 
@@ -24,7 +24,7 @@ export interface CustomColumn {
 const aliases: Readonly<Record<string, string>> = { template: 'go-template', templatefile: 'go-template-file' };
 
 /** Reads -o and --template; neither: wide. Throws INVALID_ARGUMENT. */
-export async function parseOutput({ output = '', template }: OutputFlags): Promise<Output> {
+export async function parseOutput({ output = '', template, allowMissingTemplateKeys = true }: OutputFlags): Promise<Output> {
   const [, typed = '', equals, behind] = /^([^=]*)(?:(=)(.*))?$/s.exec(output) ?? [];
   if (typed === '' && template === undefined && equals === undefined) return { format: 'wide' };
   const word = typed === '' ? 'go-template' : (aliases[typed] ?? typed);
@@ -42,17 +42,17 @@ export async function parseOutput({ output = '', template }: OutputFlags): Promi
     case 'custom-columns-file':
       return { format: 'custom-columns', columns: parseColumnsFile(readFile(word, behind)) };
     default:
-      return await parseTemplateOutput(word, behind || template);
+      return await parseTemplateOutput(word, behind || template, !allowMissingTemplateKeys);
   }
 }
 
-async function parseTemplateOutput(word: string, given: string | undefined): Promise<Output> {
+async function parseTemplateOutput(word: string, given: string | undefined, strict: boolean): Promise<Output> {
   const text = word.endsWith('-file') ? readFile(word, given) : given;
   if (!text) throw badRequest(`-o ${word} needs a template, e.g. -o ${word}='${exampleOf(word)}'`);
   if (!word.startsWith('go-template'))
-    return { format: 'jsonpath', template: parseTemplate(text), asJson: word === 'jsonpath-as-json' };
+    return { format: 'jsonpath', template: parseTemplate(text), asJson: word === 'jsonpath-as-json', strict };
   const { readGoTemplate } = await import('../gotemplate/index.ts');
-  return { format: 'go-template', fill: readGoTemplate(text) };
+  return { format: 'go-template', fill: readGoTemplate(text, { strict }) };
 }
 
 function exampleOf(word: string): string {
@@ -80,7 +80,7 @@ function parseColumns(text: string): CustomColumn[] {
   if (specs.length === 0) throw badRequest('-o custom-columns needs columns, e.g. -o custom-columns=NAME:.metadata.name');
   return specs.map((spec) => {
     const at = spec.indexOf(':');
-    if (at <= 0) throw badRequest(`"${spec}" is no column; write HEADING:.path`);
+    if (at < 0) throw badRequest(`"${spec}" is no column; write HEADING:.path`);
     return { name: spec.slice(0, at), path: parsePath(spec.slice(at + 1)) };
   });
 }

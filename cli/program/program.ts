@@ -8,6 +8,7 @@ import { type CommandEntry, groups, type Register } from './command-entry.ts';
 import { commandWord, completeCommand } from './command-word.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
+import { insteadOf } from './foreign-flags.ts';
 import { addHelp } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -15,11 +16,14 @@ export interface CommandLine {
   /** In the order of the help. */
   readonly commands: readonly CommandEntry[];
   /**
-   * All of it, or only the commands that these words (those behind "berth") call. Words that name no command load everything, for the help and for the
-   * guess at what was meant.
+   * All of it, or only the commands that these words (those behind "berth") call. Words that name no command load
+   * everything, for the help and for the guess at what was meant.
    */
   createProgram(words?: readonly string[]): Promise<Command>;
-  /** Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error, or a program's own code. */
+  /**
+   * Runs one command line and sets the exit code: 0, 1 after one plain sentence on standard error,
+   * or a program's own code.
+   */
   main(argv: readonly string[]): Promise<void>;
 }
 
@@ -46,9 +50,9 @@ async function createProgram(commands: Commands, words: readonly string[]): Prom
       'act as this user, if you may impersonate it; system:serviceaccount:NAMESPACE:NAME for a service account',
     )
     .option('--as-group <group>', 'act as in this group, with --as; may be given several times', collect)
-    .option('--request-timeout <duration>', 'give a request up after so long, e.g. 30s; 0: never')
+    .option('--request-timeout <duration>', 'the timeout of each request, e.g. 30s; 0: none')
     .enablePositionalOptions(false)
-    .configureOutput({ outputError: (text, write) => write(plainError(text)) })
+    .configureOutput({ outputError: (text, write) => write(plainError(text, words)) })
     .exitOverride();
   for (const register of await loadCommands(commands, words)) register(program);
   addHelp(program, commands);
@@ -57,7 +61,10 @@ async function createProgram(commands: Commands, words: readonly string[]): Prom
   return program;
 }
 
-/** What registers the commands that the words call. For a completion it is the command in the words behind it; the others are known by name. */
+/**
+ * What registers the commands that the words call. For a completion it is the command in the words behind it; the
+ * others are known by name.
+ */
 async function loadCommands(commands: Commands, words: readonly string[]): Promise<Register[]> {
   const word = commandWord(words);
   const completed = word === completeCommand ? commandWord(words.slice(words.indexOf(completeCommand) + 1, -1)) : undefined;
@@ -85,11 +92,16 @@ function throwErrors(parent: Command): void {
 }
 
 /** The parser's message and its guess as one sentence, with where to look. */
-function plainError(text: string): string {
+function plainError(text: string, words: readonly string[]): string {
   const sentence = text
     .trimEnd()
     .replace(/\.$/, '')
     .replace(/\.?\n\(Did you mean (?:one of )?(.*)\?\)$/, '; did you mean $1?');
+  // A directory of kustomizations stands in for -f, whose absence is found first.
+  const kustomize = /required option '-f/.test(sentence) ? words.find((word) => /^(-k|--kustomize)/.test(word)) : undefined;
+  const [, flag = kustomize] = /unknown option '(\S+)'/.exec(sentence) ?? [];
+  const instead = flag === undefined ? undefined : insteadOf(flag);
+  if (instead !== undefined) return `error: unknown option '${flag}'; ${instead}\n`;
   return `${sentence}${sentence.endsWith('?') ? '' : '; --help says how to use it'}\n`;
 }
 
@@ -99,23 +111,44 @@ function foreignWord(commands: Commands, words: readonly string[]): string | und
   return word === 'help' || commands.some(({ name }) => name === word) ? undefined : word;
 }
 
-/** Runs the plugin that the words call, and ends as it does. Throws where there is none, also where --help stands behind the word. */
+/**
+ * Runs the plugin that the words call, and ends as it does. Throws where there is none,
+ * also where --help stands behind the word.
+ */
 async function callPlugin(commands: Commands, words: readonly string[], word: string): Promise<void> {
   const { runPlugin } = await import('../plugins/run-plugin.ts');
   const names = commands.map(({ name }) => name);
   if (!(await runPlugin(words, word))) throw unknownCommand(word, names);
 }
 
-async function main(commands: Commands, words: readonly string[]): Promise<void> {
-  for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
-  const foreign = foreignWord(commands, words);
-  const program = foreign === undefined ? await createProgram(commands, words) : undefined;
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+let onOutputError: ((error: NodeJS.ErrnoException) => void) | undefined;
+
+/**
+ * Ends the process when the output cannot be written. Replaces what an earlier run in the same process listens with.
+ */
+function failOnLostOutput(exitCode: () => number): void {
+  if (onOutputError !== undefined) process.stdout.off('error', onOutputError);
+  onOutputError = (error) => {
     // A reader that goes away (`berth get pods | head`) is no failure.
     if (error.code === 'EPIPE') process.exit(0);
     process.stderr.write(`error: cannot write the output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}\n`);
-    process.exit(program?.args[0] === 'diff' ? diffFailed : 1);
-  });
+    process.exit(exitCode());
+  };
+  process.stdout.on('error', onOutputError);
+}
+
+async function main(commands: Commands, words: readonly string[]): Promise<void> {
+  for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
+  const [first = ''] = words;
+  const instead = insteadOf(first);
+  if (instead !== undefined) {
+    process.stderr.write(`error: unknown option '${first}'; ${instead}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const foreign = foreignWord(commands, words);
+  const program = foreign === undefined ? await createProgram(commands, words) : undefined;
+  failOnLostOutput(() => (program?.args[0] === 'diff' ? diffFailed : 1));
   try {
     if (foreign !== undefined) await callPlugin(commands, words, foreign);
     await program?.parseAsync(expandFlags(program, words), { from: 'user' });

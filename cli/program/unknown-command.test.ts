@@ -8,7 +8,10 @@ it.each([
   ['aply', "unknown command 'aply'; did you mean apply?"],
   ['rollout', '"berth rollout" is not there yet: Berth has no Deployments so far'],
   ['expose', '"berth expose" is not there yet: Berth has no Services so far'],
-  ...['restart', 'stop', 'delet', 'dwn', 'restor', 'constructor', '_complete'].map((word) => [
+  ['set', '"berth set" is not there yet: Berth has no Deployments so far; "berth patch" and "berth edit" change a pod'],
+  ['stop', 'unknown command \'stop\'; "berth delete pod NAME" ends a pod'],
+  ['ps', 'unknown command \'ps\'; "berth get pods -A" lists what runs'],
+  ...['restart', 'delet', 'dwn', 'restor', 'constructor', '_complete'].map((word) => [
     word,
     `unknown command '${word}'; "berth --help" lists the commands`,
   ]),

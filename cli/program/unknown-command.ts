@@ -1,16 +1,31 @@
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
 
-/** kubectl's commands that need what Berth does not have yet. */
+/** Why kubectl's commands are not there that need what Berth does not have yet. */
 const notYet: Readonly<Record<string, string>> = {
-  scale: 'Deployments',
-  autoscale: 'Deployments',
-  rollout: 'Deployments',
-  set: 'Deployments',
-  expose: 'Services',
-  proxy: "Kubernetes' HTTP API",
-  kustomize: 'kustomizations',
-  convert: 'conversion of manifests',
+  scale: 'Berth has no Deployments so far',
+  autoscale: 'Berth has no Deployments so far',
+  rollout: 'Berth has no Deployments so far',
+  set: 'Berth has no Deployments so far; "berth patch" and "berth edit" change a pod',
+  expose: 'Berth has no Services so far',
+  proxy: "Berth does not serve Kubernetes' HTTP API so far",
+  kustomize: 'Berth has no kustomizations so far',
+  convert: 'Berth does not convert manifests so far',
+};
+
+/** What does the work of commands of docker and k3s. */
+const elsewhere: Readonly<Record<string, string>> = {
+  ps: '"berth get pods -A" lists what runs',
+  stop: '"berth delete pod NAME" ends a pod',
+  start: '"berth apply -f FILE" starts pods, "berth up" the server',
+  rm: '"berth delete TYPE NAME" deletes an object',
+  inspect: '"berth describe TYPE NAME" and "berth get TYPE NAME -o yaml" show an object',
+  stats: '"berth top pods" and "berth top nodes" show resource usage',
+  images: 'each node has the images of its own engine: "docker images" there lists them',
+  pull: 'a node pulls the images of its pods by itself',
+  build: '"docker build" makes images; nodes use those of their engine and of registries',
+  status: '"berth cluster-info" and "berth get nodes" show the state of the cluster',
+  kubectl: 'leave "kubectl" out: "berth get pods"',
 };
 
 /** Never proposed for a slip: what a wrong guess would destroy or stop. */
@@ -29,7 +44,8 @@ const destructive: readonly string[] = [
 /** The error for a word that is no command: what is not there yet, or the command that was probably meant. */
 export function unknownCommand(word: string, known: readonly string[]): Error {
   const missing = Object.hasOwn(notYet, word) ? notYet[word] : undefined;
-  if (missing !== undefined) return badRequest(`"berth ${word}" is not there yet: Berth has no ${missing} so far`);
+  if (missing !== undefined) return badRequest(`"berth ${word}" is not there yet: ${missing}`);
+  if (Object.hasOwn(elsewhere, word)) return badRequest(`unknown command '${word}'; ${elsewhere[word]}`);
   const close = nearestWord(
     word,
     // A slip rarely hits the first letter: "stop" is not "top".

@@ -26,7 +26,7 @@ export function registerCreateUser(create: Command): void {
     .option('--clusterrole <name>', 'give the user this cluster role in the namespace: view, edit, admin, ...')
     .option('--role <name>', 'give the user this role of the namespace')
     .option('-A, --all-namespaces', 'give the cluster role everywhere')
-    .option('--expires <span>', 'how long the certificate is good, at most a year', '365d')
+    .option('--expires <span>', 'the lifetime of the certificate, at most a year', '365d')
     .option('--file <path>', 'write a configuration for the user to take away, not a context of your own')
     .action(async (name: string, _own: unknown, command: Command) => {
       // `create` itself takes some of the same flags, and gets them first.

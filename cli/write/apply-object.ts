@@ -5,6 +5,7 @@ import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import { type ManifestPlan, manifestKey } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
+import { isUnchanged } from './is-unchanged.ts';
 import { type WriteFlags, writeOptions } from './write-options.ts';
 
 /** With what there is; undefined: nothing. */
@@ -32,10 +33,6 @@ export async function planApply(session: Session, document: ManifestObject, flag
   const patch = computeApplyPatch(readLastApplied(live), wanted, live);
   if (patch === undefined) return { live, object: live, done: 'unchanged' };
   if (flags.dryRun === 'client') return { live, object: mergePatch(live, patch) as JsonObject, done: 'configured' };
-  const done = (after: JsonObject): string => (versionOf(after) === versionOf(live) ? 'unchanged' : 'configured');
+  const done = (after: JsonObject): string => (isUnchanged(live, after) ? 'unchanged' : 'configured');
   return { live, write: { verb: 'patch', kind: kind.kind, target: key, patch, options }, done };
-}
-
-function versionOf(object: JsonObject): unknown {
-  return (object.metadata as JsonObject | undefined)?.resourceVersion;
 }

@@ -32,15 +32,18 @@ export function withWriteFlags(command: Command): Command {
 
 /** Adds --field-manager. */
 export function withFieldManagerFlag(command: Command): Command {
-  return command.option('--field-manager <name>', 'as whom the object records the fields that are written');
+  return command.option('--field-manager <name>', 'the name of the field manager in managedFields');
 }
 
 /** Adds --show-managed-fields. */
 export function withManagedFieldsFlag(command: Command): Command {
-  return command.option('--show-managed-fields', 'with -o json or yaml: also who wrote which fields');
+  return command.option('--show-managed-fields', 'with -o json or yaml: also the managed fields');
 }
 
-/** Adds -f and -R. Where other words follow, each -f takes one path only; else it takes what the shell makes of "*.yaml", too. */
+/**
+ * Adds -f and -R. Where other words follow, each -f takes one path only;
+ * else it takes what the shell makes of "*.yaml", too.
+ */
 export function withManifestFlags(command: Command, what: string, { required = false, wordsFollow = false } = {}): Command {
   const option = wordsFollow
     ? new Option('-f, --filename <path>', what).argParser((path, before: string[] = []) => [...before, path])

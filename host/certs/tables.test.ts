@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { authorityHash } from '../../api/meta/authority.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { createTestPki } from '../../test/fakes/test-pki.ts';
-import { authorityHash } from '../join/judge-server.ts';
 import { joinedText, listText, signerHash } from './tables.ts';
 
 const now = Date.parse('2026-06-01T00:00:00Z');

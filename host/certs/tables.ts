@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import type { ListCertificatesResponse } from '../../api/generated/types.ts';
 import { formatAge } from '../../api/kinds/cells.ts';
+import { authorityHash, splitCertificates } from '../../api/meta/authority.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { plainTable } from '../../cli/printers/plain-table.ts';
-import { authorityHash } from '../join/judge-server.ts';
 
 /** Who sees to it that a certificate does not end. */
 const renewedBy: Readonly<Record<string, string>> = {
@@ -48,8 +48,10 @@ export function listText({ certificates = [], clients = [] }: ListCertificatesRe
 
 /** What a machine that has joined holds, for people: its authorities (PEM), and its own certificate. Pure. */
 export function joinedText(nodeName: string, authorities: string, certificate: string, now: number): string {
-  const split = authorities.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  const known = split.map((pem, at) => ({ name: at === 0 ? 'ca' : 'old ca', is: new X509Certificate(pem) }));
+  const known = splitCertificates(authorities).map((pem, at) => ({
+    name: at === 0 ? 'ca' : 'old ca',
+    is: new X509Certificate(pem),
+  }));
   const own = new X509Certificate(certificate);
   const row = (name: string, is: X509Certificate, by: string): string[] => {
     const signer = known.find((each) => is.verify(each.is.publicKey));

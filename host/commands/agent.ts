@@ -33,7 +33,7 @@ export function registerAgent(program: Command): void {
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.agent}, or a free port)`,
     )
-    .option('--log-file <file>', 'log into this file, which is kept bounded');
+    .option('--log-file <file>', 'log into this file, with rotation');
   withAgentTuning(command).action(agent);
 }
 
@@ -84,8 +84,8 @@ interface NodeConnection {
 }
 
 /**
- * With the CA's key at hand (the server's own machine) the node gets a certificate of its own; a machine that has joined has one; elsewhere the agent uses
- * the current context.
+ * With the CA's key at hand (the server's own machine) the node gets a certificate of its own; a machine that has
+ * joined has one; elsewhere the agent uses the current context.
  */
 async function nodeConnection(flags: AgentFlags): Promise<NodeConnection> {
   const { nodeName, dataDir, server } = flags;

@@ -23,13 +23,13 @@ interface AuditFlags {
 export function registerAudit(program: Command): void {
   program
     .command('audit')
-    .description('Show who did what, from the audit log of the server on this machine')
+    .description('Show the audit log of the server on this machine')
     .option('--data-dir <folder>', 'where the state of the server lives', defaultDataDir())
     .option('--user <name>', 'only what this user did')
     .option('--verb <verb>', 'only this: create, update, patch, delete, get ...')
     .option('--kind <type>', 'only what was done to objects of this type')
     .option('--since <when>', 'only what is newer: 1h, or a time such as 2026-01-31T12:00:00Z')
-    .option('-f, --follow', 'go on with what happens from now on')
+    .option('-f, --follow', 'follow new entries')
     .addOption(new Option('-o, --output <format>', 'json: the lines as they are').choices(['json']))
     .action(async (flags: AuditFlags, command: Command) => {
       const { namespace } = command.optsWithGlobals<GlobalFlags>();

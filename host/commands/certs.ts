@@ -19,7 +19,7 @@ interface RenewFlags extends GlobalFlags {
 }
 
 export function registerCerts(program: Command): void {
-  const certs = program.command('certs').description("The cluster's certificates: when they end, and their renewal");
+  const certs = program.command('certs').description("Show and renew the cluster's certificates");
   certs
     .command('list')
     .description("Show the server's certificates and with which ones clients come; on a machine that has joined, its own")
@@ -28,7 +28,7 @@ export function registerCerts(program: Command): void {
     .action((_flags, command: Command) => list(command));
   certs
     .command('renew')
-    .description("Make the server's certificates anew while it runs; they are renewed in time by themselves")
+    .description("Renew the server's certificates now; they are also renewed automatically")
     .argument('[name...]', 'server, admin, scheduler, controllers')
     .option('--all', 'all of them')
     .option('--ca', 'put a new authority in the place of the one that signs; both count until "berth certs drop-ca"')
@@ -39,8 +39,8 @@ export function registerCerts(program: Command): void {
     });
   certs
     .command('drop-ca')
-    .description('End the time in which a new authority takes over: nothing counts any more that the old one signed')
-    .option('--force', 'also when a node or somebody else has only its certificate, who is out then')
+    .description('End the rotation of the authority: certificates of the old one are no longer trusted')
+    .option('--force', 'also when nodes or users have only a certificate of the old authority, and lose access')
     .action(async (flags: { readonly force?: boolean }, command: Command) => {
       await withSession(command, async ({ client }) => {
         await client.certificates.dropAuthority(flags.force === true);

@@ -10,7 +10,7 @@ interface CompactFlags {
 export function registerCompact(program: Command): void {
   program
     .command('compact')
-    .description('Make the file of the store of a stopped Berth as small as what is in it')
+    .description('Compact the store of a stopped Berth')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .action(compact);
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
+import { splitCertificates } from '../../api/meta/authority.ts';
 import { drawingOn } from '../../cli/printers/terminal-guard.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
 import { readRecord } from '../installation/installation-record.ts';
@@ -20,10 +21,10 @@ interface DownFlags {
 export function registerDown(program: Command): void {
   program
     .command('down')
-    .description('Stop Berth on this machine; its containers go on running')
+    .description('Stop Berth on this machine; containers keep running')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--purge', 'also remove every container, image and file that Berth made here')
-    .option('-y, --yes', 'with --purge: do not ask')
+    .option('-y, --yes', 'with --purge: do not ask; required without a terminal')
     .action(down);
 }
 
@@ -41,6 +42,7 @@ async function down(flags: DownFlags): Promise<void> {
     if (service !== undefined && flags.purge)
       throw new ExitWith(1, `Berth in ${dataDir} is a service of this machine: "berth uninstall --purge" removes all of it`);
     // Before anything is stopped: what cannot be purged now is better left as it is.
+    if (flags.purge && !flags.yes) requireTerminal();
     const scope = flags.purge ? await preparePurge(dataDir) : undefined;
     if (scope !== undefined && !flags.yes) await confirmPurge(dataDir);
     // In another folder there is nothing to stop, and none to make for it.
@@ -70,9 +72,14 @@ function tellNothing(dataDir: string): string {
     : `There is no ${dataDir}; nothing to remove.`;
 }
 
-/** Data is lost for good: a person at a terminal is asked, wherever the output goes. Scripts have typed --purge. */
+/** Throws ExitWith where no question can be asked: scripts say `--yes`. */
+export function requireTerminal(): void {
+  if (!process.stdin.isTTY)
+    throw new ExitWith(1, 'there is no terminal to ask at: add --yes to remove all data; nothing was stopped or removed');
+}
+
+/** Data is lost for good: a person at a terminal is asked, wherever the output goes. */
 export async function confirmPurge(dataDir: string): Promise<void> {
-  if (!process.stdin.isTTY) return;
   const output = process.stdout.isTTY && !process.stderr.isTTY ? process.stdout : process.stderr;
   const terminal = createInterface({ input: process.stdin, output: drawingOn(output) });
   // Ctrl-C and the end of the input are no answer.
@@ -111,9 +118,8 @@ export async function purgeAll(
 
 /** While a new authority takes over there are two, and a context may know one of them. */
 function shareCertificate(one: string, other: string): boolean {
-  const split = (text: string): string[] => text.match(/-----BEGIN CERTIFICATE-----[^-]+/g) ?? [];
-  const known = split(other);
-  return split(one).some((each) => known.includes(each));
+  const known = splitCertificates(other);
+  return splitCertificates(one).some((each) => known.includes(each));
 }
 
 function readAuthority(dataDir: string): string | undefined {

@@ -11,55 +11,55 @@ export const hostCommands: readonly CommandEntry[] = [
   {
     name: 'down',
     group: 'Start and stop Berth',
-    description: 'Stop Berth on this machine; its containers go on running',
+    description: 'Stop Berth on this machine; containers keep running',
     load: async () => (await import('./down.ts')).registerDown,
   },
   {
     name: 'token',
     group: 'Start and stop Berth',
-    description: 'Tokens with which other machines join',
+    description: 'Manage the tokens for joining machines',
     load: async () => (await import('./token.ts')).registerToken,
   },
   {
     name: 'join',
     group: 'Start and stop Berth',
-    description: 'Make this machine a node of another one: "berth token create" there prints the line',
+    description: 'Join this machine to a cluster as a node: "berth token create" on the server prints the command',
     load: async () => (await import('./join.ts')).registerJoin,
   },
   {
     name: 'install',
     group: 'Start and stop Berth',
-    description: 'Make Berth a service of this machine, which starts with it: of systemd, or with a script in /etc/init.d',
+    description: 'Install Berth as a service that starts at boot: systemd units, or a script in /etc/init.d',
     load: async () => (await import('./install.ts')).registerInstall,
   },
   {
     name: 'uninstall',
     group: 'Start and stop Berth',
-    description: 'End the services that "berth install" made and remove them; data and running containers stay',
+    description: 'Stop and remove the services of "berth install"; data and running containers stay',
     load: async () => (await import('./uninstall.ts')).registerUninstall,
   },
   {
     name: 'restore',
     group: 'Operate and secure the cluster',
-    description: 'Make the store of a stopped Berth from a backup (-: standard input)',
+    description: 'Restore the store of a stopped Berth from a backup (-: standard input)',
     load: async () => (await import('./restore.ts')).registerRestore,
   },
   {
     name: 'compact',
     group: 'Operate and secure the cluster',
-    description: 'Make the file of the store of a stopped Berth as small as what is in it',
+    description: 'Compact the store of a stopped Berth',
     load: async () => (await import('./compact.ts')).registerCompact,
   },
   {
     name: 'certs',
     group: 'Operate and secure the cluster',
-    description: "The cluster's certificates: when they end, and their renewal",
+    description: "Show and renew the cluster's certificates",
     load: async () => (await import('./certs.ts')).registerCerts,
   },
   {
     name: 'audit',
     group: 'Operate and secure the cluster',
-    description: 'Show who did what, from the audit log of the server on this machine',
+    description: 'Show the audit log of the server on this machine',
     load: async () => (await import('./audit.ts')).registerAudit,
   },
   {
@@ -77,7 +77,7 @@ export const hostCommands: readonly CommandEntry[] = [
   {
     name: 'scheduler',
     group: 'Start and stop Berth',
-    description: 'Run a scheduler in the foreground, beside or instead of the one in the server',
+    description: "Run a scheduler in the foreground, beside or instead of the server's",
     load: async () => (await import('./scheduler.ts')).registerScheduler,
   },
 ];

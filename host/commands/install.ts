@@ -37,7 +37,7 @@ interface AgentFlags extends joining.JoinFlags {
 export function registerInstall(program: Command): void {
   const install = program
     .command('install')
-    .description('Make Berth a service of this machine, which starts with it: of systemd, or with a script in /etc/init.d');
+    .description('Install Berth as a service that starts at boot: systemd units, or a script in /etc/init.d');
   const server = install
     .command('server')
     .description('What "berth up" runs, as services; again with other flags, what changed is restarted');
@@ -45,9 +45,9 @@ export function registerInstall(program: Command): void {
   const agent = install
     .command('agent [address]')
     .description('What "berth join" runs, as a service: "berth token create" on the server prints address, token and hash')
-    .option('--token <token>', 'lets this machine ask for its certificate; used once, and written nowhere')
+    .option('--token <token>', "permits the request for this machine's certificate; used once and not stored")
     .option('--token-file <file>', 'read the token from this file; "-" for standard input')
-    .option('--ca-hash <hash...>', "the hash of the key of the cluster's authority, sha256:HEX: nobody else is trusted")
+    .option('--ca-hash <hash...>', "the hash of the key of the cluster's authority, sha256:HEX: no other server is trusted")
     .option('--node-name <name>', `this machine's name as a node (default: as before, at first ${defaultNodeName()})`)
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--metrics-address <address>', 'where the agent serves its metrics, or "off"');

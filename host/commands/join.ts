@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parseTokenText } from '../../api/kinds/secret/bootstrap-token.ts';
+import { authorityHash, splitCertificates } from '../../api/meta/authority.ts';
 import { subdomainNameError } from '../../api/meta/names.ts';
 import { packageVersion } from '../../cli/commands/version.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
@@ -19,7 +20,7 @@ import {
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation/installation-record.ts';
 import { describeJoinFailure, versionProblem } from '../join/describe-failure.ts';
 import { joinHost } from '../join/join-address.ts';
-import { authorityHash, type Endpoint, JoinProblem, parseAuthorityHash } from '../join/judge-server.ts';
+import { type Endpoint, JoinProblem, parseAuthorityHash } from '../join/judge-server.ts';
 import { meetServer } from '../join/meet-server.ts';
 import { tellLacking } from '../join/registration.ts';
 import { defaultDataDir, defaultNodeName, installation, parseListen } from '../paths.ts';
@@ -51,9 +52,9 @@ export interface Run {
 export function registerJoin(program: Command): void {
   const command = program
     .command('join [address]')
-    .description('Make this machine a node of another one: "berth token create" there prints the line')
-    .option('--token <token>', 'lets this machine ask for its certificate')
-    .option('--ca-hash <hash...>', "the hash of the key of the cluster's authority, sha256:HEX: nobody else is trusted")
+    .description('Join this machine to a cluster as a node: "berth token create" on the server prints the command')
+    .option('--token <token>', "permits the request for this machine's certificate")
+    .option('--ca-hash <hash...>', "the hash of the key of the cluster's authority, sha256:HEX: no other server is trusted")
     .option('--node-name <name>', `this machine's name as a node (default: as before, at first ${defaultNodeName()})`)
     .option('-d, --detach', 'return when the node is ready, and leave it running')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
@@ -183,8 +184,7 @@ export async function ensureCertificate(run: Run, address: string): Promise<void
 /** Of two authorities, one of which takes over from the other, either may have signed it, and either may be meant. */
 function isGood(certificate: string, authorities: string, hashes: readonly string[]): boolean {
   const leaf = new X509Certificate(certificate);
-  const split = authorities.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  const known = split.map((pem) => new X509Certificate(pem));
+  const known = splitCertificates(authorities).map((pem) => new X509Certificate(pem));
   const isMeant = hashes.length === 0 || known.some((each) => hashes.includes(authorityHash(each)));
   return isMeant && known.some(({ publicKey }) => leaf.verify(publicKey)) && Date.parse(leaf.validTo) > Date.now();
 }
@@ -202,7 +202,9 @@ export function joinedArguments({ address, nodeName, metricsAddress, passed }: J
   return ['--server', address, '--node-name', nodeName, ...metrics, ...passedArguments('agent', passed)];
 }
 
-/** Starts the agent and waits until the node is ready. What it started it stops again when that fails or is interrupted. */
+/**
+ * Starts the agent and waits until the node is ready. What it started it stops again when that fails or is interrupted.
+ */
 export async function startJoined({ dataDir, nodeName, before, flags, steps, signal }: Run, address: string): Promise<void> {
   const { readIdentity } = await import('../../agent/main.ts');
   const { connect } = await import('../../client/index.ts');

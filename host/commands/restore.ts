@@ -16,10 +16,10 @@ interface RestoreFlags {
 export function registerRestore(program: Command): void {
   program
     .command('restore')
-    .description('Make the store of a stopped Berth from a backup (-: standard input)')
+    .description('Restore the store of a stopped Berth from a backup (-: standard input)')
     .argument('<file>', 'what "berth backup" wrote')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
-    .option('--force', 'also where there is a store already, which is moved aside')
+    .option('--force', 'replace an existing store, which is moved aside')
     .action(restore);
 }
 

@@ -25,7 +25,7 @@ interface SchedulerFlags extends DaemonFlags {
 export function registerScheduler(program: Command): void {
   program
     .command('scheduler')
-    .description('Run a scheduler in the foreground, beside or instead of the one in the server')
+    .description("Run a scheduler in the foreground, beside or instead of the server's")
     .option('--server <address>', 'the address of the API server', defaultListen)
     .option('--data-dir <folder>', "the server's state, where the scheduler's certificate is", defaultDataDir())
     .option('--scheduler-name <name>', `whose pods: those with this spec.schedulerName (default: ${defaultSchedulerName})`)
@@ -40,7 +40,7 @@ export function registerScheduler(program: Command): void {
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.scheduler}, or a free port)`,
     )
-    .option('--log-file <file>', 'log into this file, which is kept bounded')
+    .option('--log-file <file>', 'log into this file, with rotation')
     .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
     .action(scheduler);
 }

@@ -44,7 +44,7 @@ export function registerServer(program: Command): void {
       '--metrics-address <address>',
       `where metrics are served, or "off" (default: ${defaultMetricsAddress.server}, or a free port)`,
     )
-    .option('--log-file <file>', 'log into this file, which is kept bounded');
+    .option('--log-file <file>', 'log into this file, with rotation');
   withServerTuning(command).action(server);
 }
 
@@ -92,7 +92,10 @@ async function server(flags: ServerFlags): Promise<void> {
   });
 }
 
-/** What scheduler and controllers have under way when they are to stop needs the server a moment longer: bindings, events. */
+/**
+ * What scheduler and controllers have under way when they are to stop needs the server a moment longer:
+ * bindings, events.
+ */
 async function lastWords(running: readonly Promise<void>[]): Promise<void> {
   const late = new AbortController();
   await Promise.race([

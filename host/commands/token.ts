@@ -30,11 +30,11 @@ const forever = 0;
 const defaultTtl = '24h';
 
 export function registerToken(program: Command): void {
-  const token = program.command('token').description('Tokens with which other machines join');
+  const token = program.command('token').description('Manage the tokens for joining machines');
   token
     .command('create')
     .description('Make a token, and print the line to run on the machine that joins')
-    .option('--ttl <span>', 'how long it is good, e.g. 24h; 0: until it is deleted', parseTtl, parseTtl(defaultTtl))
+    .option('--ttl <span>', 'the lifetime, e.g. 24h; 0: until it is deleted', parseTtl, parseTtl(defaultTtl))
     .option('--description <text>', 'what it is for')
     .option('--address <address>', "the server's HOST[:PORT] for the line, where it is not the one that is found")
     .option('--data-dir <folder>', "where this machine's installation lives", defaultDataDir())
@@ -43,11 +43,11 @@ export function registerToken(program: Command): void {
     );
   token
     .command('list')
-    .description('Show the tokens; what is secret in them is not shown')
+    .description('Show the tokens, without their secrets')
     .action((_flags, command: Command) => withSession(command, list));
   token
     .command('delete <token...>')
-    .description('Delete tokens, by id or whole: nobody joins with them any more; who has joined stays')
+    .description('Delete tokens, by id or full token: they permit no further joins; joined machines stay')
     .action((names: string[], _flags, command: Command) => withSession(command, (session) => remove(session, names)));
 }
 

@@ -7,7 +7,7 @@ import { processNames, stopSupervised } from '../processes/processes.ts';
 import { removeServiceFiles } from '../service/service-manager.ts';
 import { readService } from '../service/service-record.ts';
 import { createSteps } from '../steps.ts';
-import { confirmPurge, purgeAll } from './down.ts';
+import { confirmPurge, purgeAll, requireTerminal } from './down.ts';
 
 interface UninstallFlags {
   readonly dataDir: string;
@@ -19,11 +19,11 @@ interface UninstallFlags {
 export function registerUninstall(program: Command): void {
   program
     .command('uninstall')
-    .description('End the services that "berth install" made and remove them; data and running containers stay')
+    .description('Stop and remove the services of "berth install"; data and running containers stay')
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--purge', 'also remove every container, image and file that Berth made here')
     .option('--force', 'also remove files of the service that were changed by hand, which are kept as FILE.bak otherwise')
-    .option('-y, --yes', 'with --purge: do not ask')
+    .option('-y, --yes', 'with --purge: do not ask; required without a terminal')
     .action(uninstall);
 }
 
@@ -39,6 +39,7 @@ async function uninstall(flags: UninstallFlags): Promise<void> {
     if (process.getuid?.() !== 0) throw new ExitWith(1, "services of the machine are root's to remove: run it with sudo");
     // Before anything is stopped: what cannot be purged now is better left as it is.
     const { preparePurge } = await import('../../agent/main.ts');
+    if (flags.purge && !flags.yes) requireTerminal();
     const scope = flags.purge ? await preparePurge(dataDir) : undefined;
     if (scope !== undefined && !flags.yes) await confirmPurge(dataDir);
     steps.wait('stopping the services');

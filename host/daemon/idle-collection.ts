@@ -1,3 +1,4 @@
+import { Session } from 'node:inspector';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -5,17 +6,28 @@ import { runInNewContext } from 'node:vm';
 export interface Collector {
   /** Processor time so far, in milliseconds. */
   cpuMs(): number;
-  /** Bytes of the heap that are in use, by what lives and by garbage; without what is young, which V8 itself collects all the time and cheaply. */
+  /**
+   * Bytes of the heap that are in use, by what lives and by garbage; without what is young, which V8 itself collects
+   * all the time and cheaply.
+   */
   heapBytes(): number;
-  /** Bytes that V8 holds for young objects: up to 32 MB after a busy second. A full collection gives them back, unless much was allocated just before. */
+  /**
+   * Bytes that V8 holds for young objects: up to 32 MB after a busy second. A full collection keeps them, unless V8 is
+   * told that memory is short.
+   */
   youngBytes(): number;
   /** Collects the whole heap and gives unused memory back. Blocks for some 50 ms. */
   collect(): void;
+  /** The same, soon, and gives the room for young objects back too. Blocks for twice as long. */
+  shrink(): void;
 }
 
 /** How often it is looked whether work has ended. */
 export const checkMs = 10_000;
-/** A tenth of a core: heartbeats and lists of the engine stay far below; a pause of 50 ms is not for a process that has something to do. */
+/**
+ * A tenth of a core: heartbeats and lists of the engine stay far below;
+ * a pause of 50 ms is not for a process that has something to do.
+ */
 const quietMs = checkMs / 10;
 /** With less the process only ticks: it needs no room for young objects. */
 const restMs = quietMs / 4;
@@ -23,12 +35,14 @@ const restMs = quietMs / 4;
 const worthBytes = 8 * 1024 * 1024;
 /** How often in a row the heap is collected for the room of young objects. */
 const mostRepeats = 3;
+/** The room is worth a long pause only where it is much of what the process holds. */
+const mostShrunkBytes = 128 * 1024 * 1024;
 
 /**
- * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that has done its work
- * and only ticks would keep the garbage of its busiest minute, as much again as it needs. Work is processor time, or a heap that has grown:
- * after a busy minute V8 may have collected the heap, but it keeps the room that it took for it until it is collected at rest. Does not
- * keep the process alive.
+ * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that
+ * has done its work and only ticks would keep the garbage of its busiest minute, as much again as it needs. Work is
+ * processor time, or a heap that has grown: after a busy minute V8 may have collected the heap, but it keeps the room
+ * that it took for it until it is collected at rest. Does not keep the process alive.
  */
 export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Collector()): void {
   let cpuMs = collector.cpuMs();
@@ -42,7 +56,8 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
     if (workedMs > restMs) repeats = 0;
     const holdsRoom = workedMs <= restMs && repeats < mostRepeats && collector.youngBytes() > worthBytes;
     if (isQuiet && (hasWorked || holdsRoom)) {
-      collector.collect();
+      if (holdsRoom && collector.heapBytes() <= mostShrunkBytes) collector.shrink();
+      else collector.collect();
       repeats++;
       heapBytes = collector.heapBytes();
       hasWorked = false;
@@ -55,7 +70,8 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
-function v8Collector(): Collector {
+/** The process itself, as V8 sees it. */
+export function v8Collector(): Collector {
   let gc: (() => void) | undefined;
   return {
     cpuMs() {
@@ -72,10 +88,20 @@ function v8Collector(): Collector {
       gc ??= exposedGc();
       gc();
     },
+    // Node.js has no call of its own for V8's notice that memory is low; no port is opened for this session.
+    shrink() {
+      const session = new Session();
+      session.connect();
+      // V8 holds a mutex while it answers, which ending the session takes too: not within the answer.
+      session.post('HeapProfiler.collectGarbage', () => setImmediate(() => session.disconnect()));
+    },
   };
 }
 
-/** Contexts that are made while the flag is set have the function; a flag on the command line would need a launcher of its own. */
+/**
+ * Contexts that are made while the flag is set have the function;
+ * a flag on the command line would need a launcher of its own.
+ */
 function exposedGc(): () => void {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;

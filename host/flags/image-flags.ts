@@ -28,7 +28,11 @@ export function withImageFlags(command: Command): Command {
       "a Docker config.json with credentials (default: what docker login of the agent's user wrote)",
     )
     .option('--max-parallel-image-pulls <number>', 'how many images are pulled at once (default: 5)', wholeNumber)
-    .option('--image-pull-progress-deadline <duration>', 'end pulls that stand still for so long (default: 1m)', parseDuration)
+    .option(
+      '--image-pull-progress-deadline <duration>',
+      'cancel pulls without progress for this time (default: 1m)',
+      parseDuration,
+    )
     .addOption(
       new Option(
         '--image-pull-credentials-verification <policy>',
@@ -46,7 +50,7 @@ export function withImageFlags(command: Command): Command {
       percent,
     )
     .option('--image-gc-low-threshold <percent>', 'until it is only so full (default: 80)', percent)
-    .option('--image-minimum-gc-age <duration>', 'but none that came more recently (default: 2m)', parseDuration)
+    .option('--image-minimum-gc-age <duration>', 'the minimum age of images to remove (default: 2m)', parseDuration)
     .option(
       '--image-maximum-gc-age <duration>',
       'remove images that were unused for so long; 0 for never (default: 0)',

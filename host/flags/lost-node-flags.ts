@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 
-/** The flags that say what becomes of the pods of lost nodes: Kubernetes' names, of its API server and its controllers. */
+/**
+ * The flags that say what becomes of the pods of lost nodes: Kubernetes' names, of its API server and its controllers.
+ */
 export interface LostNodeFlags {
   readonly defaultNotReadyTolerationSeconds?: string;
   readonly defaultUnreachableTolerationSeconds?: string;
@@ -36,7 +38,7 @@ const rules = {
   defaultNotReadyTolerationSeconds: {
     ...seconds,
     flag: '--default-not-ready-toleration-seconds',
-    help: 'how long pods that say nothing of it stay on a node that is not ready (default: 300)',
+    help: 'default toleration of pods for a node that is not ready (default: 300)',
   },
   defaultUnreachableTolerationSeconds: {
     ...seconds,
@@ -46,7 +48,7 @@ const rules = {
   nodeEvictionRate: {
     ...rate,
     flag: '--node-eviction-rate',
-    help: 'lost nodes of a zone in a second whose pods may be driven away (default: 0.1)',
+    help: 'silent nodes per second and zone whose pods may be evicted (default: 0.1)',
   },
   secondaryNodeEvictionRate: {
     ...rate,
@@ -56,7 +58,7 @@ const rules = {
   unhealthyZoneThreshold: {
     ...part,
     flag: '--unhealthy-zone-threshold',
-    help: 'from which part of lost nodes on much of a zone is lost (default: 0.55)',
+    help: 'fraction of silent nodes from which a zone counts as unhealthy (default: 0.55)',
   },
   largeClusterSizeThreshold: {
     ...count,

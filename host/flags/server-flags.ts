@@ -48,7 +48,7 @@ export function withServerTuning(command: Command): Command {
         .default('VersionTLS13'),
     )
     .addOption(new Option('--event-ttl <time>', 'how long events are kept, e.g. 1h').argParser(parseEventTtl))
-    .option('--audit-policy-file <file>', 'what is written into the audit log (default: what changes, and who reads Secrets)')
+    .option('--audit-policy-file <file>', 'the audit policy (default: writes, reads of Secrets, and access to containers)')
     .option('--no-audit', 'without an audit log');
   withLostNodeFlags(command);
   return command.addOption(logLevelOption());

@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ApiError, permissionDenied } from '../../api/errors/index.ts';
+import { authorityHash } from '../../api/meta/authority.ts';
 import { createTestPki, type TestPki } from '../../test/fakes/test-pki.ts';
 import { describeJoinFailure, versionProblem } from './describe-failure.ts';
-import { authorityHash, describeSkew, judgeAuthority, judgeCertificate, parseAuthorityHash } from './judge-server.ts';
+import { describeSkew, judgeAuthority, judgeCertificate, parseAuthorityHash } from './judge-server.ts';
 import { whyUnreachable } from './reach.ts';
 
 const endpoint = { host: '10.0.0.5', port: 7443 };

@@ -1,5 +1,6 @@
-import { createHash, type X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { authorityHash } from '../../api/meta/authority.ts';
 
 /** Why a machine cannot join: a sentence with the cause and what to do about it. */
 export class JoinProblem extends Error {}
@@ -15,20 +16,14 @@ export interface Handshake {
   readonly speaksHttp2: boolean;
 }
 
-/** "sha256:" and the hash of a certificate's public key (SPKI) in hex, as kubeadm writes it. */
-export function authorityHash(certificate: X509Certificate): string {
-  const key = certificate.publicKey.export({ type: 'spki', format: 'der' });
-  return `sha256:${createHash('sha256').update(key).digest('hex')}`;
-}
-
 /** What --ca-hash takes; lower case. Undefined for anything else. */
 export function parseAuthorityHash(text: string): string | undefined {
   return /^sha256:[0-9a-f]{64}$/.test(text.toLowerCase()) ? text.toLowerCase() : undefined;
 }
 
 /**
- * Whether who answered is the server of the cluster that was meant: its authority's key has the hash, and the authority signed its certificate. Answers the
- * authority, from now on the only one that is trusted. Throws JoinProblem.
+ * Whether who answered is the server of the cluster that was meant: its authority's key has the hash, and the authority
+ * signed its certificate. Answers the authority, from now on the only one that is trusted. Throws JoinProblem.
  */
 export function judgeAuthority(
   endpoint: Endpoint,
@@ -41,7 +36,8 @@ export function judgeAuthority(
   if (leaf === undefined || authorities.length === 0 || !speaksHttp2)
     throw new JoinProblem(`what listens at ${where} is no Berth server: it shows no authority of a cluster`);
   const meant = authorities.filter((each) => wanted.includes(authorityHash(each)));
-  // While another authority takes over, its key is shown twice: signed by itself, which is what can be trusted, and by the one before.
+  // While another authority takes over, its key is shown twice: signed by itself, which is what can be trusted,
+  // and by the one before.
   const pinned = meant.find((each) => isIssuedBy(each, each)) ?? meant[0];
   if (pinned === undefined)
     throw new JoinProblem(
@@ -58,7 +54,10 @@ export function judgeAuthority(
 const isIssuedBy = (certificate: X509Certificate, by: X509Certificate): boolean =>
   certificate.checkIssued(by) && certificate.verify(by.publicKey);
 
-/** From here on a clock is to be set before its machine joins: leases, tokens and logs of the two would tell of different times. */
+/**
+ * From here on a clock is to be set before its machine joins: leases,
+ * tokens and logs of the two would tell of different times.
+ */
 const mostSkewMs = 5 * 60_000;
 const noticedSkewMs = 60_000;
 

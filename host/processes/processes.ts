@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { packageVersion } from '../../cli/commands/version.ts';
 import { readRecord } from '../installation/installation-record.ts';
 import { installation, launcher } from '../paths.ts';
-import { environmentOf, type ServiceCommand } from '../service/service-command.ts';
+import { allocatorSettings, environmentOf, type ServiceCommand } from '../service/service-command.ts';
 import { enableService, keptWords, lastUnitError, startUnit, stopUnits } from '../service/service-manager.ts';
 import { readService } from '../service/service-record.ts';
 import { type BerthProcess, listBerthProcesses, type ProcessName, readBerthProcess } from './berth-processes.ts';
@@ -24,8 +24,8 @@ export function findRunning(dataDir: string): Readonly<Record<ProcessName, Runni
 }
 
 /**
- * Which of the processes of a data directory are those that `up` keeps. Agents of other nodes may share the directory: they were started by
- * hand, and they stand in for nothing.
+ * Which of the processes of a data directory are those that `up` keeps. Agents of other nodes may share the directory:
+ * they were started by hand, and they stand in for nothing.
  */
 export function decideRunning(
   ours: readonly BerthProcess[],
@@ -52,8 +52,8 @@ function commandFile(dataDir: string, name: ProcessName): string {
 }
 
 /**
- * What Node.js is told. The agent works in short bursts and keeps little: V8 would take 32 MB for its young objects, and needs half as much. The server
- * allocates too fast for that.
+ * What Node.js is told. The agent works in short bursts and keeps little: V8 would take 32 MB for its young objects,
+ * and needs half as much. The server allocates too fast for that.
  */
 const nodeFlags: Readonly<Record<ProcessName, readonly string[]>> = { server: [], agent: ['--max-semi-space-size=8'] };
 
@@ -77,8 +77,8 @@ export function othersOf({ dataDir, name, version }: ServiceCommand): ServiceCom
 }
 
 /**
- * Starts `berth NAME ARGS`, detached from this terminal: under bin/berth-supervise, or as the service that the installation is. Returns where a service's file
- * was put that had been edited by hand.
+ * Starts `berth NAME ARGS`, detached from this terminal: under bin/berth-supervise, or as the service that the
+ * installation is. Returns where a service's file was put that had been edited by hand.
  */
 export function startSupervised(dataDir: string, name: ProcessName, args: readonly string[]): string | undefined {
   const { run, logs } = installation(dataDir);
@@ -102,10 +102,13 @@ export function startSupervised(dataDir: string, name: ProcessName, args: readon
   return kept;
 }
 
-/** Starts a keeper; with `adopted` it waits for that process to end before it starts one. Two keepers of one process: the second ends at once. */
+/**
+ * Starts a keeper; with `adopted` it waits for that process to end before it starts one.
+ * Two keepers of one process: the second ends at once.
+ */
 function spawnKeeper(command: readonly string[], adopted: number | undefined): void {
   const [program = '/bin/sh', ...args] = command;
-  const env = { ...process.env, BERTH_ADOPT: adopted === undefined ? '' : String(adopted) };
+  const env = { ...allocatorSettings, ...process.env, BERTH_ADOPT: adopted === undefined ? '' : String(adopted) };
   spawn(program, args, { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
 }
 
@@ -121,7 +124,10 @@ export function decideRescue({ isArmed, hasKeeper }: Keeping): boolean {
   return isArmed && !hasKeeper;
 }
 
-/** Gives a process a keeper again that has lost its own; the process itself, if it lives, goes on untouched. Returns whether it had to. */
+/**
+ * Gives a process a keeper again that has lost its own; the process itself, if it lives, goes on untouched.
+ * Returns whether it had to.
+ */
 export function rescue(dataDir: string, name: ProcessName): boolean {
   const { run } = installation(dataDir);
   const pidIn = (file: string): number => Number(textOf(join(run, file)));
@@ -169,7 +175,10 @@ function versionFile(dataDir: string, name: ProcessName): string {
   return join(installation(dataDir).run, `${name}.version`);
 }
 
-/** The error that a process printed beside its log before it ended last; undefined: it has printed none since it was started by a command. */
+/**
+ * The error that a process printed beside its log before it ended last; undefined:
+ * it has printed none since it was started by a command.
+ */
 export function whyEnded(dataDir: string, name: ProcessName): string | undefined {
   if (readService(dataDir)?.manager === 'systemd') return lastUnitError(name);
   const sign = 'error: ';
@@ -182,8 +191,8 @@ export function whyEnded(dataDir: string, name: ProcessName): string | undefined
 const stopTimeoutMs = 15_000;
 
 /**
- * Stops what `up` keeps of these, and its keepers; returns those that ran. Disarms all of them first, so that none brings another back. Asks
- * (SIGTERM), and kills after 15 s. Agents of other nodes that share the directory go on.
+ * Stops what `up` keeps of these, and its keepers; returns those that ran. Disarms all of them first, so that none
+ * brings another back. Asks (SIGTERM), and kills after 15 s. Agents of other nodes that share the directory go on.
  */
 export async function stopSupervised(dataDir: string, names: readonly ProcessName[]): Promise<ProcessName[]> {
   const nodeName = readRecord(dataDir)?.nodeName;

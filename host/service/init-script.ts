@@ -10,8 +10,8 @@ export interface InitScriptInput {
 }
 
 /**
- * For machines without systemd: starts the keepers with the machine, the same that `berth up` starts (bin/berth-supervise: back-off, one keeper by a
- * lock, bounded logs). Plain POSIX sh with an LSB header.
+ * For machines without systemd: starts the keepers with the machine, the same that `berth up` starts
+ * (bin/berth-supervise: back-off, one keeper by a lock, bounded logs). Plain POSIX sh with an LSB header.
  */
 export function initScriptText({ dataDir, commands, supervise }: InitScriptInput): string {
   const names = commands.map(({ name }) => name);
@@ -21,7 +21,33 @@ export function initScriptText({ dataDir, commands, supervise }: InitScriptInput
   });
   return `#!/bin/sh
 ${titleOf(dataDir)}
-### BEGIN INIT INFO
+${comments(commands[0]?.version ?? '')}
+run=${quote(`${dataDir}/run`)} logs=${quote(`${dataDir}/logs`)} supervise=${quote(supervise)}
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+set -a
+[ ! -r /etc/default/berth ] || . /etc/default/berth
+set +a
+umask 022
+${keeping(dataDir)}
+start() {
+  cd /
+${starts.join('\n')}
+}
+${stopping(names)}
+case $1 in
+  start) start ;;
+  stop) stop ;;
+  restart | force-reload) stop; start ;;
+  status) status ;;
+  *) echo "usage: $0 start|stop|restart|status" >&2; exit 2 ;;
+esac
+`;
+}
+
+/** For `insserv` and `update-rc.d`, and for the reader. */
+function comments(version: string): string {
+  return `### BEGIN INIT INFO
 # Provides:          berth
 # Required-Start:    $local_fs $remote_fs $network
 # Required-Stop:     $local_fs $remote_fs $network
@@ -31,15 +57,12 @@ ${titleOf(dataDir)}
 # Default-Stop:      0 1 6
 # Short-Description: Berth, which runs containers
 ### END INIT INFO
-# Berth ${commands[0]?.version ?? ''}. What you change here is lost at the next "berth install"; /etc/default/berth is read first and is yours.
-run=${quote(`${dataDir}/run`)} logs=${quote(`${dataDir}/logs`)} supervise=${quote(supervise)}
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export PATH
-set -a
-[ ! -r /etc/default/berth ] || . /etc/default/berth
-set +a
-umask 022
-# A process that its keeper lost is found by the other one within seconds.
+# Berth ${version}. What you change here is lost at the next "berth install"; /etc/default/berth is read first and is yours.`;
+}
+
+/** Starts a keeper, and finds the process of one. */
+function keeping(dataDir: string): string {
+  return `# A process that its keeper lost is found by the other one within seconds.
 keep() {
   name=$1
   shift
@@ -51,12 +74,12 @@ keep() {
 pid_of() {
   pid=$(cat "$run/$1.pid" 2>/dev/null)
   [ -n "$pid" ] && tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- ${quote(`--data-dir ${dataDir} `)} && echo "$pid"
+}`;
 }
-start() {
-  cd /
-${starts.join('\n')}
-}
-# Both are told first, so that none brings the other back; the keepers pass the request on.
+
+/** Stops the processes, in the opposite order, and says how they are. */
+function stopping(names: readonly string[]): string {
+  return `# Both are told first, so that none brings the other back; the keepers pass the request on.
 stop() {
   for name in ${names.toReversed().join(' ')}; do : >"$run/$name.stop"; done
   for name in ${names.toReversed().join(' ')}; do
@@ -77,15 +100,7 @@ status() {
     if process=$(pid_of "$name"); then echo "$name runs (process $process)"; else echo "$name does not run"; code=3; fi
   done
   return $code
-}
-case $1 in
-  start) start ;;
-  stop) stop ;;
-  restart | force-reload) stop; start ;;
-  status) status ;;
-  *) echo "usage: $0 start|stop|restart|status" >&2; exit 2 ;;
-esac
-`;
+}`;
 }
 
 /** As a shell takes it for one word. */

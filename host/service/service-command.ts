@@ -13,15 +13,18 @@ export interface ServiceCommand {
   readonly version: string;
 }
 
-/** What of this command's environment a process needs that is started with the machine: where the engine is. */
+/** One arena: the C library would give each thread of Node.js its own, and return little of their memory. */
+export const allocatorSettings = { MALLOC_ARENA_MAX: '1' } as const;
+
+/** The environment of a process that is started with the machine. Of this command's: where the engine is. */
 export function environmentOf(name: ProcessName, env: NodeJS.ProcessEnv): Record<string, string> {
   const { DOCKER_HOST } = env;
-  return name === 'agent' && DOCKER_HOST ? { DOCKER_HOST } : {};
+  return { ...allocatorSettings, ...(name === 'agent' && DOCKER_HOST ? { DOCKER_HOST } : {}) };
 }
 
 /**
- * What no file of a service can say: a line break in a word would begin a line of its own, which systemd or a shell obeys as root. Throws an Error that names
- * the word.
+ * What no file of a service can say: a line break in a word would begin a line of its own, which systemd or a shell
+ * obeys as root. Throws an Error that names the word.
  */
 export function checkWords({ dataDir, words, environment }: ServiceCommand): void {
   const all = [dataDir, ...words, ...Object.values(environment)];

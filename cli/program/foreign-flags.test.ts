@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { commands } from '../../host/main.ts';
+import { insteadOf } from './foreign-flags.ts';
+import { createCommandLine } from './program.ts';
+
+it.each([
+  ['--kubeconfig', 'BERTH_CONFIG=FILE'],
+  ['--kubeconfig=x', 'BERTH_CONFIG=FILE'],
+  ['-v=6', 'writes no log'],
+  ['-v6', 'writes no log'],
+  ['-s', 'set-cluster'],
+])('says what does the work of %s', (word, text) => expect(insteadOf(word)).toContain(text));
+
+it.each(['--namespace', '-n', '-o', '--constructor'])('says nothing of %s', (word) => expect(insteadOf(word)).toBeUndefined());
+
+it.each([
+  [['--kubeconfig', 'x', 'get', 'pods'], 'BERTH_CONFIG=FILE'],
+  [['get', 'pods', '--kubeconfig=x'], 'BERTH_CONFIG=FILE'],
+  [['get', 'pods', '-v=6'], 'writes no log'],
+  [['get', 'pods', '--server', 'a:1'], 'set-cluster'],
+  [['apply', '-k', '.'], 'kustomizations are not there yet'],
+  [['apply', '-f', 'x', '--server-side'], 'apply on the server is not there yet'],
+])('the words %j are refused in one line', async (words, text) => {
+  const written: string[] = [];
+  const write = process.stderr.write;
+  process.stderr.write = ((chunk: string) => written.push(chunk) > 0) as typeof write;
+  try {
+    await createCommandLine(commands).main(['node', 'berth', ...words]);
+  } finally {
+    process.stderr.write = write;
+  }
+  expect(process.exitCode).toBe(1);
+  process.exitCode = undefined;
+  expect(written.join('')).toMatch(/^error: unknown option '-\S+'; [^\n]*\n$/);
+  expect(written.join('')).toContain(text);
+});
+
+it('listens once for errors of the output, however many command lines run in one process', async () => {
+  const write = process.stderr.write;
+  process.stderr.write = (() => true) as typeof write;
+  const run = () => createCommandLine(commands).main(['node', 'berth', 'get', 'pods', '--kubeconfig=x']);
+  try {
+    await run();
+    const before = process.stdout.listenerCount('error');
+    await run();
+    expect(process.stdout.listenerCount('error')).toBe(before);
+  } finally {
+    process.stderr.write = write;
+    process.exitCode = undefined;
+  }
+});
