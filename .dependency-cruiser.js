@@ -1,5 +1,5 @@
-// The arrows of DESIGN.md 1 (and host/, which alone imports the mains): who may import whom. Run by hack/verify-arrows; hack/verify-arrows.test.ts plants forbidden imports and
-// sees them refused.
+// The arrows of DESIGN.md 1 (and host/, which alone imports the mains): who may import whom. Run by hack/verify-arrows;
+// hack/verify-arrows.test.ts plants forbidden imports and sees them refused.
 const rooms = ['api', 'client', 'apiserver', 'scheduler', 'agent', 'controllers', 'cli', 'host'];
 /** Everything outside a test file may import only these rooms besides its own. */
 const allowed = {
@@ -56,9 +56,9 @@ export default {
     },
     {
       name: 'api-does-no-io',
-      comment: 'api/ is pure: no file, process, network or clock of its own.',
+      comment: 'api/ is pure: no file, process, network or clock of its own. (The hash of an authority is pure, too.)',
       severity: 'error',
-      from: { path: '^api/', pathNot: [test] },
+      from: { path: '^api/', pathNot: [test, '^api/meta/authority\\.ts$'] },
       to: { dependencyTypes: ['core'], pathNot: ['^(node:)?buffer$'] },
     },
     {

@@ -1,8 +1,8 @@
 import { Agent, request } from 'node:http';
 
 /**
- * The Docker Engine driven directly and leanly: the floor that Berth is compared with. A "pod" is a sandbox and a container in its
- * network, made with the same settings as the agent's.
+ * The Docker Engine driven directly and leanly: the floor that Berth is compared with. A "pod" is a sandbox and a
+ * container in its network, made with the same settings as the agent's.
  */
 export interface Engine {
   /** Creates and starts the sandbox and the container of one pod; returns both ids, the container first. */
@@ -22,27 +22,7 @@ export function createEngine(
   images: { readonly sandbox: string; readonly container: string },
   socketPath = '/var/run/docker.sock',
 ): Engine {
-  const agent = new Agent({ keepAlive: true, maxSockets: 32 });
-
-  const call = (method: string, path: string, body?: object): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      const text = body === undefined ? undefined : JSON.stringify(body);
-      const headers = text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
-      const sent = request({ socketPath, agent, method, path, headers }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => {
-          const answer = Buffer.concat(chunks).toString('utf8');
-          if ((response.statusCode ?? 500) >= 400) reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`));
-          else resolve(answer === '' ? undefined : JSON.parse(answer));
-        });
-        response.on('error', reject);
-      });
-      sent.setTimeout(120_000, () => sent.destroy(new Error(`${method} ${path}: no answer within 120 s`)));
-      sent.on('error', reject);
-      sent.end(text);
-    });
-
+  const call = connectTo(socketPath);
   const labels = Object.fromEntries([floorLabel.split('=') as [string, string]]);
   const run = async (name: string, config: object): Promise<string> => {
     const { Id } = (await call('POST', `/containers/create?name=${name}`, { Labels: labels, ...config })) as { Id: string };
@@ -90,4 +70,28 @@ export function createEngine(
       for (const id of await listIds([label])) await remove(id);
     },
   };
+}
+
+/** Calls the engine over connections that are kept: what it answers, or an Error that says what was asked. */
+function connectTo(socketPath: string): (method: string, path: string, body?: object) => Promise<unknown> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+
+  return (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const text = body === undefined ? undefined : JSON.stringify(body);
+      const headers = text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+      const sent = request({ socketPath, agent, method, path, headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const answer = Buffer.concat(chunks).toString('utf8');
+          if ((response.statusCode ?? 500) >= 400) reject(new Error(`${method} ${path}: ${response.statusCode} ${answer}`));
+          else resolve(answer === '' ? undefined : JSON.parse(answer));
+        });
+        response.on('error', reject);
+      });
+      sent.setTimeout(120_000, () => sent.destroy(new Error(`${method} ${path}: no answer within 120 s`)));
+      sent.on('error', reject);
+      sent.end(text);
+    });
 }

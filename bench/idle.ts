@@ -14,8 +14,8 @@ const windowSeconds = 60;
 const address = '127.0.0.1:7554';
 
 /**
- * `npm run bench -- idle`: what an installation costs that has nothing to do, a minute after it ran 100 pods: memory, processor and disk
- * syncs of server and agent with what keeps them running, as `berth up` starts them.
+ * `npm run bench -- idle`: what an installation costs that has nothing to do, a minute after it ran 100 pods: memory,
+ * processor and disk syncs of server and agent with what keeps them running, as `berth up` starts them.
  */
 export async function benchIdle(say: (text: string) => void): Promise<Figure[]> {
   const engine = createEngine(floorImages);
@@ -63,7 +63,7 @@ export async function benchIdle(say: (text: string) => void): Promise<Figure[]> 
       atMost('disk syncs', (10 * syncs) / windowSeconds, 'in 10 s', 1),
     ];
   } finally {
-    berth('down', '--purge');
+    berth('down', '--purge', '--yes');
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -4,13 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bootstrapTokenSecret } from '../api/kinds/secret/bootstrap-token.ts';
-import { authorityHash } from '../host/join/judge-server.ts';
+import { authorityHash } from '../api/meta/authority.ts';
 import { launcher, startServer } from './berth.ts';
 import { atMost, type Figure, median, note, seconds } from './figure.ts';
 
 const rounds = 5;
 
-/** `npm run bench -- join`: how long it takes from the pasted line to a node that is ready, each time on a new data directory; needs Docker. */
+/**
+ * `npm run bench -- join`: how long it takes from the pasted line to a node that is ready,
+ * each time on a new data directory; needs Docker.
+ */
 export async function benchJoin(say: (text: string) => void): Promise<Figure[]> {
   const server = await startServer();
   try {

@@ -8,8 +8,8 @@ import configuration from '../.dependency-cruiser.js';
 const folders = ['api', 'client', 'apiserver', 'scheduler', 'agent', 'controllers', 'cli', 'host', 'examples', 'bench', 'test'];
 
 /**
- * Cruises the rooms below `root`. Returns how many TypeScript modules were read (a cruise that reads nothing must not pass) and
- * one line for each forbidden import.
+ * Cruises the rooms below `root`. Returns how many TypeScript modules were read (a cruise that reads nothing must not
+ * pass) and one line for each forbidden import.
  */
 export async function checkArrows(root) {
   const tsConfig = extractTSConfig(join(root, 'tsconfig.json'));

@@ -1,5 +1,5 @@
-// The program with the libraries that it uses, in a few files, because finding and reading hundreds of them is most of what a short
-// command costs. Used by hack/build and the package's test.
+// The program with the libraries that it uses, in a few files, because finding and reading hundreds of them is most of
+// what a short command costs. Used by hack/build and the package's test.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,8 @@ const withoutSsh = {
 };
 
 /**
- * Writes start.js, berth.js, verify-child.js and what they share into `folder`, which is emptied first. What only some commands need (the server,
- * the agent) stands in files of its own, which a dynamic import loads.
+ * Writes start.js, berth.js, verify-child.js and what they share into `folder`, which is emptied first. What only some
+ * commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
  */
 export async function bundleProgram(folder) {
   const bundle = await rolldown({
@@ -27,8 +27,9 @@ export async function bundleProgram(folder) {
     plugins: [withoutSsh],
     checks: { ineffectiveDynamicImport: false },
   });
-  // CommonJS, because Node starts it sooner than modules. All in one folder, so that what finds its neighbours by import.meta.url finds
-  // them wherever it was put. Not minified, so that a stack trace can be read; NODE_OPTIONS=--enable-source-maps shows the sources' lines.
+  // CommonJS, because Node starts it sooner than modules. All in one folder, so that what finds its neighbours by
+  // import.meta.url finds them wherever it was put. Not minified, so that a stack trace can be read;
+  // NODE_OPTIONS=--enable-source-maps shows the sources' lines.
   const { output } = await bundle.write({
     dir: folder,
     cleanDir: true,

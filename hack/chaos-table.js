@@ -1,5 +1,5 @@
-// Reads what the chaos tests print and says it as a table: node hack/chaos-table.js FILE. A line "<title>: {...}" holds counts (test/chaos/counts.ts),
-// "<title>: BERTH_SEED=<number>" the seed.
+// Reads what the chaos tests print and says it as a table: node hack/chaos-table.js FILE. A line "<title>: {...}" holds
+// counts (test/chaos/counts.ts), "<title>: BERTH_SEED=<number>" the seed.
 import { readFileSync } from 'node:fs';
 
 const rows = [];

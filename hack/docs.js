@@ -1,4 +1,5 @@
-// The documents that are generated: their paths and what they should say. The generators are TypeScript and import rooms, so vite runs them.
+// The documents that are generated: their paths and what they should say. The generators are TypeScript and import
+// rooms, so vite runs them.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runnerImport } from 'vite';

@@ -1,4 +1,5 @@
-// Reads the list of Kubernetes' published protobuf fields. Used by hack/update-kubernetes-fields and test/conformance/proto-numbers.test.ts.
+// Reads the list of Kubernetes' published protobuf fields. Used by hack/update-kubernetes-fields and
+// test/conformance/proto-numbers.test.ts.
 
 /** `{ "core.v1": { "HostIP": "1 ip string" } }`: every field of a message, as number, name and type, between "; ". */
 export function parseFields(text) {

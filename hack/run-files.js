@@ -1,5 +1,6 @@
-// Runs test files side by side on hosts of hack/cluster: `node hack/run-files.js HOSTS RESULTS FILE...`. Each free host takes the next file. Prints
-// a line for each, all of what a failed one wrote, and at the end how many tests passed. Exits with 1 when one failed, or was skipped.
+// Runs test files side by side on hosts of hack/cluster: `node hack/run-files.js HOSTS RESULTS FILE...`. Each free host
+// takes the next file. Prints a line for each, all of what a failed one wrote, and at the end how many tests passed.
+// Exits with 1 when one failed, or was skipped.
 import { spawn } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -32,7 +33,10 @@ const running = new Set();
 let passed = 0;
 let failed = 0;
 
-/** Without roots of this machine's own: each process would read them as it starts, 70 ms for each of some thousand commands. */
+/**
+ * Without roots of this machine's own: each process would read them as it starts,
+ * 70 ms for each of some thousand commands.
+ */
 const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
 
 /** Runs a file; gives its exit code. */

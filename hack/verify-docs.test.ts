@@ -120,7 +120,7 @@ function unknownWords(program: Command, line: readonly string[]): string[] {
 }
 
 describe('hack/verify-docs', () => {
-  it('names a generated page that is not what the code says, and is content after hack/update-docs', () => {
+  it('fails on a stale generated page until hack/update-docs, and on prose longer than 120 characters', () => {
     const clone = mkdtempSync(join(tmpdir(), 'berth-docs-'));
     try {
       for (const name of [...rooms.filter((room) => !/^(bench|examples|test|proto|bin)$/.test(room)), 'docs', 'package.json'])
@@ -137,6 +137,9 @@ describe('hack/verify-docs', () => {
       expect(run('update-docs')).toMatchObject({ status: 0 });
       expect(readFileSync(join(clone, 'docs/manifest-support.md'), 'utf8')).toContain('| `data` | refused | it is a test |');
       expect(run('verify-docs')).toMatchObject({ status: 0 });
+      const words = 'word '.repeat(25);
+      writeFileSync(join(clone, 'docs/long.md'), `| ${words} |\n\n    ${words}\n\n- ${words}\n`);
+      expect(run('verify-docs')).toMatchObject({ status: 1, stderr: expect.stringMatching(/^\S+ docs\/long.md:5 [^\n]*\n$/) });
     } finally {
       rmSync(clone, { recursive: true, force: true });
     }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { atMost, type Figure, note } from '../figure.ts';
 import { runParts } from '../parts.ts';
 import { plotStudy } from './plot.ts';
-import { machineMilli, type Sample, simulate } from './simulate.ts';
+import { machineMilli, type Runs, type Sample, simulate } from './simulate.ts';
 import { type Summary, summarise } from './summary.ts';
 import { createTrace } from './trace.ts';
 
@@ -16,11 +16,6 @@ const day: Study = { seed: 20260105, nodes: 100, lengthMs: 24 * 3_600_000 };
 /** So much of the CPU is asked for: enough that placing matters, and little enough that every pod finds a node. */
 const requestedShare = 0.7;
 const plotFile = 'docs/usage-study.svg';
-
-export interface Runs {
-  readonly requestsOnly: readonly Sample[];
-  readonly usageAware: readonly Sample[];
-}
 
 /** The same day twice: everything but the plugin NodeUsage is equal. */
 export function runStudy({ seed, nodes, lengthMs }: Study): Runs {
@@ -61,8 +56,9 @@ function figuresOf({ requestsOnly, usageAware }: Runs): Figure[] {
 }
 
 /**
- * `npm run bench -- study`: a simulated day of 100 nodes whose pods use something else than they asked for, placed by requests alone and by requests
- * and usage. `npm run bench -- study day plot` writes the picture in docs/, too; `plot=FILE` elsewhere.
+ * `npm run bench -- study`: a simulated day of 100 nodes whose pods use something else than they asked for, placed by
+ * requests alone and by requests and usage. `npm run bench -- study day plot` writes the picture in docs/, too;
+ * `plot=FILE` elsewhere.
  */
 export function benchStudy(say: (text: string) => void, names: readonly string[]): Promise<Figure[]> {
   let runs: Runs | undefined;

@@ -1,5 +1,4 @@
-import type { Runs } from './index.ts';
-import type { Sample } from './simulate.ts';
+import type { Runs, Sample } from './simulate.ts';
 import { meanOf, shareAbove } from './summary.ts';
 
 /** One panel: where it is, and what its axes mean. */
@@ -24,7 +23,10 @@ const everyMs = 5 * 60_000;
 const hourMs = 3_600_000;
 const size = { width: 960, height: 620 };
 
-/** The study as a picture: how far apart the nodes are, and how many have too much to do, by requests alone and usage-aware. */
+/**
+ * The study as a picture: how far apart the nodes are, and how many have too much to do,
+ * by requests alone and usage-aware.
+ */
 export function plotStudy({ requestsOnly, usageAware }: Runs): string {
   const lengthMs = requestsOnly.at(-1)!.at;
   const wide = { left: 64, width: 872, lengthMs };

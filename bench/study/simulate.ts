@@ -33,6 +33,12 @@ export interface Sample {
   readonly waiting: number;
 }
 
+/** The same day, by the requests of pods alone and by their use. */
+export interface Runs {
+  readonly requestsOnly: readonly Sample[];
+  readonly usageAware: readonly Sample[];
+}
+
 /** As an agent looks; it reports when something changed by more than 5 %, and every 60 s. */
 export const stepMs = 15_000;
 const reportMs = 60_000;
@@ -54,8 +60,9 @@ interface Machine {
 }
 
 /**
- * Runs the scheduler's own cache and framework, with the default profile, through a day of arrivals, departures and reports, in simulated time. There
- * is no API: a binding is known at once. Pods without a node are tried again at every step, the oldest first.
+ * Runs the scheduler's own cache and framework, with the default profile, through a day of arrivals, departures and
+ * reports, in simulated time. There is no API: a binding is known at once. Pods without a node are tried again at every
+ * step, the oldest first.
  */
 export function simulate({ nodes, lengthMs, pods, isUsageAware, seed }: SimulationOptions): Sample[] {
   let at = 0;
@@ -157,7 +164,10 @@ function measure(machines: readonly Machine[], at: number, waiting: number): Sam
   return { at, demand, memory, pods, throttled, missingMilli, waiting };
 }
 
-/** The kernel shares CPU by requests: who wants less than that gets it all, and what is left is shared among the others in the same way. */
+/**
+ * The kernel shares CPU by requests: who wants less than that gets it all,
+ * and what is left is shared among the others in the same way.
+ */
 function countThrottled(wants: readonly { readonly milli: number; readonly weight: number }[]): number {
   let [left, weight] = [machineMilli, wants.reduce((sum, want) => sum + want.weight, 0)];
   const byGreed = [...wants].sort((a, b) => a.milli / a.weight - b.milli / b.weight);

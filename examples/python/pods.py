@@ -19,7 +19,7 @@ import time
 import grpc
 from google.protobuf.json_format import MessageToDict
 
-from berth.core.v1 import container_pb2, pod_pb2, pod_service_pb2, pod_service_pb2_grpc
+from berth.core.v1 import container_pb2, pod_kind_pb2, pod_pb2, pod_service_pb2_grpc
 from berth.meta.v1 import object_meta_pb2, requests_pb2
 
 
@@ -56,7 +56,7 @@ def create(pods, namespace, name, image, *command):
         metadata=object_meta_pb2.ObjectMeta(name=name, namespace=namespace),
         spec=pod_pb2.PodSpec(containers=[container_pb2.Container(name="main", image=image, command=command)]),
     )
-    made = pods.Create(pod_service_pb2.PodWriteRequest(object=pod), timeout=10)
+    made = pods.Create(pod_kind_pb2.PodWriteRequest(object=pod), timeout=10)
     print(f"created {made.metadata.name} at version {made.metadata.resourceVersion}", flush=True)
 
 

@@ -159,5 +159,5 @@ it('takes revisions after a restore that no store has used, also when the same b
     }
     await storage.close();
   }
-  expect((await readFile(join(directory, 'format'), 'utf8')).trim()).toBe('berth-store 1');
+  expect((await readFile(join(directory, 'format'), 'utf8')).trim()).toBe('berth-store 2');
 });

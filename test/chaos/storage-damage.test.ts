@@ -54,7 +54,10 @@ async function read(directory: string): Promise<Report | undefined> {
 
 type Outcome = 'served' | 'mended' | 'refused' | 'refused after a death';
 
-/** What becomes of a damaged store. Fails when an answer is wrong, or when a death is followed by anything but a refusal. */
+/**
+ * What becomes of a damaged store. Fails when an answer is wrong, or when a death is followed by anything but a
+ * refusal.
+ */
 async function judge(directory: string, what: string): Promise<Outcome> {
   const report = await read(directory);
   if (report === undefined) {
@@ -113,7 +116,7 @@ it('refuses a store whose file is gone, and begins no empty one', async () => {
 
 it('refuses a store that a newer version made, says what to do, and leaves it as it is', async () => {
   const byFormat = await copyStore(true);
-  await writeFile(join(byFormat, 'format'), 'berth-store 2\n');
+  await writeFile(join(byFormat, 'format'), 'berth-store 3\n');
   const before = await readFile(join(byFormat, 'data.mdb'));
   expect(await read(byFormat)).toMatchObject({
     kind: 'refused',

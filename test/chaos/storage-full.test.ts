@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { shrinkStore } from '../../apiserver/storage/lmdb/shrink.ts';
 import { openStorage } from '../../apiserver/storage/open-storage.ts';
 import type { Storage, Write } from '../../apiserver/storage/storage.ts';
 import { StorageError } from '../../apiserver/storage/storage-error.ts';
+import { unpackLayout1 } from '../fixtures/stores.ts';
 import { print } from './storage-answers.ts';
 
 let disk: string;
@@ -59,6 +60,23 @@ const write = (bytes: Uint8Array): Write => ({
   durability: 'synced',
 });
 
+it('leaves a store of an older layout as it is while there is no room for a copy, and brings it to the present one when there is', async () => {
+  unpackLayout1(disk);
+  const directory = join(disk, 'store');
+  const format = () => readFileSync(join(directory, 'format'), 'utf8');
+  for (const leave of [256 * 1024, 3 * 1024 * 1024]) {
+    fillUp(join(disk, 'filling'), leave);
+    await expect(openStorage({ backend: 'lmdb', directory })).rejects.toMatchObject({ code: 'no-space' });
+    // The version before goes on with it.
+    expect(format()).toBe('berth-store 1\n');
+    rmSync(join(disk, 'filling'));
+  }
+  const storage = await openStorage({ backend: 'lmdb', directory });
+  expect(await storage.get('roles.rbac.authorization.k8s.io/team/reader')).toBeDefined();
+  expect(format()).toBe('berth-store 2\n');
+  await storage.close();
+});
+
 it('refuses writes with no-space on a full disk, keeps every object readable, and recovers when there is space again', async () => {
   const directory = join(disk, 'store');
   const storage = await openStorage({ backend: 'lmdb', directory });
@@ -80,7 +98,8 @@ it('refuses writes with no-space on a full disk, keeps every object readable, an
   for (const key of kept) expect((await storage.get(key))?.bytes).toHaveLength(50_000);
   await expect(storage.create('pods/again', write(Buffer.alloc(50_000)))).rejects.toMatchObject({ code: 'no-space' });
 
-  // Another process takes what is left, to the last page: what frees space still goes on, in the room that the store has kept for itself.
+  // Another process takes what is left, to the last page: what frees space still goes on, in the room that the store
+  // has kept for itself.
   fillUp(join(disk, 'filler'));
   for (const key of kept.splice(0, 20)) await storage.delete(key, (await storage.get(key))!.revision, write(Buffer.alloc(0)));
   for (const key of kept.slice(0, 200)) {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ let clone: string;
 
 beforeEach(() => {
   clone = mkdtempSync(join(tmpdir(), 'berth-verify-'));
-  for (const name of ['proto', 'hack', 'buf.yaml', 'package.json', 'api/generated']) {
+  for (const name of ['proto', 'hack', 'buf.yaml', 'package.json', 'api', 'test/conformance/storage-from-source.mjs']) {
     cpSync(join(repository, name), join(clone, name), { recursive: true });
   }
   symlinkSync(join(repository, 'node_modules'), join(clone, 'node_modules'));
@@ -85,4 +85,64 @@ describe('hack/verify-generated', () => {
     expect(run('update-generated')).toMatchObject({ status: 0 });
     expect(run('verify-generated')).toMatchObject({ status: 0 });
   });
+
+  it('makes what a new kind needs of its .proto, its folder and its line in the index', () => {
+    mkdirSync(join(clone, 'api/kinds/boat'));
+    writeFileSync(join(clone, 'proto/berth/core/v1/boat.proto'), boatProto);
+    writeFileSync(join(clone, 'api/kinds/boat/kind.ts'), boatKind);
+    edit('api/kinds/index.ts', 'const all = [', "import { boat } from './boat/kind.ts';\nconst all = [\n  boat,");
+    expect(run('verify-generated')).toMatchObject({
+      status: 1,
+      said: expect.stringContaining('proto/berth/core/v1/boat_kind.proto does not fit api/kinds'),
+    });
+    expect(run('update-generated')).toMatchObject({ status: 0 });
+    expect(run('verify-generated')).toMatchObject({ status: 0 });
+    expect(run('verify-proto')).toMatchObject({ said: expect.stringContaining('run hack/update-proto-baseline') });
+    const made = readFileSync(join(clone, 'proto/berth/core/v1/boat_kind.proto'), 'utf8');
+    expect(made).toContain('service Boats {');
+    expect(made).not.toContain('UpdateStatus');
+    rmSync(join(clone, 'api/kinds/boat'), { recursive: true });
+    edit('api/kinds/index.ts', "import { boat } from './boat/kind.ts';\nconst all = [\n  boat,", 'const all = [');
+    rmSync(join(clone, 'proto/berth/core/v1/boat.proto'));
+    expect(run('update-generated')).toMatchObject({ status: 0 });
+    expect(existsSync(join(clone, 'proto/berth/core/v1/boat_kind.proto'))).toBe(false);
+  });
 });
+
+const boatProto = `syntax = "proto3";
+
+package berth.core.v1;
+
+import "berth/meta/v1/object_meta.proto";
+
+// A boat.
+message Boat {
+  // Name, namespace and labels. Written by the client and the API server.
+  berth.meta.v1.ObjectMeta metadata = 1;
+}
+`;
+
+const boatKind = `import { defineKind } from '../kind.ts';
+import { metadataFields } from '../metadata-fields.ts';
+import type { Boat } from '../../generated/types.ts';
+
+export const boat = defineKind<Boat>()({
+  kind: 'Boat',
+  apiVersion: 'v1',
+  plural: 'boats',
+  singular: 'boat',
+  shortNames: [],
+  namespaced: true,
+  message: 'berth.core.v1.Boat',
+  service: 'berth.core.v1.Boats',
+  durability: 'synced',
+  hasStatus: false,
+  nameRule: 'subdomain',
+  defaults() {},
+  validate: () => [],
+  validateUpdate: () => [],
+  fields: metadataFields,
+  selectableFields: {},
+  columns: [],
+});
+`;

@@ -98,9 +98,9 @@ describe('opening the lmdb storage', () => {
 
   it('is refused for a newer format, without touching anything', async () => {
     await (await open()).close();
-    await writeFile(join(directory, 'format'), 'berth-store 2\n');
+    await writeFile(join(directory, 'format'), 'berth-store 3\n');
     expect(await refusal(open())).toMatchObject({ code: 'newer-format' });
-    await writeFile(join(directory, 'format'), 'berth-store 1\n');
+    await writeFile(join(directory, 'format'), 'berth-store 2\n');
     await open();
   });
 

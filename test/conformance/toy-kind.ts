@@ -5,7 +5,10 @@ import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { metadataFields } from '../../api/kinds/metadata-fields.ts';
 
-/** A kind that no program of Berth knows: its messages as a user's .proto would declare them, and its descriptor. No handler code. */
+/**
+ * A kind that no program of Berth knows: its messages as a user's .proto would declare them, and its descriptor. No
+ * handler code.
+ */
 export interface Toy {
   metadata?: ObjectMeta;
   spec?: { color?: string; wheels?: number };
@@ -20,6 +23,20 @@ const method = (requestType: string, responseType: string, responseStream = fals
   responseStream,
 });
 
+const service = {
+  methods: {
+    Create: method('ToyWriteRequest', 'Toy'),
+    Get: method('berth.meta.v1.GetRequest', 'Toy'),
+    List: method('berth.meta.v1.ListRequest', 'ToyList'),
+    Watch: method('berth.meta.v1.WatchRequest', 'ToyWatchResponse', true),
+    Update: method('ToyWriteRequest', 'Toy'),
+    UpdateStatus: method('ToyWriteRequest', 'Toy'),
+    Patch: method('berth.meta.v1.PatchRequest', 'Toy'),
+    Delete: method('berth.meta.v1.DeleteRequest', 'Toy'),
+    DeleteCollection: method('berth.meta.v1.DeleteCollectionRequest', 'berth.meta.v1.DeleteCollectionResponse'),
+  },
+};
+
 const nested = {
   Toy: { fields: { metadata: field('berth.meta.v1.ObjectMeta', 1), spec: field('ToySpec', 2), status: field('ToyStatus', 3) } },
   ToySpec: { fields: { color: field('string', 1), wheels: field('int32', 2) } },
@@ -28,19 +45,8 @@ const nested = {
   ToyWriteRequest: write,
   ToyWatchEvent: { fields: { type: field('string', 1), object: field('Toy', 2) } },
   ToyWatchResponse: { fields: { events: field('ToyWatchEvent', 1, { rule: 'repeated' }) } },
-  Toys: {
-    methods: {
-      Create: method('ToyWriteRequest', 'Toy'),
-      Get: method('berth.meta.v1.GetRequest', 'Toy'),
-      List: method('berth.meta.v1.ListRequest', 'ToyList'),
-      Watch: method('berth.meta.v1.WatchRequest', 'ToyWatchResponse', true),
-      Update: method('ToyWriteRequest', 'Toy'),
-      UpdateStatus: method('ToyWriteRequest', 'Toy'),
-      Patch: method('berth.meta.v1.PatchRequest', 'Toy'),
-      Delete: method('berth.meta.v1.DeleteRequest', 'Toy'),
-      DeleteCollection: method('berth.meta.v1.DeleteCollectionRequest', 'berth.meta.v1.DeleteCollectionResponse'),
-    },
-  },
+  Toys: service,
+  Leases: service,
 };
 
 /** Adds the toy's messages to those of the API; once for each process. */
@@ -71,4 +77,13 @@ export const toy: Kind<Toy> = {
   fields: metadataFields,
   selectableFields: { 'spec.color': (object) => object.spec?.color ?? '' },
   columns: [{ name: 'COLOR', type: 'string', priority: 0, cell: (object) => object.spec?.color ?? '' }],
+};
+
+/** A kind with the name and the plural of one of Berth's own, in another group. */
+export const namesake: Kind<Toy> = {
+  ...toy,
+  kind: 'Lease',
+  plural: 'leases',
+  singular: 'lease',
+  service: 'example.toys.v1.Leases',
 };

@@ -5,12 +5,16 @@ import { type Client, connect, followLogs, loadContext } from '../../client/inde
 import { eventually } from './installation.ts';
 import { createPodHouse, type PodHouse, podOf, script } from './pods-fixture.ts';
 
-// A client that stops reading from a container, or writes to one that does not read, must not grow the agent: each end is held back
-// through every buffer in between. What is offered here is without end, or 20 MB and more where a log or a file is read.
+// A client that stops reading from a container, or writes to one that does not read, must not grow the agent: each end
+// is held back through every buffer in between. What is offered here is without end, or 20 MB and more where a log or a
+// file is read.
 
 const line = 'x=$(head -c 1000 /dev/zero | tr "\\0" x)';
 const key = { namespace: 'default', name: 'flood' };
-/** Of all streams of one test together. What is in the agent's hands are windows of calls and of sockets, a few hundred KiB each, and garbage. */
+/**
+ * Of all streams of one test together. What is in the agent's hands are windows of calls and of sockets,
+ * a few hundred KiB each, and garbage.
+ */
 const growthMB = 40;
 const chunk = Buffer.alloc(256 * 1024);
 
@@ -119,7 +123,7 @@ const limit = () => ({ signal: AbortSignal.timeout(120_000) });
 const most = 20e6;
 
 describe('a reader that stops', () => {
-  it('holds back commands, the attached process and a port of the pod, all at once, and gets the rest when it goes on', async () => {
+  it('applies back-pressure to exec, attach and port-forward at the same time, without losing output', async () => {
     const exec = client.pods.exec(key, { container: 'app', command: ['cat', '/dev/zero'], stdout: true, stderr: true }, limit());
     const attach = client.pods.attach(key, { container: 'writes', stdin: true, stdout: true, stderr: true }, limit());
     const forward = client.pods.portForward(key, 9001, limit());
@@ -136,7 +140,7 @@ describe('a reader that stops', () => {
     }
   });
 
-  it('holds back logs, followed and not, and a file, and gets the rest when it goes on', async () => {
+  it('applies back-pressure to logs and a file download, and delivers the rest when the client resumes', async () => {
     const logs = await readOnce(client.pods.logs(key, { container: 'wrote' }, limit()));
     // Of a log that is written faster than it is read the engine deletes what is old: `followLogs` goes on behind that.
     const follow = await readOnce(followLogs(client.pods, key, { container: 'talks' }, limit()));
@@ -153,7 +157,7 @@ describe('a reader that stops', () => {
 });
 
 describe('a container that does not read', () => {
-  it('holds back whoever writes to a command, to the attached process and to a port, all at once', async () => {
+  it('applies back-pressure to writers of exec, attach and port-forward at the same time', async () => {
     const exec = client.pods.exec(key, { container: 'app', command: ['sleep', '1000'], stdin: true, stdout: true }, limit());
     const attach = client.pods.attach(key, { container: 'deaf', stdin: true, stdout: true }, limit());
     const forward = client.pods.portForward(key, 9002, limit());

@@ -72,7 +72,7 @@ it('is written while pods run and writes go on, for its owner alone', async () =
     /^backed up \d+ objects as of version \d+: \d+ bytes\nSecrets in it are encrypted: keep a copy of secret-keys\/ .*\n$/,
   );
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(readFileSync(file, 'latin1').split('\n')[0]).toMatch(/^berth-backup 1 \{"revision":\d+,"createdAt":"[^"]+"\}$/);
+  expect(readFileSync(file, 'latin1').split('\n')[0]).toMatch(/^berth-backup 2 \{"revision":\d+,"createdAt":"[^"]+"\}$/);
   expect(readdirSync(dirname(file)).filter((name) => name.includes('unfinished'))).toEqual([]);
 });
 

@@ -214,7 +214,7 @@ describe('completion', () => {
       source <(berth completion zsh)
       words=(berth describe pod cra) CURRENT=4; _berth
       words=(berth conf) CURRENT=2; _berth`;
-    expect(await shell('zsh', ['-f'], text)).toEqual(['crashes', expect.stringMatching(/^config:Show and choose/)]);
+    expect(await shell('zsh', ['-f'], text)).toEqual(['crashes', expect.stringMatching(/^config:Show and edit/)]);
   });
 
   it('in fish offers the same', async () => {

@@ -8,7 +8,8 @@ import { eventually, freePort, run } from './installation.ts';
 import { image as busybox, containerOf, createPodHouse, isReady, type PodHouse, podOf, stay } from './pods-fixture.ts';
 import { type Registry, startRegistry } from './registry.ts';
 
-// A node of its own, so that its agent can be told about images and be started again; beside it a registry with passwords and an open one.
+// A node of its own, so that its agent can be told about images and be started again; beside it a registry with
+// passwords and an open one.
 let house: PodHouse;
 let node: string;
 let agent: ChildProcess | undefined;
@@ -146,7 +147,7 @@ describe('a registry that fails', () => {
 });
 
 describe('a disk that is too full', () => {
-  it('loses the images that Berth pulled and nobody needs, and no others', async () => {
+  it('loses the unused images that Berth pulled, and no others', async () => {
     const of = (name: string) => `${open.address}/${name}:1`;
     const names = ['unused', 'used', 'pinned', 'named'];
     // There is no shell in them: their containers do not start, which needs the image all the same.

@@ -53,8 +53,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const dataDir of [joined, berth.dataDir]) {
-    await command('uninstall', '--purge', '--force', '--data-dir', dataDir);
-    await command('down', '--purge', '--data-dir', dataDir);
+    await command('uninstall', '--purge', '--yes', '--force', '--data-dir', dataDir);
+    await command('down', '--purge', '--yes', '--data-dir', dataDir);
   }
   await berth.purge();
   machine.kill('SIGKILL');
@@ -149,7 +149,7 @@ spec:
     const containers = (await containersOf(berth.nodeName)).map(({ id }) => id);
     await script('stop');
     expect((await here('/etc/init.d/berth', 'status')).code).toBe(3);
-    expect((await command('down', '--purge', '--data-dir', berth.dataDir)).stderr).toContain('berth uninstall --purge');
+    expect((await command('down', '--purge', '--yes', '--data-dir', berth.dataDir)).stderr).toContain('berth uninstall --purge');
     expect(await ok('down', '--data-dir', berth.dataDir)).toContain('starts again with it');
     await ok('uninstall', '--data-dir', berth.dataDir);
     expect(await etc()).toBe(before);

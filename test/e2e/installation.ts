@@ -14,7 +14,9 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A Berth of a test's own: data directory, port, node name and configuration are its own. Uses the built command line. */
+/**
+ * A Berth of a test's own: data directory, port, node name and configuration are its own. Uses the built command line.
+ */
 export interface Installation {
   readonly dataDir: string;
   readonly nodeName: string;
@@ -58,7 +60,7 @@ export async function createInstallation(name: string): Promise<Installation> {
     pid: (process_) => Number(readFileSync(join(dataDir, 'run', `${process_}.pid`), 'utf8')),
     async purge() {
       reader.close();
-      await berth(['down', '--purge', '--data-dir', dataDir]);
+      await berth(['down', '--purge', '--yes', '--data-dir', dataDir]);
       await removeContainers(nodeName);
       rmSync(folder, { recursive: true, force: true });
     },
@@ -106,7 +108,10 @@ async function removeContainers(nodeName: string): Promise<void> {
   await forceRemove(ids);
 }
 
-/** Removes containers, also those that run: one after the other, because Docker 20.10 can deadlock when several leave a network at once. */
+/**
+ * Removes containers, also those that run: one after the other,
+ * because Docker 20.10 can deadlock when several leave a network at once.
+ */
 export async function forceRemove(ids: readonly string[], ...global: readonly string[]): Promise<void> {
   for (const id of ids) await run('docker', [...global, 'rm', '-f', '-v', id]);
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await berth.up('--metrics-address', 'off', '--agent-metrics-address', 'off');
 });
 afterAll(async () => {
-  await berth.berth(['down', '--purge', '--data-dir', folder]);
+  await berth.berth(['down', '--purge', '--yes', '--data-dir', folder]);
   await berth.purge();
   rmSync(folder, { recursive: true, force: true });
   await ip('link', 'delete', cable);
@@ -35,7 +35,7 @@ const joinAs = (nodeName: string, ...args: readonly string[]) =>
   berth.berth(['join', ...args, '--detach', '--node-name', nodeName, '--data-dir', folder, '--metrics-address', 'off']);
 
 describe('a second machine', () => {
-  it('gets no line while nobody else reaches the server, and the command that changes that works while Berth runs', async () => {
+  it('gets no join line while the server listens on loopback only, until --advertise is applied to a running Berth', async () => {
     const create = ['token', 'create', '--data-dir', berth.dataDir];
     const refused = await berth.berth(create);
     expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/berth up --advertise \d/) });
@@ -49,7 +49,7 @@ describe('a second machine', () => {
     expect(line[0]).toBe(`${address}:${port}`);
   });
 
-  it('is told what is in the way, and nothing of it is left behind', async () => {
+  it('fails to join with the reason, and leaves nothing behind', async () => {
     const [at = '', , token = '', , hash = ''] = line;
     const why = async (nodeName: string, ...args: string[]) => (await joinAs(nodeName, ...args)).stderr;
     const [port] = [at.split(':')[1]];

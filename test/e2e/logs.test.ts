@@ -28,7 +28,10 @@ const pod = (name: string, labels: object, containers: object[], spec: object = 
 const counter =
   'i=0; while [ ! -e /stop ]; do i=$((i+1)); echo "line $i"; echo $i > /new; mv /new /reached; [ $((i % 5)) = 0 ] && echo "err $i" >&2; usleep 10000; done; echo last';
 
-/** A line, and after a word 90 MB, three times as much as the engine keeps, as fast as it takes them; after another word some more. */
+/**
+ * A line, and after a word 90 MB, three times as much as the engine keeps, as fast as it takes them;
+ * after another word some more.
+ */
 const torrent =
   'awk \'BEGIN { pad = sprintf("%990s", ""); for (i = 2; i <= 90000; i++) print i, pad }\'; touch /written; while [ ! -e /stop ]; do usleep 10000; done; seq 90001 90100';
 
@@ -110,6 +113,12 @@ function followNumbers(name: string) {
   return { child, seen, ended };
 }
 
+/** Ends a pod's only container, which mostly ends this command with it. */
+async function stop(name: string): Promise<void> {
+  const { code, stderr } = await house.berth.berth(['exec', name, '--', 'sh', '-c', 'touch /stop']);
+  if (code !== 0 && code !== 137) throw new Error(`touch /stop in ${name} ended with ${code}: ${stderr}`);
+}
+
 /** How far a follower has come. */
 const lastLine = (text: string): number => Number([...text.matchAll(/^line (\d+)$/gm)].at(-1)?.[1] ?? 0);
 
@@ -118,7 +127,8 @@ describe('logs -f', () => {
     const whole = follow('count');
     const stamped = follow('count', '--timestamps', '--tail=1');
     const terminal = await openTerminal(house.berth);
-    // What comes is kept in a file, which tells when the log is open: what fails before that is an error, as it should be.
+    // What comes is kept in a file, which tells when the log is open: what fails before that is an error,
+    // as it should be.
     const seen = join(dirname(house.berth.config), 'seen-at-the-terminal');
     terminal.type(`berth logs -f count --tail=0 | tee ${seen} | tail -n 1\n`);
     await eventually('the terminal follows the log', async () => (lastLine(readFileSync(seen, 'utf8')) > 0 ? true : undefined));
@@ -133,7 +143,7 @@ describe('logs -f', () => {
         lastLine(whole.output()) > reached && stamped.output().includes(` line ${reached}\n`) ? true : undefined,
       );
     }
-    await house.sh('count', 'touch /stop');
+    await stop('count');
     expect(await whole.ended).toBe(0);
     expect(await stamped.ended).toBe(0);
 
@@ -169,7 +179,7 @@ describe('logs -f', () => {
     await eventually('all is written', async () => house.sh('torrent', 'test -e /written && echo yes').catch(() => undefined));
     slow.child.stdout.resume();
     await eventually('the slow one goes on', async () => (slow.seen.lines > 1 ? true : undefined));
-    await house.sh('torrent', 'touch /stop');
+    await stop('torrent');
     for (const { seen, ended } of [slow, quick]) {
       expect(await ended).toBe(0);
       expect(seen.wrong).toEqual([]);

@@ -32,8 +32,8 @@ describe('the metrics of a running Berth', () => {
     const pages = [await scrape('server'), await scrape('agent'), ...figures];
     const shown = new Set(pages.flatMap((page) => [...page.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1])));
     const named = metricTables.flatMap(({ table }) => Object.values(table).map(({ name }) => name));
-    // Without a limit, without writes to the disk, or on a kernel that does not tell, some figures of containers are absent. The scheduler
-    // inside of a server does not compete for a lease.
+    // Without a limit, without writes to the disk, or on a kernel that does not tell, some figures of containers are
+    // absent. The scheduler inside of a server does not compete for a lease.
     const always = named.filter((name) => !name.startsWith('container_') && !name.startsWith('leader_election_'));
     expect(always.filter((name) => !shown.has(name))).toEqual([]);
     expect([...shown].filter((name) => !named.includes(name ?? ''))).toEqual([]);
@@ -138,7 +138,7 @@ describe('what a running Berth shows to others', () => {
 });
 
 describe('the logs of a running Berth', () => {
-  it('say more or less when asked to, in server and agent, and a signal does for one that nobody reaches', async () => {
+  it('change their level at run time in server and agent, by a signal without a reachable server', async () => {
     const agent = `agent/${berth.nodeName}`;
     const levels = async () =>
       (await berth.ok('log-level'))
@@ -186,7 +186,7 @@ describe('a server and an agent that are told to stop', () => {
     expect(await berth.ok('get', 'pod', 'web', '-o', 'name')).toContain('web');
   });
 
-  it('end at once when they are told a second time', async () => {
+  it('exit at once on a second signal', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-e2e-twice-'));
     const address = `127.0.0.1:${await freePort()}`;
     const flags = ['--data-dir', folder, '--listen', address, '--backend', 'memory', '--no-scheduler', '--no-controllers'];

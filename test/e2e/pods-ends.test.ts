@@ -30,8 +30,8 @@ const timed = async (run: () => Promise<unknown>): Promise<number> => {
   return (Date.now() - start) / 1000;
 };
 
-describe('a pod that is deleted', () => {
-  it('is asked to end, and has its grace period to do so', async () => {
+describe('a deleted pod', () => {
+  it('gets SIGTERM and its grace period', async () => {
     const graceful =
       'trap "sleep 1; echo bye > /host/bye; exit 0" TERM; echo > /host/ready-a; while :; do sleep 1000 & wait; done';
     await house.apply(withHost('polite', graceful, 20));
@@ -43,7 +43,7 @@ describe('a pod that is deleted', () => {
     expect(await containersOf(house.berth.nodeName)).toEqual([]);
   });
 
-  it('is killed after its grace period when it does not listen', async () => {
+  it('is killed after its grace period when it ignores SIGTERM', async () => {
     const deaf = 'trap "echo > /host/heard" TERM; echo > /host/ready-b; while :; do sleep 1000 & wait; done';
     await house.apply(withHost('deaf', deaf, 3));
     await eventually('it runs', async () => existsSync(join(hostDir, 'ready-b')) || undefined);
@@ -56,7 +56,7 @@ describe('a pod that is deleted', () => {
     expect(await containersOf(house.berth.nodeName)).toEqual([]);
   });
 
-  it('goes sooner when somebody asks again with a shorter grace period', async () => {
+  it('terminates sooner after a second delete with a shorter grace period', async () => {
     const deaf = 'trap "" TERM; echo > /host/ready-c; while :; do sleep 1000 & wait; done';
     await house.apply(withHost('hurried', deaf, 60));
     await eventually('it runs', async () => existsSync(join(hostDir, 'ready-c')) || undefined);
@@ -65,7 +65,7 @@ describe('a pod that is deleted', () => {
     expect(await containersOf(house.berth.nodeName)).toEqual([]);
   });
 
-  it('is gone at once when that is forced, and its containers follow', async () => {
+  it('is removed at once by a forced delete, and its containers follow', async () => {
     await house.apply(
       podOf('forced', [script('trap "" TERM; while :; do sleep 1000 & wait; done')], { terminationGracePeriodSeconds: 2 }),
     );

@@ -161,7 +161,10 @@ function timed(): object[] {
   ];
 }
 
-/** Made when it is looked at: one that waits is written about every second, and after 25 times its other events are left out, too. */
+/**
+ * Made when it is looked at: one that waits is written about every second,
+ * and after 25 times its other events are left out, too.
+ */
 function besides(): object {
   const sidecar = {
     name: 'sidecar',
@@ -247,7 +250,7 @@ const isReady = (ready: boolean, name?: string) => (pod: PodJson) => containerOf
 const hasStatus = (pod: PodJson) => pod.status.containerStatuses?.[0]?.state.running !== undefined;
 
 describe('a readiness probe', () => {
-  it('takes a pod in and out, and says why', async () => {
+  it('makes a pod ready and unready, with the reason', async () => {
     const pod = await house.until('ready', 'runs and is not ready', (each) => hasStatus(each) && isReady(false)(each));
     expect(conditionOf(pod, 'ContainersReady')).toMatchObject({ status: 'False', reason: 'ContainersNotReady' });
     expect(await told('ready', 'Unhealthy')).toBe(
@@ -260,7 +263,7 @@ describe('a readiness probe', () => {
     expect(containerOf(again).restartCount).toBe(0);
   });
 
-  it('asks over HTTP at a named port, with its own headers', async () => {
+  it('over HTTP uses a named port and its own headers', async () => {
     const pod = await house.until('web', 'is ready', (each) => hasStatus(each) && isReady(true, 'main')(each));
     expect(isReady(false, 'stranger')(pod)).toBe(true);
     expect(await told('web', 'statuscode')).toBe(
@@ -268,31 +271,32 @@ describe('a readiness probe', () => {
     );
   });
 
-  it('asks over HTTPS at another address without looking at the certificate', async () => {
+  it('over HTTPS works at another address without verifying the certificate', async () => {
     await told('secure', 'HTTP probe failed with statuscode: 503');
     secureStatus = 200;
     await house.running('secure');
     expect(asked).toContain('/secure kube-probe/1.36');
   });
 
-  it('asks over gRPC for a server or for one of its services', async () => {
+  it('over gRPC checks a server or one of its services', async () => {
     await house.until('grpc', 'has one container ready', (each) => hasStatus(each) && isReady(true, 'db')(each));
     await told('grpc', 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")');
     health.setStatus('', 'SERVING');
     await house.running('grpc');
   });
 
-  it('asks over TCP whether somebody listens', async () => {
+  it('over TCP succeeds when the port is open', async () => {
     await house.until('closed', 'has one container ready', (each) => hasStatus(each) && isReady(true, 'open')(each));
     expect(await told('closed', 'Readiness probe failed')).toMatch(
       /^Warning Unhealthy: Readiness probe failed: dial tcp [0-9.]+:81: connect: connection refused$/,
     );
   });
 
-  it('waits before the first time, and needs as many answers in a row as it is told, in both directions', async () => {
+  it('respects initialDelaySeconds and both thresholds', async () => {
     const pod = await house.running('timed');
     const times = () => read('timed').trim().split('\n').map(Number);
-    // The first line is the container's own; they are whole seconds. How far apart the others are is a matter of the machine's load.
+    // The first line is the container's own; they are whole seconds.
+    // How far apart the others are is a matter of the machine's load.
     const [start = 0, first = 0, , third = 0] = times();
     expect(first - start).toBeGreaterThanOrEqual(3);
     const readyAt = Date.parse(conditionOf(pod, 'Ready')?.lastTransitionTime ?? '') / 1000;
@@ -304,7 +308,7 @@ describe('a readiness probe', () => {
     expect(times().length - before).toBeGreaterThanOrEqual(2);
   });
 
-  it('that takes longer than its period is never asked twice at the same time', async () => {
+  it('that takes longer than its period never runs twice at the same time', async () => {
     const laps = await eventually('it was asked often', async () => {
       const lines = read('laps').trim().split('\n');
       return lines.length >= 8 ? lines : undefined;
@@ -313,7 +317,7 @@ describe('a readiness probe', () => {
     expect(isReady(true)(await house.pod('laps'))).toBe(true);
   });
 
-  it('that hangs fails in time, and nothing of it is left in the container', async () => {
+  it('that hangs fails at its timeout, and its processes are killed', async () => {
     expect(await told('hung', 'timed out')).toBe(
       'Warning Unhealthy: Readiness probe failed: command timed out: "sh -c sleep 1234 & sleep 1234; true" timed out after 1s',
     );
@@ -344,7 +348,7 @@ describe('a startup probe', () => {
 });
 
 describe('a liveness probe', () => {
-  it('restarts what is sick after its preStop hook, within the grace period of the probe', async () => {
+  it('restarts a failing container after its preStop hook, within the grace period of the probe', async () => {
     await house.running('alive');
     await house.sh('alive', 'touch /tmp/sick');
     const pod = await house.until(
@@ -437,7 +441,7 @@ describe('hooks', () => {
   });
 });
 
-describe('the last words of a container', () => {
+describe('the termination message of a container', () => {
   it('are in its status and in describe', async () => {
     const pod = await house.until('words', 'has ended', ({ status }) => status.phase === 'Failed');
     const said = Object.fromEntries(

@@ -78,7 +78,7 @@ describe('a pod on the network', () => {
     await house.running('rival');
     await house.berth.ok('delete', 'pod', 'rival');
   });
-  it('waits while somebody else on the machine has its hostPort, says so, and runs when it is free', async () => {
+  it('waits with an event while its hostPort is in use outside of Berth, and runs when it is free', async () => {
     const stranger = createServer().listen(0);
     await once(stranger, 'listening');
     const { port: hostPort } = stranger.address() as AddressInfo;

@@ -40,7 +40,7 @@ const inventory = async () => ({
   mounts: (await run('sh', ['-c', `grep -c ${berth.dataDir} /proc/self/mountinfo`])).stdout.trim(),
   files: (await run('find', [dirname(berth.dataDir), '-printf', '%P %y %s\n'])).stdout.split('\n').sort(),
 });
-const purge = () => berth.berth(['down', '--purge', '--data-dir', berth.dataDir]);
+const purge = () => berth.berth(['down', '--purge', '--yes', '--data-dir', berth.dataDir]);
 
 const pod = (name: string, image: string, command = '[sleep, "3600"]', rest = ''): string => `
 apiVersion: v1
@@ -108,6 +108,7 @@ it('touches nothing while the engine is away, and can be tried again', async () 
     launcher,
     'down',
     '--purge',
+    '--yes',
     '--data-dir',
     berth.dataDir,
   ];
@@ -122,7 +123,7 @@ it('leaves a folder that is not its own, and files of others in its own', async 
   const folder = join(dirname(berth.dataDir), 'home');
   mkdirSync(join(folder, 'logs'), { recursive: true });
   writeFileSync(join(folder, 'logs', 'diary'), 'dear');
-  const other = await berth.berth(['down', '--purge', '--data-dir', folder]);
+  const other = await berth.berth(['down', '--purge', '--yes', '--data-dir', folder]);
   expect(other.stdout).toContain(`${folder} is no data directory of Berth; nothing was removed.`);
   expect(readFileSync(join(folder, 'logs', 'diary'), 'utf8')).toBe('dear');
 

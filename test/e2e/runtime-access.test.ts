@@ -129,7 +129,7 @@ describe('exec', () => {
     expect(await session.exitCode()).toBe(0);
   });
 
-  it('holds the writer back when nobody reads', async () => {
+  it('applies back-pressure to the program while the client does not read', async () => {
     const session = await exec(['cat'], { stdin: true });
     const chunk = Buffer.alloc(1024 * 1024);
     let written = 0;

@@ -112,7 +112,8 @@ describe('the Docker runtime', () => {
   it('reports a container that the kernel killed for its memory', async () => {
     const limits = { cpuShares: 512, cpuQuota: 50_000, memoryBytes: 16 * 1024 * 1024 };
     const app = await f.runShell('', {
-      // The engine begins to listen for kills for memory a moment after the start and hears of one a moment later: both are given a second.
+      // The engine begins to listen for kills for memory a moment after the start and hears of one a moment later:
+      // both are given a second.
       command: ['sh', '-c', 'sleep 1; tail /dev/zero; sleep 1; exit 9'],
       resources: limits,
     });
@@ -219,7 +220,7 @@ describe('the Docker runtime', () => {
   });
 });
 
-describe('a name that is taken', () => {
+describe('a container name in use', () => {
   const engine = createEngine();
   afterAll(() => engine.close());
 
@@ -234,7 +235,7 @@ describe('a name that is taken', () => {
     expect(await create(uid, f.nodeName)).toBe(await create(uid, f.nodeName));
   });
 
-  it('is freed when it is another container of ours', async () => {
+  it('is freed when it is another container of this node', async () => {
     const uid = randomUUID();
     const old = await create(uid, f.nodeName);
     const fresh = await create(uid, f.nodeName, 'other');
@@ -242,7 +243,7 @@ describe('a name that is taken', () => {
     await expect(new Docker().getContainer(old).inspect()).rejects.toMatchObject({ statusCode: 404 });
   });
 
-  it("is gone around when it is somebody else's", async () => {
+  it('is avoided when it is a foreign container', async () => {
     const other = await createFixture('namesake');
     try {
       const uid = randomUUID();

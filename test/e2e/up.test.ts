@@ -53,7 +53,7 @@ describe('berth up on a machine that is not ready for it', () => {
     expect((await run('ls', ['-a', dirname(berth.dataDir)])).stdout).toBe('.\n..\n');
   });
 
-  it('refuses a folder that holds the files of somebody else', async () => {
+  it('refuses a data directory with foreign files', async () => {
     const home = join(dirname(berth.dataDir), 'home');
     mkdirSync(home);
     writeFileSync(join(home, 'letter'), 'dear');

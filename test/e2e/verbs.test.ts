@@ -210,7 +210,7 @@ describe('edit', () => {
     expect(nothing).toEqual({ code: 0, stdout: '', stderr: 'Edit cancelled, no changes made.\n' });
   });
 
-  it('puts the change on top of what somebody else changed meanwhile', async () => {
+  it('applies the edit on top of a concurrent change', async () => {
     const meanwhile = `${process.execPath} ${launcher} -n team label cm settings meanwhile=1 >/dev/null`;
     const { code } = await edit(`${meanwhile}; sed -i "s/^  c: .*/  c: mine/" "$1"`, 'cm', 'settings', '-n', 'team');
     expect(code).toBe(0);

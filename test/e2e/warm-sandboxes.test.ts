@@ -159,7 +159,7 @@ describe('networks made in advance', () => {
     await berth.ok('down', '--data-dir', berth.dataDir);
     expect((await networks()).filter(waits)).toEqual([]);
     await berth.up();
-    await berth.ok('down', '--purge', '--data-dir', berth.dataDir);
+    await berth.ok('down', '--purge', '--yes', '--data-dir', berth.dataDir);
     expect(await containersOf(berth.nodeName)).toEqual([]);
     expect(await networks()).toEqual([]);
   });

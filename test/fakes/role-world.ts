@@ -3,20 +3,22 @@ import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import { type KindName, kindNamed, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { Authorizer } from '../../apiserver/authz/authorizer.ts';
-import type { KindStore } from '../../apiserver/registry/kind-store.ts';
+import { KindStore, type StoreEnvironment } from '../../apiserver/registry/kind-store.ts';
+import { KindStores } from '../../apiserver/registry/kind-stores.ts';
 import type { Registry } from '../../apiserver/registry/registry.ts';
 import { KindCache } from '../../apiserver/watch/kind-cache.ts';
 
 /** An authorizer over caches that a test fills as the feed would. */
 export function createRoleWorld() {
-  const stores = new Map(kinds.map((kind) => [kind.kind, { kind, cache: new KindCache(kind) } as unknown as KindStore] as const));
+  // Nothing is written.
+  const stores = new KindStores(kinds.map((kind) => new KindStore(new KindCache(kind), {} as StoreEnvironment)));
   const registry = { stores, store: (kind: string) => stores.get(kind)! } as unknown as Registry;
   const authorizer = new Authorizer(registry);
   let revision = 0;
   const stored = (name: KindName, object: ApiObject) => {
     const kind = kindNamed(name) as Kind;
     const { name: own = '', namespace = '' } = object.metadata ?? {};
-    const key = kind.namespaced ? `${kind.plural}/${namespace}/${own}` : `${kind.plural}/${own}`;
+    const key = stores.get(name)!.key({ namespace, name: own });
     return { key, bytes: encodeMessage(kind.message, object), revision: ++revision, durability: 'synced' as const };
   };
   const cacheOf = (name: KindName): KindCache => stores.get(name)!.cache;

@@ -7,7 +7,8 @@ import { encodeContinue } from '../../apiserver/registry/continue-token.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 
-// A namespace is deleted and created anew for another tenant, who then looks for what the first one left in the history.
+// A namespace is deleted and created anew for another tenant,
+// who then looks for what the first one left in the history.
 
 let server: RunningServer;
 let tenant: Client;
@@ -16,7 +17,10 @@ let node: Client;
 const clients: Client[] = [];
 const stopping = new AbortController();
 const key = { namespace: 'team', name: 'key' };
-/** Versions: the old tenant's secret exists; the present namespace was created; the new tenant's secret was made, and then changed. */
+/**
+ * Versions: the old tenant's secret exists; the present namespace was created; the new tenant's secret was made,
+ * and then changed.
+ */
 const versions = { old: '', birth: '', made: '', changed: '' };
 
 const exactly = (resourceVersion: string) => ({ resourceVersion, resourceVersionMatch: 'Exact' }) as const;
@@ -100,7 +104,19 @@ describe('the next tenant of a namespace', () => {
     expect(items.map(({ data }) => Buffer.from(data?.key ?? '').toString())).toEqual(['first tenant']);
   });
 
-  it('hears nothing of the one before in a watch from an old version', async () => {
+  it('reads nothing of it by a page of a version, which is exact without saying so, nor deletes what it lists', async () => {
+    const page = { namespace: 'team', limit: 10, resourceVersion: versions.old };
+    await expect(tenant.secrets.list(page)).rejects.toMatchObject(beforeBirth);
+    await expect(tenant.objects.list('Secret', page)).rejects.toMatchObject(beforeBirth);
+    await expect(tenant.objects.listTable('Secret', page)).rejects.toMatchObject(beforeBirth);
+    await expect(tenant.objects.deleteCollection('Secret', page)).rejects.toMatchObject(beforeBirth);
+    const named = { fieldSelector: 'metadata.name=team', limit: 10, resourceVersion: versions.old };
+    await expect(tenant.namespaces.list(named)).rejects.toMatchObject(beforeBirth);
+    const { items } = await auditor.secrets.list(page);
+    expect(items.map(({ data }) => Buffer.from(data?.key ?? '').toString())).toEqual(['first tenant']);
+  });
+
+  it('receives no events of the one before in a watch from an old version', async () => {
     const watch = tenant.secrets.watch({ namespace: 'team', resourceVersion: versions.old }, { signal: stopping.signal });
     await expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject(beforeBirth);
     const own = tenant.secrets.watch({ namespace: 'team', resourceVersion: versions.birth }, { signal: stopping.signal });
@@ -128,8 +144,8 @@ describe('the next tenant of a namespace', () => {
   });
 });
 
-describe('who reads further back', () => {
-  it('administrators, and users that may list the kind in all namespaces', async () => {
+describe('history from before the namespace was recreated', () => {
+  it('is readable for administrators, and for users that may list the kind in all namespaces', async () => {
     for (const client of [server.client, auditor]) {
       const old = await client.secrets.get({ ...key, ...exactly(versions.old) });
       expect(Buffer.from(old.data?.key ?? '').toString()).toBe('first tenant');
@@ -137,10 +153,12 @@ describe('who reads further back', () => {
     await expect(auditor.objects.history('Secret', key)).resolves.toHaveProperty('revisions.length', 4);
   });
 
-  it('no node: it reads the secret of its pod as it is now, and no version before', async () => {
+  it('is denied to a node, which reads only the current version of the Secrets of its pods', async () => {
     expect(Buffer.from((await node.secrets.get(key)).data?.key ?? '').toString()).toBe('third');
     const refused = { code: 'PERMISSION_DENIED', message: expect.stringContaining('a node reads only present ones') };
     await expect(node.secrets.get({ ...key, ...exactly(versions.made) })).rejects.toMatchObject(refused);
     await expect(node.objects.history('Secret', key)).rejects.toMatchObject(refused);
+    const page = { fieldSelector: 'spec.nodeName=n1', limit: 10, resourceVersion: versions.made };
+    await expect(node.pods.list(page)).rejects.toMatchObject(refused);
   });
 });

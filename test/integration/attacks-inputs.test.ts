@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { type Connection, createConnection } from '../../client/connection/connection.ts';
 import { type Client, connect } from '../../client/index.ts';
@@ -59,6 +59,39 @@ describe.each([
     await expect(call(guest)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 });
+
+it('watches with long selectors are refused to a user who has many, until one ends', async () => {
+  const labelSelector = `a in (${Array.from({ length: 900 }, (_, at) => `${'b'.repeat(56)}${at}`).join(',')})`;
+  const watch = () => {
+    const stop = new AbortController();
+    const events = editor.configMaps.watch(
+      { namespace: 'default', labelSelector, sendInitialEvents: true, allowWatchBookmarks: true },
+      { signal: stop.signal },
+    );
+    return { stop, opened: firstOf(events) };
+  };
+  const open: ReturnType<typeof watch>[] = [];
+  let refusal: unknown;
+  while (open.length < 100 && refusal === undefined) {
+    const next = watch();
+    await next.opened
+      .then(() => open.push(next))
+      .catch((error: unknown) => {
+        refusal = error;
+      });
+  }
+  expect(refusal).toMatchObject({ code: 'RESOURCE_EXHAUSTED', message: expect.stringContaining('close some') });
+  expect(open.length).toBeGreaterThan(50);
+  await firstOf(
+    server.client.configMaps.watch(
+      { namespace: 'default', labelSelector: 'x=y', sendInitialEvents: true, allowWatchBookmarks: true },
+      {},
+    ),
+  );
+  open[0]?.stop.abort();
+  await vi.waitFor(() => watch().opened, { timeout: 10_000 });
+  for (const each of open) each.stop.abort();
+}, 60_000);
 
 it.each(['labelSelector', 'fieldSelector'] as const)('bounds the raw %s of a review', async (selector) => {
   const resourceAttributes = { verb: 'list', resource: 'pods', [selector]: { rawSelector: 'a=b,'.repeat(100_000) } };

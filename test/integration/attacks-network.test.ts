@@ -120,7 +120,7 @@ describe('a client that attacks the connection', () => {
       await expectReason('tls');
     }));
 
-  it('speaks HTTP without TLS, and is told what this port takes', () =>
+  it('speaks HTTP without TLS, and gets an explanatory response', () =>
     unnoticed(async () => {
       const attacker = await keep(attackTcp(address));
       attacker.send(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
@@ -129,7 +129,7 @@ describe('a client that attacks the connection', () => {
       await expectReason('plaintext');
     }));
 
-  it('speaks HTTP/1.1 over TLS, and is told what this port takes', () =>
+  it('speaks HTTP/1.1 over TLS, and gets an explanatory response', () =>
     unnoticed(async () => {
       const attacker = await keep(attackTls(address, { ALPNProtocols: [] }));
       attacker.send(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
@@ -143,7 +143,7 @@ describe('a client that attacks the connection', () => {
     await expectReason('tls-version');
   });
 
-  it('wants to resume a session: it has to show again who it is', async () => {
+  it('resumes a TLS session: it must authenticate again', async () => {
     const first = await keep(attackHttp2(address));
     const [session] = await once(first.socket, 'session');
     const second = await keep(attackHttp2(address, { session }));
@@ -250,7 +250,7 @@ describe('a client that attacks with requests', () => {
       await expect.poll(() => attacker.heard.resets).toEqual([11]);
     }));
 
-  it('is not who keeps a watch of the health open, or reflection', async () => {
+  it('is not a client that keeps a health watch or a reflection stream open', async () => {
     const client = await keep(attackHttp2(address, await readPair(server.dataDir, 'admin')));
     const begin = (id: number, path: string, flags: number) =>
       client.send(
@@ -279,7 +279,8 @@ describe('a client that attacks with requests', () => {
       const attacker = await keep(attackHttp2(address));
       const headers = requestHeaders(GET);
       const piece = Buffer.alloc(16_000);
-      // Requests that take too long are ended one by one: on a slow machine the attacker begins new ones until it has filled the room.
+      // Requests that take too long are ended one by one: on a slow machine the attacker begins new ones until it has
+      // filled the room.
       for (let round = 0; round < 2_000 && !attacker.closed; round++) {
         const ids = Array.from({ length: 40 }, (_, i) => 80 * Math.floor(round / 40) + 2 * i + 1);
         if (round % 40 === 0) {
@@ -293,7 +294,7 @@ describe('a client that attacks with requests', () => {
       await expectReason('request-memory');
     }));
 
-  it('asks for health again and again without credentials, which is nobody else’s loss', () =>
+  it('floods the health service without credentials, which does not affect other clients', () =>
     unnoticed(async () => {
       const attacker = await keep(attackHttp2(address));
       const headers = requestHeaders(CHECK);

@@ -39,7 +39,10 @@ const shows = (audience?: string): Pod['spec'] => ({
   ],
 });
 
-/** "editor" may edit in the namespace default, "maker" create and read pods there, "actor" act as the user anna; "strong" is an account with rights. */
+/**
+ * "editor" may edit in the namespace default, "maker" create and read pods there, "actor" act as the user anna;
+ * "strong" is an account with rights.
+ */
 beforeAll(async () => {
   const first = await startServer();
   await first.stop();
@@ -167,7 +170,7 @@ describe('a stolen certificate of the node n1 gets', () => {
   });
 });
 
-describe('a bearer token that somebody made up', () => {
+describe('a forged bearer token', () => {
   const claims = { iss: 'https://kubernetes.default.svc.cluster.local', sub: 'system:serviceaccount:default:strong' };
   it.each<[string, (kid: string, token: string) => string, string]>([
     ['signed by nobody', (_, token) => `${bytesOf({ alg: 'none' })}.${token.split('.')[1]}.`, 'not signed with ES256'],
@@ -197,7 +200,7 @@ describe('a bearer token that somebody made up', () => {
     });
   });
 
-  it('nor does a certificate with the name of an administrator, of an authority of his own', async () => {
+  it('a certificate for an administrator, signed by a foreign authority, is rejected', async () => {
     const { issue } = await createTestPki();
     const thief = as(await issue('CN=admin, O=system:masters'));
     await expect(thief.reviews.whoAmI()).rejects.toMatchObject({
@@ -207,7 +210,7 @@ describe('a bearer token that somebody made up', () => {
   });
 });
 
-describe('who may make pods', () => {
+describe('a user that may create pods', () => {
   it('may use every account of the namespace, as docs/security.md says, and none of another', async () => {
     expect((await as('maker').pods.create(podOf('uses-strong', shows()))).spec?.serviceAccountName).toBe('strong');
     await expect(as('maker').pods.create(podOf('uses-other', { serviceAccountName: 'other' }))).rejects.toThrow(
@@ -273,9 +276,9 @@ describe('who may make pods', () => {
   });
 });
 
-describe('who may act as some', () => {
+describe('a user that may impersonate some users', () => {
   const strong = 'system:serviceaccount:default:strong';
-  it('does so as those', async () => {
+  it('acts as those users', async () => {
     const acting = async (who: string, user: string) =>
       (await as({ token: `token-of-${who}`, impersonate: { user } }).reviews.whoAmI()).username;
     expect(await acting('actor', 'anna')).toBe('anna');
@@ -301,7 +304,7 @@ describe('who may act as some', () => {
     await expect(attempt).rejects.toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining(why) });
   });
 
-  it('makes no token of an account of another namespace', async () => {
+  it('cannot create a token for an account of another namespace', async () => {
     const other = as('editor').serviceAccounts.createToken({ namespace: 'kube-system', name: 'other' });
     await expect(other).rejects.toThrow('user "editor" cannot create serviceaccounts/token in the namespace "kube-system"');
   });
@@ -327,7 +330,7 @@ describe('a namespace that is held to the level baseline', () => {
 });
 
 describe('an editor of a namespace', () => {
-  it('makes no pod that preempts those of all others: the priority classes of the system are for kube-system', async () => {
+  it('cannot create a pod with a system priority class outside of kube-system', async () => {
     for (const spec of [{ priorityClassName: 'system-node-critical' }, { priority: 2_000_001_000 }])
       await expect(as('editor').pods.create(podOf('vip', spec))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
     await as('editor').pods.create(podOf('plain-first'));

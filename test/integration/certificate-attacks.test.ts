@@ -63,6 +63,19 @@ async function answered(made: CertificateSigningRequest): Promise<CertificateSig
   );
 }
 
+it('is refused when it is large, or tied to what would keep it', async () => {
+  const request = Buffer.from(await pem({}));
+  const spec = { request, signerName: nodeClientSigner, usages: ['digital signature', 'client auth'] };
+  const create = (metadata: object) =>
+    joining.resource('CertificateSigningRequest').create({ metadata: { generateName: 'attack-', ...metadata }, spec });
+  const labels = Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`example.com/k${i}`, 'v'.repeat(63)]));
+  await expect(create({ annotations: { 'example.com/filler': 'x'.repeat(250_000) }, labels })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('too long: must have at most 393216 bytes'),
+  });
+  await expect(create({ finalizers: ['example.com/stay'] })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+});
+
 const alternative = (...names: x509.JsonGeneralNames) => new x509.SubjectAlternativeNameExtension(names);
 
 const authorityOfServers = [
@@ -86,7 +99,7 @@ async function forged(wish: Wish): Promise<string> {
   return x509.PemConverter.encode(der, 'CERTIFICATE REQUEST');
 }
 
-describe('a request with a token for joining', () => {
+describe('a CertificateSigningRequest of a bootstrap token', () => {
   it.each<[string, Wish, RegExp]>([
     ['an administrator', { name: 'O=system:masters, CN=admin' }, /common name "admin"/],
     [
@@ -117,18 +130,18 @@ describe('a request with a token for joining', () => {
     await expect(ask(joining, {}, await text())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('is denied when somebody else has signed it', async () => {
+  it('is denied with an invalid self-signature', async () => {
     const { status } = await answered(await ask(joining, {}, await forged({})));
     expect(refusalOf({ status })?.message).toMatch(/not signed/);
   });
 
-  it('gets a certificate of a client and of nothing else, also where it asks to be an authority', async () => {
+  it('gets a client certificate only, even when it requests CA:TRUE', async () => {
     const { status } = await answered(await ask(joining, { extensions: authorityOfServers }));
     expectClientOnly(status?.certificate);
   });
 });
 
-describe('a request that an administrator approves', () => {
+describe('a CertificateSigningRequest approved by an administrator', () => {
   const approve = async (made: CertificateSigningRequest): Promise<CertificateSigningRequest> => {
     const conditions = [{ type: 'Approved', status: 'True', reason: 'Test', message: 'by mistake' }];
     const at = { name: made.metadata?.name ?? '', subresource: 'approval' };
@@ -146,7 +159,7 @@ describe('a request that an administrator approves', () => {
     expect(refusalOf({ status })?.message).toMatch(message);
   });
 
-  it('gets a certificate of a client and of nothing else, whatever the request says', async () => {
+  it('gets a client certificate only, regardless of the requested extensions', async () => {
     const extensions = [...authorityOfServers, alternative({ type: 'dns', value: 'kubernetes' })];
     const { status } = await approve(await ask(server.client, { name: 'CN=anna', signer: clientSigner, extensions }));
     expectClientOnly(status?.certificate);

@@ -4,16 +4,17 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { holdCertificate } from '../../agent/identity/held-certificate.ts';
 import { keepCertificate } from '../../agent/identity/keep-certificate.ts';
 import { requestCertificate } from '../../agent/identity/request-certificate.ts';
+import { authorityHash, splitCertificates } from '../../api/meta/authority.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Client, ConnectOptions } from '../../client/index.ts';
-import { authorityHash } from '../../host/join/judge-server.ts';
 import { meetServer } from '../../host/join/meet-server.ts';
 import { createFakeClock } from '../fakes/fake-clock.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, readPair } from './apiserver-harness.ts';
 import { type JoinableServer, joinTokenText, startJoinableServer } from './joining-harness.ts';
 
-// Certificates of a server that runs: renewed one by one, and with a new authority, which takes over from the old one while all clients go on.
+// Certificates of a server that runs: renewed one by one, and with a new authority,
+// which takes over from the old one while all clients go on.
 let joinable: JoinableServer;
 let server: RunningServer;
 beforeAll(async () => {
@@ -23,7 +24,6 @@ beforeAll(async () => {
 afterAll(() => joinable.stop());
 
 const reach = (credentials: Partial<ConnectOptions>): Client => joinable.reach(credentials);
-const splitPem = (text: string): string[] => text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n/g) ?? [];
 const hashOf = (pem: string): string => authorityHash(new X509Certificate(pem));
 const failure = (call: Promise<unknown>): Promise<{ code?: string; message: string }> =>
   call.then(
@@ -74,8 +74,8 @@ async function joinNode(name: string) {
   return { client, held, look };
 }
 
-describe('the certificates of a server that runs', () => {
-  it('are made anew by name: new connections are shown the new one, what is open goes on', async () => {
+describe('the certificates of a running server', () => {
+  it('are renewed by name: new connections use the new one, open ones continue', async () => {
     const before = await shownSerial();
     const watching = new AbortController();
     const events = server.client.configMaps.watch({ namespace: 'default' }, { signal: watching.signal })[Symbol.asyncIterator]();
@@ -92,7 +92,7 @@ describe('the certificates of a server that runs', () => {
     expect(clients.find(({ user }) => user === 'admin')).toMatchObject({ authorityHash: hashOf(server.info.ca) });
   });
 
-  it('are no business of others, but everybody may know the authorities', async () => {
+  it('are readable for administrators only, the authorities for every user', async () => {
     const node = await joinNode('curious');
     expect(await node.client.certificates.authorities()).toBe(server.info.ca);
     for (const call of [
@@ -108,7 +108,7 @@ describe('the certificates of a server that runs', () => {
 });
 
 describe('a new authority', () => {
-  it('takes over without anybody noticing, and the old one goes when nobody needs it', async () => {
+  it('is rotated in without interruption, and the old one is dropped when no client needs it', async () => {
     const oldCa = server.info.ca;
     const user = { ...(await readPair(server.dataDir, 'admin')), ca: oldCa };
     const [here, away] = [await joinNode('here'), await joinNode('away')];
@@ -121,11 +121,12 @@ describe('a new authority', () => {
 
     expect(await server.client.certificates.renew({ authority: true })).toContain('ca');
     const bundle = await server.client.certificates.authorities();
-    const [newCa = '', ...rest] = splitPem(bundle);
+    const [newCa = '', ...rest] = splitCertificates(bundle);
     expect(rest).toEqual([oldCa]);
     expect((await failure(server.client.certificates.renew({ authority: true }))).message).toContain('taking over already');
 
-    // An old context, and the agent that was away, trust the old one only and have its certificates: new connections work.
+    // An old context, and the agent that was away, trust the old one only and have its certificates:
+    // new connections work.
     expect((await reach(user).nodes.list()).items).toHaveLength(2);
     const { certificate: cert, key } = away.held.current();
     expect((await reach({ ca: oldCa, cert, key }).nodes.get({ name: 'away' })).metadata?.name).toBe('away');

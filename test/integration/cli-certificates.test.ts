@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
+import { authorityHash } from '../../api/meta/authority.ts';
 import { createCertificateRequest } from '../../client/certificates/certificate-request.ts';
 import { loadContext } from '../../client/index.ts';
-import { authorityHash } from '../../host/join/judge-server.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 import { startControllers } from './controllers-harness.ts';

@@ -86,7 +86,7 @@ describe('cluster-info', () => {
     const [first, ...lines] = out.split('\n');
     expect(first).toBe(`Berth control plane is running at https://${server.admin.address}`);
     expect(lines[0]).toBe(`API server: ${own}, ready`);
-    expect(lines[1]).toMatch(/^Scheduler: none: nothing holds the lease default-scheduler/);
+    expect(lines[1]).toMatch(/^Scheduler: none: none is connected, and new pods wait$/);
     expect(lines[2]).toBe('Nodes: 0 of 0 ready');
     const narrow = await berth('cluster-info', '--as=jane', '--as-group=system:authenticated');
     expect([narrow.code, narrow.out]).toEqual([0, expect.stringMatching(/^Nodes: unknown: .*user "jane" cannot list/m)]);

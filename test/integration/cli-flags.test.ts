@@ -30,6 +30,8 @@ describe('flags in the forms of pflag', () => {
     ['get cm -A=false -l app=x -oname', 'configmap/in-default\n'],
     ['get cm -Aoname --all-namespaces=true -l=app=x', 'configmap/in-default\nconfigmap/in-other\n'],
     ['get cm in-other -n=default --ignore-not-found=true', ''],
+    ['get cm in-default -o=jsonpath={.none} --allow-missing-template-keys', ''],
+    ['get cm in-default -o=jsonpath={.none} --allow-missing-template-keys=true', ''],
   ])('berth %s', async (words, out) => {
     const said = await cli.berth(...words.split(' '));
     expect(said).toMatchObject({ code: 0, out, err: '' });
@@ -43,6 +45,7 @@ describe('flags in the forms of pflag', () => {
   });
 
   it.each([
+    ['get cm in-default -o=jsonpath={.none} --allow-missing-template-keys=false', /none is not found/],
     ['get cm -n Other', /namespace's name must consist of lower case letters/],
     ['get cm -n ==other', /namespace's name must consist of/],
     ['get cm --ignore-not-found=perhaps', /invalid value "perhaps" for --ignore-not-found: it must be true or false/],
@@ -97,6 +100,20 @@ describe('manifests of other tools, and what Kubernetes has and Berth not yet', 
     const said = await cli.berth(...words.split(' '));
     expect(said).toMatchObject({ code: 1, out: '' });
     expect(said.err).toMatch(/^error: [^\n]* is not there yet: [^\n]*\n$/);
+  });
+
+  it('says what a server dry run would change, and changes nothing', async () => {
+    const manifest = (value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tried}\ndata: {k: ${value}}\n`;
+    const [old, next] = [await file('tried.yaml', manifest('old')), await file('tried-next.yaml', manifest('next'))];
+    expect((await cli.berth('apply', '-f', old)).code).toBe(0);
+    const tried = (...words: string[]) => cli.berth(...words, '--dry-run=server').then(({ out }) => out);
+    expect(await tried('apply', '-f', next)).toBe('configmap/tried configured (server dry run)\n');
+    expect(await tried('apply', '-f', old)).toBe('configmap/tried unchanged (server dry run)\n');
+    expect(await tried('patch', 'cm', 'tried', '-p={"data":{"k":"x"}}')).toBe('configmap/tried patched (server dry run)\n');
+    expect(await tried('patch', 'cm', 'tried', '-p={"data":{"k":"old"}}')).toBe(
+      'configmap/tried patched (no change) (server dry run)\n',
+    );
+    expect((await server.client.configMaps.get({ namespace: 'default', name: 'tried' })).data).toEqual({ k: 'old' });
   });
 
   it('warns of memory in thousandths of a byte', async () => {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect, upsertContext } from '../../client/index.ts';
 import { startScriptedServer } from '../fakes/scripted-server.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -137,6 +137,46 @@ describe('--raw', () => {
       old.stop();
       bad.stop();
     }
+  });
+});
+
+describe('a watch', () => {
+  /** Watches the config maps with the label, of which one is there, while another is made and deleted. */
+  async function watched(label: string, ...words: string[]): Promise<string> {
+    const { configMaps } = server.client;
+    const create = (name: string) => configMaps.create({ metadata: { namespace: 'default', name, labels: { watched: label } } });
+    await create(`${label}-old`);
+    const watching = cli.berth('get', 'cm', '-l', `watched=${label}`, '-w', ...words);
+    const printed = () =>
+      vi
+        .mocked(process.stdout.write)
+        .mock.calls.map(([text]) => String(text))
+        .join('');
+    const shown = (name: string, times: number) =>
+      vi.waitFor(() => expect(printed().split(`${label}-${name}`).length - 1).toBeGreaterThanOrEqual(times), { timeout: 10_000 });
+    await shown('old', 1);
+    await create(`${label}-new`);
+    for (const name of ['old', 'new']) await configMaps.delete({ namespace: 'default', name: `${label}-${name}` });
+    await shown('new', 2);
+    process.emit('SIGINT');
+    return (await watching).out;
+  }
+
+  it('prints names, one for each object and change', async () => {
+    const lines = (await watched('names', '-o', 'name')).trimEnd().split('\n');
+    expect(lines).toEqual(['old', 'new', 'old', 'new'].map((name) => `configmap/names-${name}`));
+  });
+
+  it('prints a document of YAML for each, and what a template picks', async () => {
+    const documents = (await watched('yaml', '-o', 'yaml')).split('---\n');
+    expect(documents.map((text) => /^ {2}name: (\S+)$/m.exec(text)?.[1])).toEqual([
+      'yaml-old',
+      'yaml-new',
+      'yaml-old',
+      'yaml-new',
+    ]);
+    const names = ['old', 'new', 'old', 'new'].map((name) => `path-${name} `).join('');
+    expect(await watched('path', '-o', 'jsonpath={.metadata.name}{" "}')).toBe(names);
   });
 });
 

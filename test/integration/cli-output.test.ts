@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
 
 // Commands in a process of their own, where it matters what their input and output are.
@@ -30,6 +31,19 @@ it.each([
   },
   60_000,
 );
+
+it('purges nothing without a terminal to ask at, unless --yes is given', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-purge-'));
+  const record = join(folder, 'installation.json');
+  writeFileSync(record, '{}');
+  try {
+    const purge = promisify(execFile)(process.execPath, [...node, 'down', '--purge', '--data-dir', folder]);
+    await expect(purge).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('add --yes to remove all data') });
+    expect(existsSync(record)).toBe(true);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}, 60_000);
 
 it('asks at a terminal before it purges, also when its output goes to another program', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-purge-'));

@@ -57,6 +57,17 @@ it('applies a namespace and what goes into it together, in the order of the file
   expect(unary()).toBe(before);
 });
 
+it('applies a pod together with the account and the classes that its admission reads', async () => {
+  const account = 'apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: robot\n';
+  const priority = 'apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: urgent\nvalue: 7\n';
+  const runtime = 'apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata:\n  name: strict\nhandler: runc\n';
+  const pod =
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: urgent\nspec:\n  serviceAccountName: robot\n  priorityClassName: urgent\n  runtimeClassName: strict\n  containers:\n  - {name: a, image: x}\n';
+  const { code, err } = await berth('apply', '-f', await manifest('urgent.yaml', account, priority, runtime, pod));
+  expect([code, err]).toEqual([0, []]);
+  expect((await server.client.pods.get({ namespace: 'default', name: 'urgent' })).spec?.priority).toBe(7);
+});
+
 it('a document that is refused is told with its place and hides no other', async () => {
   const bad = configMap('Bad_Name', 'default', '1');
   const warned =

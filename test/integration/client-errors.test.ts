@@ -57,10 +57,10 @@ describe.each([
     how = connecting;
   });
 
-  describe('who calls', () => {
+  describe('authentication', () => {
     const plain = 'no credentials: present a client certificate of this cluster, or send "authorization: Bearer TOKEN"';
 
-    it('is told in plain words that there are no credentials, by calls and by streams', async () => {
+    it('fails without credentials with a plain message, in calls and streams', async () => {
       const nobody = connectAs({});
       const expected = { code: 'UNAUTHENTICATED', reason: 'Unauthorized', message: plain };
       expect(await failure(nobody.pods.list())).toMatchObject(expected);
@@ -71,7 +71,7 @@ describe.each([
       expect(await failure(exec.exitCode())).toMatchObject(expected);
     });
 
-    it('is told what is wrong with the certificate that it presented', async () => {
+    it('fails with the reason for a rejected certificate', async () => {
       const { issueCertificate } = await import('../../apiserver/pki/certificates.ts');
       const file = (name: string): Promise<string> => readFile(join(server.dataDir, 'pki', name), 'utf8');
       const authority = { certificate: await file('ca.crt'), key: await file('ca.key') };
@@ -95,7 +95,7 @@ describe.each([
       });
     });
 
-    it('is told that the token is not known', async () => {
+    it('fails for an unknown token with that reason', async () => {
       expect(await failure(connectAs({ token: 'wrong' }).pods.list())).toMatchObject({
         code: 'UNAUTHENTICATED',
         message: 'the bearer token is not known to this server: use the token of a user in its token file',

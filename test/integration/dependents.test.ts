@@ -48,7 +48,7 @@ const ownersOf = async (name: string) =>
   ((await server.client.configMaps.get(at(name))).metadata?.ownerReferences ?? []).map((each) => each.name);
 
 describe('an object whose owner is deleted', () => {
-  it('goes too, and what it owns itself', async () => {
+  it('is deleted too, with its own dependents', async () => {
     const a = await make('a');
     const b = await make('b', [refer(a)]);
     await make('c', [refer(b)]);
@@ -66,7 +66,7 @@ describe('an object whose owner is deleted', () => {
     await untilLeft();
   });
 
-  it('goes when the owner was made again by the same name: it is another', async () => {
+  it('is deleted when the owner was recreated under the same name', async () => {
     const first = await make('a');
     await remove('a');
     await make('a');
@@ -74,7 +74,7 @@ describe('an object whose owner is deleted', () => {
     await untilLeft('a');
   });
 
-  it('goes when the owner went while no controller ran', async () => {
+  it('is deleted when the owner was deleted while no controller ran', async () => {
     const a = await make('a');
     await make('b', [refer(a)]);
     await stopControllers();
@@ -84,7 +84,7 @@ describe('an object whose owner is deleted', () => {
     await untilLeft();
   });
 
-  it('stays when the owner is of a kind that this server does not have: nobody knows that it is gone', async () => {
+  it('stays when the kind of the owner is unknown to the server', async () => {
     const a = await make('a');
     await make('stays', [refer(a, { kind: 'Deployment', apiVersion: 'apps/v1' })]);
     await make('goes', [refer(a)]);
@@ -92,7 +92,7 @@ describe('an object whose owner is deleted', () => {
     await untilLeft('stays');
   });
 
-  it('stays when it has no namespace and the owner has one, for there are many by that name', async () => {
+  it('stays when it is cluster-scoped and the owner is namespaced', async () => {
     const a = await make('a');
     const metadata = { name: `${namespace}-kept`, ownerReferences: [refer(a)] };
     await server.client.namespaces.create({ metadata });
@@ -102,7 +102,7 @@ describe('an object whose owner is deleted', () => {
     expect((await server.client.namespaces.get({ name: metadata.name })).metadata?.deletionTimestamp).toBeUndefined();
   });
 
-  it('goes when the owner is in another namespace: owners are looked for in its own', async () => {
+  it('is deleted when the owner exists only in another namespace', async () => {
     const a = await make('a');
     const elsewhere = { namespace: 'default', name: `stray-${namespace}` };
     await server.client.configMaps.create({ metadata: { ...elsewhere, ownerReferences: [refer(a)] } });
@@ -198,7 +198,7 @@ describe('a delete that orphans', () => {
   });
 });
 
-it('leaves exactly what still has an owner, whoever owned whom and whatever was deleted', async () => {
+it('garbage collection leaves exactly the objects with a living owner, for random graphs and deletions', async () => {
   const family = fc.array(fc.record({ owners: fc.array(fc.nat(), { maxLength: 2 }), deleted: fc.boolean() }), {
     minLength: 2,
     maxLength: 12,

@@ -3,9 +3,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { requestCertificate } from '../../agent/identity/request-certificate.ts';
 import { bootstrapTokenSecret } from '../../api/kinds/secret/bootstrap-token.ts';
+import { authorityHash } from '../../api/meta/authority.ts';
 import { CertificateRefused } from '../../client/certificates/until-signed.ts';
 import { type Client, type ConnectOptions, systemClock } from '../../client/index.ts';
-import { authorityHash } from '../../host/join/judge-server.ts';
 import { meetServer } from '../../host/join/meet-server.ts';
 import type { RunningServer } from './apiserver-harness.ts';
 import { type JoinableServer, joinToken, joinTokenText, startJoinableServer } from './joining-harness.ts';
@@ -41,7 +41,7 @@ const refused = (call: Promise<unknown>): Promise<{ code?: string; message: stri
   );
 
 describe('joining', () => {
-  it('makes a node of who brings a token, which then is that node and no other', async () => {
+  it('gives the bearer of a token a certificate for its own node only', async () => {
     const { certificate, key, serverVersion } = await askFor('n2', withToken());
     const facts = new X509Certificate(certificate);
     expect(facts.subject).toBe('O=system:nodes\nCN=system:node:n2');
@@ -54,11 +54,11 @@ describe('joining', () => {
     expect(await refused(node.nodes.create({ metadata: { name: 'n3' } }))).toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
-  it('is one of several: a token is good for many nodes', async () => {
+  it('works several times with one token', async () => {
     await Promise.all([join('m1'), join('m2'), join('m3')]);
   });
 
-  it("lets a node renew its own certificate, and get nobody else's", async () => {
+  it('lets a node renew its own certificate, and no other', async () => {
     const node = await join('renewing');
     expect(new X509Certificate((await askFor('renewing', node)).certificate).subject).toContain('CN=system:node:renewing');
     const error = await refused(askFor('other', node));
@@ -66,7 +66,7 @@ describe('joining', () => {
     expect(error.message).toContain('may renew its own certificate only');
   });
 
-  it('is refused for the name of a node that lives, until it is deleted', async () => {
+  it('is denied for the name of a live node until that is deleted', async () => {
     await admin.nodes.create({ metadata: { name: 'taken' } });
     const ready = { type: 'Ready', status: 'True', reason: 'r' };
     await admin.nodes.patch({ name: 'taken', subresource: 'status' }, { status: { conditions: [ready] } });
@@ -75,7 +75,7 @@ describe('joining', () => {
     await join('taken');
   });
 
-  it('lets who has a token do nothing else, also on a connection that is open', async () => {
+  it('permits the bearer of a token nothing else, on open connections too', async () => {
     const joining = withToken();
     await askFor('somebody', joining);
     for (const call of [
@@ -88,7 +88,7 @@ describe('joining', () => {
       expect(await refused(call())).toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
-  it('ends with the token: deleted, it is refused at once; expired, it says so and is removed', async () => {
+  it('is rejected at once with a deleted token, and with an expired one, which is removed', async () => {
     const own = (id: string, expiresAt?: number) => bootstrapTokenSecret({ ...joinToken, id, expiresAt });
     const at = { namespace: 'kube-system', name: 'bootstrap-token-gggggg' };
     await admin.secrets.create(own('gggggg'));
@@ -116,7 +116,7 @@ describe('joining', () => {
     stranger.close();
   });
 
-  it('goes on with a renewed certificate on a connection of its own, and what is under way goes on', async () => {
+  it('uses a renewed certificate on a new connection while open streams continue', async () => {
     let held = await askFor('swapping', withToken());
     // The signs of life of a connection must go on as well, once nothing new uses it.
     const keepalive = { timeMs: 100, timeoutMs: 5_000 };
@@ -141,7 +141,7 @@ describe('joining', () => {
     await watching;
   });
 
-  it('ends with the certificate, also on a connection that is open', async () => {
+  it('ends when the certificate expires, on open connections too', async () => {
     const node = await join('aging');
     await node.nodes.create({ metadata: { name: 'aging' } });
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 366 * 86_400_000 });

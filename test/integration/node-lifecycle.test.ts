@@ -106,7 +106,10 @@ const readNode = async (name: string) => {
   return { ready: findCondition(status?.conditions, 'Ready'), taints: (spec?.taints ?? []).map(({ key }) => key) };
 };
 
-/** Lets the controllers' time pass, a second at a time with room for answers between, until the node is lost; tells how long it took. */
+/**
+ * Lets the controllers' time pass, a second at a time with room for answers between, until the node is lost;
+ * tells how long it took.
+ */
 async function untilLost(name: string): Promise<number> {
   const start = clock.now();
   const look = async () => {
@@ -146,7 +149,7 @@ describe('a node whose agent is silent', () => {
     await podWhere(server.client, 'late', ({ spec }) => spec?.nodeName === 'n1');
   });
 
-  it('keeps a pod that is deleted until it is deleted by force, which needs nobody', async () => {
+  it('keeps a deleted pod until it is force-deleted, which works without the agent', async () => {
     await register('n1');
     await run('web', 'n1');
     await untilLost('n1');
@@ -159,8 +162,8 @@ describe('a node whose agent is silent', () => {
   });
 });
 
-describe('a node that does not exist any more', () => {
-  it('takes its pods with it after 40 s', async () => {
+describe('a deleted node', () => {
+  it('loses its pods after 40 s', async () => {
     await register('n1');
     await run('web', 'n1');
     await create(pod('free'));
@@ -177,8 +180,8 @@ describe('a node that does not exist any more', () => {
   });
 });
 
-describe('pods of lost nodes', () => {
-  it('are evicted when their seconds are over, and say why; those of nodes that live stay', async () => {
+describe('pods of unreachable nodes', () => {
+  it('are evicted after tolerationSeconds, with the reason; those of live nodes stay', async () => {
     for (const name of ['n1', 'n2', 'n3']) await register(name);
     await run('web', 'n1');
     await create(pod('soon').on('n1').toleration({ operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 20 }));
@@ -201,7 +204,7 @@ describe('pods of lost nodes', () => {
     });
   });
 
-  it('stay when 60 % of the nodes are cut off', async () => {
+  it('stay when 60 % of the nodes are unreachable', async () => {
     const names = ['n1', 'n2', 'n3', 'n4', 'n5'];
     for (const name of names) {
       await register(name);

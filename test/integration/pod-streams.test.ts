@@ -51,7 +51,7 @@ async function text(pieces: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(all).toString();
 }
 
-describe('attach', () => {
+describe('a Pods.Attach stream', () => {
   it('carries input and output of a container', async () => {
     const stream = pods.attach(key, { stdin: true });
     await stream.write(Buffer.from('hello'));
@@ -81,7 +81,7 @@ describe('attach', () => {
     expect(now.isFromStart()).toBe(false);
   });
 
-  it('of a container that is not there names those that are', async () => {
+  it('to an unknown container fails and lists the existing containers', async () => {
     await expect(pods.attach(key, { container: 'db' }).output()[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('choose one of app'),
@@ -89,8 +89,8 @@ describe('attach', () => {
   });
 });
 
-describe('port-forward', () => {
-  it('carries both directions, each with its own end', async () => {
+describe('a Pods.PortForward stream', () => {
+  it('carries both directions with independent half-closes', async () => {
     const port = await listen((socket) => {
       // Answers only when the other side has said all, and then says more.
       const heard: Buffer[] = [];
@@ -105,7 +105,7 @@ describe('port-forward', () => {
     await until('the call is over', () => stream.closed.aborted);
   });
 
-  it('lets the client go on sending when the pod has said all', async () => {
+  it('lets the client keep sending after the pod has half-closed', async () => {
     let heard = '';
     const port = await listen((socket) => {
       socket.end('bye');
@@ -119,7 +119,7 @@ describe('port-forward', () => {
     await until('the call is over', () => stream.closed.aborted);
   });
 
-  it('says that nothing listens on a port', async () => {
+  it('fails when nothing listens on the port', async () => {
     const port = await listen(() => {});
     for (const each of opened) each.close();
     await expect(text(pods.portForward(key, port).output())).rejects.toMatchObject({
@@ -127,11 +127,11 @@ describe('port-forward', () => {
     });
   });
 
-  it('takes one port only', async () => {
+  it('rejects port 0', async () => {
     await expect(text(pods.portForward(key, 0).output())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('holds back a pod whose reader does not read, and brings everything when it does', async () => {
+  it('applies back-pressure to the pod while the client does not read, without losing bytes', async () => {
     const total = 64 * 1024 * 1024;
     const chunk = Buffer.alloc(64 * 1024);
     let sent = 0;
@@ -160,7 +160,7 @@ describe('port-forward', () => {
 });
 
 describe('files', () => {
-  it('are written whole and read again, with what they are', async () => {
+  it('are written completely and read back with their metadata', async () => {
     const pieces = Array.from({ length: 200 }, (_, i) => Buffer.alloc(16 * 1024, i));
     await pods.writeFiles(
       key,
@@ -176,14 +176,14 @@ describe('files', () => {
     expect(await pods.stat(key, { path: '/data' })).toMatchObject({ name: 'data', mode: 0o644, type: 'file' });
   });
 
-  it('that are not there are NOT_FOUND', async () => {
+  it('that do not exist are NOT_FOUND', async () => {
     await expect(pods.stat(key, { path: '/nothing' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: 'no such file or directory: /nothing',
     });
   });
 
-  it('are not written when the client stops in the middle', async () => {
+  it('are not written when the client aborts the upload', async () => {
     const broken = (async function* () {
       yield Buffer.alloc(100);
       throw new Error('the disk cannot be read');
@@ -215,7 +215,7 @@ describe('files', () => {
 describe('logs', () => {
   const lines = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `line ${from + i}\n`).join('');
 
-  it('that are followed go on after a restart of the agent, without a gap', async () => {
+  it('followed resume after a restart of the agent without a gap', async () => {
     for (let i = 0; i < 50; i++) machine.fake.writeLog(id, `line ${i}`, new Date(Date.UTC(2026, 0, 1) + i));
     const lost: unknown[] = [];
     const log = followLogs(pods, key, {}, { onLost: (error) => lost.push(error) });
@@ -237,7 +237,7 @@ describe('logs', () => {
     expect(lost).toHaveLength(1);
   });
 
-  it('hold back the node when nobody reads', async () => {
+  it('apply back-pressure to the node while the client does not read', async () => {
     for (let i = 0; i < 3_000; i++) machine.fake.writeLog(id, 'x'.repeat(10_000));
     const log = pods.logs(key, { follow: true })[Symbol.asyncIterator]();
     await log.next();
@@ -253,7 +253,7 @@ describe('logs', () => {
 });
 
 describe('a node', () => {
-  it('may not look into pods', async () => {
+  it('may not open streams to pods', async () => {
     await issueNodeCredentials(server.dataDir, 'n2');
     const node = connect({ ...server.admin, ...(await readPair(server.dataDir, 'node-n2')) });
     opened.add(node);

@@ -42,7 +42,7 @@ const events = async () =>
   );
 
 describe('a more important pod, with a real API server', () => {
-  it('is nominated, waits for its victims to end in their time, and takes their place', async () => {
+  it('is nominated, waits for its victims to terminate, and is bound in their place', async () => {
     cluster.startScheduler();
     await addNode(node('n1').build());
     await addPod(filler('low'));
@@ -67,7 +67,7 @@ describe('a more important pod, with a real API server', () => {
     await expect.poll(events, { timeout: 10_000 }).toContain('low Preempted');
   });
 
-  it('keeps its room against others as important and less, who make room of their own', async () => {
+  it('keeps its nominated capacity against pods of the same and lower priority', async () => {
     cluster.startScheduler();
     for (const name of ['n1', 'n2']) await addNode(node(name).build());
     for (const name of ['low-1', 'low-2']) await addPod(filler(name));
@@ -104,7 +104,7 @@ describe('a more important pod, with a real API server', () => {
     expect(named(after, 'low')).toBeUndefined();
   });
 
-  it('takes nobody away when that would not help, nor with preemptionPolicy Never', async () => {
+  it('preempts no pod when that would not help, nor with preemptionPolicy Never', async () => {
     cluster.startScheduler();
     await addNode(node('n1').build());
     await addPod(filler('low'));
@@ -117,7 +117,7 @@ describe('a more important pod, with a real API server', () => {
     expect(named(pods, 'too-large')?.status?.nominatedNodeName).toBeUndefined();
   });
 
-  it('takes the place of many at once, and nobody is put where there is no room', async () => {
+  it('preempts many pods at once, without over-committing a node', async () => {
     cluster.startScheduler();
     const nodes = Array.from({ length: 8 }, (_, i) => `n${i}`);
     for (const name of nodes) await addNode(node(name).build());

@@ -6,10 +6,15 @@ import { expect } from 'vitest';
 const hook = fileURLToPath(new URL('../conformance/storage-from-source.mjs', import.meta.url));
 const program = fileURLToPath(new URL('./apiserver-process.ts', import.meta.url));
 
-/** An API server in a process of its own, that a test can kill. Resolves when it serves. */
-export async function startServerProcess(dataDir: string, address: string): Promise<ChildProcess> {
+/** An API server in a process of its own, that a test can kill; it may not serve yet. */
+export function spawnServer(dataDir: string, address: string): ChildProcess {
   const args = ['--expose-gc', '--import', hook, program, dataDir, address];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** The same; resolves when it serves. */
+export async function startServerProcess(dataDir: string, address: string): Promise<ChildProcess> {
+  const child = spawnServer(dataDir, address);
   await Promise.race([
     once(child.stdout!, 'data'),
     once(child, 'exit').then(([code]) => expect.unreachable(`the server ended with code ${code}`)),

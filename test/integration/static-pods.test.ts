@@ -58,7 +58,7 @@ describe('static pods', () => {
     await machine.remove();
   });
 
-  it('run while no API server is there, and are shown as soon as it comes', async () => {
+  it('run without an API server, and get mirror pods once it is reachable', async () => {
     await server.stop();
     await put('web.json', manifest());
     start();
@@ -84,7 +84,7 @@ describe('static pods', () => {
     expect(containers()).toEqual(before);
   });
 
-  it('are found again by an agent that starts anew, with all that was said of them', async () => {
+  it('are adopted by a restarted agent with their status', async () => {
     const [before, said] = [containers(), await mirrorWhere(name, isRunning)];
     await agent.stop();
     start();
@@ -95,7 +95,7 @@ describe('static pods', () => {
     expect([uidOf(now), now.status?.startTime]).toEqual([uidOf(said), said.status?.startTime]);
   });
 
-  it('do not notice when somebody deletes a mirror, which is made again', async () => {
+  it('keep running when a mirror pod is deleted, which the agent recreates', async () => {
     const before = await mirrorWhere(name, isRunning);
     const id = app().id;
     await server.client.pods.delete({ namespace: 'default', name });
@@ -108,13 +108,13 @@ describe('static pods', () => {
     expect(machine.fake.callsOf('logs').map(({ target }) => target)).toEqual([`${name}/app`]);
   });
 
-  it('cannot be changed through their mirrors', async () => {
+  it('cannot be changed through their mirror pods', async () => {
     await expect(
       server.client.pods.patch({ namespace: 'default', name }, { spec: { activeDeadlineSeconds: 5 } }),
     ).rejects.toThrow(`a mirror pod shows what a file on node "${node}" says: change that file`);
   });
 
-  it('are other pods when their files are changed: the one before ends first', async () => {
+  it('are replaced when their file changes, after the previous pod has terminated', async () => {
     const [before, id] = [await mirrorWhere(name, isRunning), app().id];
     await put('web.json', manifest({ hostname: 'changed' }));
     const next = await mirrorWhere(name, (pod) => hashOf(pod) !== hashOf(before) && isRunning(pod));
@@ -127,7 +127,7 @@ describe('static pods', () => {
     expect(machine.fake.containers().map((each) => each.id)).not.toContain(id);
   });
 
-  it('go on while their files are broken, and the node says what is wrong', async () => {
+  it('keep running while their file is invalid, with an event on the node', async () => {
     const id = app().id;
     await put('web.json', '{"kind": "Pod", "apiVersion": "v1",\n "metadata": {"name": "web"}, "spec": {"containrs": []}}');
     const event = await until('the event', async () => {
@@ -140,14 +140,14 @@ describe('static pods', () => {
     await put('web.json', manifest({ hostname: 'changed' }));
   });
 
-  it('end with their files, and so do their mirrors', async () => {
+  it('terminate with their mirror pods when their file is removed', async () => {
     await rm(join(folder, 'web.json'));
     await until('the mirror is gone', () => isGone(server.client, name));
     expect(machine.fake.containers().filter(({ podName }) => podName === name)).toEqual([]);
     await mirrorWhere(`other-${node}`, isRunning);
   });
 
-  it('end when their files went while the agent was away, though no API server is there', async () => {
+  it('terminate without an API server when their file was removed while the agent was down', async () => {
     await agent.stop();
     await server.stop();
     await rm(join(folder, 'other.json'));

@@ -81,7 +81,7 @@ const deleteClaim = (name: string) => server.client.persistentVolumeClaims.delet
 const createClass = (object: StorageClass) => server.client.storageClasses.create(sent(object));
 
 describe('a claim of the default class', () => {
-  it('waits for a pod, and gets a folder where that pod goes, which every user may write into', async () => {
+  it('is bound when a pod uses it, to a world-writable folder on the node of that pod', async () => {
     const made = await createClaim(claim('data').build());
     expect(made.spec?.storageClassName).toBe('local-path');
     await until('it is told that it waits', async () => {
@@ -98,7 +98,7 @@ describe('a claim of the default class', () => {
     expect(statSync(path).mode & 0o777).toBe(0o777);
   });
 
-  it('draws every later pod to that node', async () => {
+  it('attracts every later pod to its node', async () => {
     const { spec } = await running('writer');
     for (const name of ['again', 'and-again']) {
       await end(name === 'again' ? 'writer' : 'again');
@@ -107,7 +107,7 @@ describe('a claim of the default class', () => {
     }
   });
 
-  it('goes when its last pod has, and its folder with it', async () => {
+  it('is removed with its folder after its last pod', async () => {
     const { name, path } = await volumeOf('data');
     await deleteClaim('data');
     expect((await getClaim('data')).metadata?.deletionTimestamp).toBeDefined();
@@ -128,7 +128,7 @@ describe('a claim of the default class', () => {
 });
 
 describe('other classes', () => {
-  it('keep the folder where they say so, also when the volume is deleted', async () => {
+  it('with reclaimPolicy Retain keep the folder, also when the volume is deleted', async () => {
     const kept = storageClass('kept').provisioner('rancher.io/local-path').waiting();
     await createClass(kept.with((made) => void Object.assign(made, { reclaimPolicy: 'Retain' })).build());
     await createClaim(claim('archive').storageClass('kept').build());
@@ -144,7 +144,7 @@ describe('other classes', () => {
     expect(readdirSync(join(path, '..'))).toContain(path.slice(path.lastIndexOf('/') + 1));
   });
 
-  it('give each of many pods a volume of its own on its node, of those that people made', async () => {
+  it('bind each of many pods to a static volume of its own on its node', async () => {
     await createClass(storageClass('disks').waiting().build());
     const names = Array.from({ length: 16 }, (_, i) => `d${i}`);
     for (const [i, name] of names.entries()) {
@@ -191,7 +191,7 @@ describe('other classes', () => {
     await running('p-late');
   });
 
-  it('tell of provisioners that nobody runs, and of what local-path cannot', async () => {
+  it('report a provisioner that does not run, and what local-path does not support', async () => {
     await createClass(storageClass('theirs').provisioner('example.com/disks').waiting().build());
     await createClaim(claim('elsewhere').storageClass('theirs').build());
     await createClaim(claim('shared').storageClass('local-path').modes('ReadWriteMany').build());
@@ -217,8 +217,8 @@ describe('other classes', () => {
   });
 });
 
-describe('a node that is deleted', () => {
-  it('lets its volumes go when they are deleted: nobody is left to remove their data', async () => {
+describe('a deleted node', () => {
+  it('does not block the deletion of its volumes, whose data no agent can remove', async () => {
     await createClaim(claim('lost').build());
     await createPod(using('loser', 'lost'));
     const { spec } = await running('loser');
@@ -232,7 +232,7 @@ describe('a node that is deleted', () => {
   });
 });
 
-it('the default class is made once, and not again when a user has deleted it', async () => {
+it('the default class is created once, and not again after a user deletes it', async () => {
   const first = await startServer({ backend: 'lmdb' });
   const { metadata } = await first.client.storageClasses.get({ name: 'local-path' });
   expect(metadata?.annotations?.['storageclass.kubernetes.io/is-default-class']).toBe('true');
