@@ -130,7 +130,7 @@ describe('top', () => {
     const { code, stderr } = await house.berth.berth(['top', 'pods', 'too-big']);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'error: metrics not available yet: no container runs in default namespace\n',
+      stderr: 'error: metrics not available yet: no container runs in pod "too-big"\n',
     });
   });
 });
