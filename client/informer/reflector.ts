@@ -1,5 +1,6 @@
 import { ApiError, isExpired } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { linkAbort, onAbort } from '../abort.ts';
 import { type BackoffOptions, createBackoff } from '../backoff.ts';
 import { type Clock, pause, systemClock } from '../clock.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
@@ -25,6 +26,13 @@ import { readUntilSilent } from './read-until-silent.ts';
  */
 export interface Reflector {
   run(signal: AbortSignal): Promise<void>;
+  /** The version up to which the sink knows everything; undefined while it is unknown. */
+  version(): string | undefined;
+  /**
+   * Lists again, and resolves when the sink has a list that was begun after this call, or when `signal` aborts. While
+   * the server is away it waits.
+   */
+  relist(signal: AbortSignal): Promise<void>;
 }
 
 /** What follows the API server. Called one after the other, never concurrently. */
@@ -59,12 +67,37 @@ export function createReflector<T extends ApiObject>(options: ReflectorOptions<T
   /** The version up to which the sink knows everything; undefined: it knows nothing for sure. */
   let version: string | undefined;
   let emptyStreams = 0;
+  /** Those who wait for a list that has not begun. */
+  let waiting: (() => void)[] = [];
+  /** Ends the step under way, so that the next one lists. */
+  let interrupt = (): void => {};
 
   async function list(signal: AbortSignal): Promise<void> {
-    const listing = await listAll(client as ResourceClient<T>, scope, { signal });
-    if (signal.aborted) return;
-    sink.replace(listing.items);
-    version = listing.resourceVersion;
+    const served = waiting;
+    waiting = [];
+    try {
+      const listing = await listAll(client as ResourceClient<T>, scope, { signal });
+      if (signal.aborted) return;
+      sink.replace(listing.items);
+      version = listing.resourceVersion;
+      for (const resolve of served.splice(0)) resolve();
+    } finally {
+      waiting.push(...served);
+    }
+  }
+
+  function relist(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        unlink();
+        resolve();
+      };
+      const unlink = onAbort(signal, finish);
+      waiting.push(finish);
+      version = undefined;
+      interrupt();
+    });
   }
 
   function take(events: readonly WatchEvent<T>[]): void {
@@ -91,7 +124,7 @@ export function createReflector<T extends ApiObject>(options: ReflectorOptions<T
   }
 
   async function step(signal: AbortSignal): Promise<void> {
-    if (version === undefined) await list(signal);
+    if (version === undefined || waiting.length > 0) await list(signal);
     if (signal.aborted) return;
     await watch(signal);
     if (emptyStreams > 1) await pause(backoff.next(), signal, clock);
@@ -107,15 +140,19 @@ export function createReflector<T extends ApiObject>(options: ReflectorOptions<T
 
   async function run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      const own = linkAbort(signal);
+      interrupt = own.abort;
       try {
-        await step(signal);
+        await step(own.signal);
       } catch (error) {
-        if (!signal.aborted) await recover(error, signal);
+        if (!own.signal.aborted) await recover(error, own.signal);
+      } finally {
+        own.unlink();
       }
     }
   }
 
-  return { run };
+  return { run, relist, version: () => version };
 }
 
 /** How long the server asks to wait; 0 when it does not. */
