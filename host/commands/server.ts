@@ -131,7 +131,7 @@ async function runComponent(name: 'scheduler' | 'controllers', input: ComponentI
     return running.finally(() => client.close());
   }
   const { runElected } = await import('../processes/elected-controllers.ts');
-  // The lock of the data directory keeps other servers out: the same identity takes the Lease over at once after a kill.
+  // The lock of the data directory keeps other servers out: after a kill the same identity takes the Lease at once.
   const identity = `${hostname()}_${resolve(flags.dataDir)}`;
   const options = { ...controllersOptions(flags), logger, metrics: daemon.metrics };
   return runElected({ connection, identity, options }, daemon.signal);
