@@ -6,6 +6,7 @@ import { measureNamespaces } from './namespace-metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { ensureCollected } from './registry/ensure-objects.ts';
 import { KindStore } from './registry/kind-store.ts';
+import { findLease, LeaseTerms } from './registry/lease-terms.ts';
 import { NamespaceLedger } from './registry/namespace-ledger.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { servedKinds } from './served-kinds.ts';
@@ -32,7 +33,8 @@ export function createServerRegistry(options: ServerOptions, storage: Storage, m
   const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: ring, log });
   const caches = new KindCaches(servedKinds(options).map(cacheOf));
   const ledger = new NamespaceLedger(options.namespaceLimits);
-  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger };
+  const terms = new LeaseTerms(findLease(caches));
+  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, terms };
   const registry = createRegistry(caches, environment, options);
   for (const cache of caches) ledger.observe(cache);
   measureCaches(metrics, caches);

@@ -42,7 +42,7 @@ export interface ControllerContext {
   readonly client: Client;
   /** Of a kind that the definition watches. */
   informer<Name extends KindName>(kind: Name): Informer<KindMap[Name]>;
-  /** An informer of the controller's own, for a part of a kind. Runs with the controllers. */
+  /** An informer of the controller's own, for a part of a kind, by its name. Runs with the controllers. */
   scoped<Name extends KindName>(kind: Name, scope: Scope, name: string): Informer<KindMap[Name]>;
   /** Every kind whose objects may own and be owned; kinds may come while the controllers run. */
   readonly followed: Growing<FollowedKind>;
@@ -56,6 +56,8 @@ export interface ControllerContext {
 
 /** A controller as its folder declares it; `main.ts` lists them. */
 export interface ControllerDefinition {
+  /** For `--controllers` and logs, e.g. "node-lifecycle". */
+  readonly name: string;
   /** The component that its events name; absent: "controllermanager". */
   readonly component?: string;
   readonly watches?: Watches;

@@ -31,7 +31,11 @@ const client = {
   },
 } as unknown as Client;
 
-const definition = (more: Partial<ControllerDefinition>): ControllerDefinition => ({ create: () => undefined, ...more });
+const definition = (more: Partial<ControllerDefinition>): ControllerDefinition => ({
+  name: 'test',
+  create: () => undefined,
+  ...more,
+});
 const byNode = { node: ({ spec }: Pod) => (spec?.nodeName ? [spec.nodeName] : []) };
 const byName = { name: ({ metadata }: ApiObject) => [metadata?.name ?? ''] };
 

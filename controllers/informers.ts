@@ -11,12 +11,15 @@ import { outlineOf, podOutline } from './outline.ts';
 export interface Informers {
   /** Throws RangeError for a kind that no controller watches. */
   of<Name extends KindName>(kind: Name): Informer<KindMap[Name]>;
+  /** One for each name: a controller that is made again gets the one that it had. */
   scoped<Name extends KindName>(kind: Name, scope: Scope, name: string): Informer<KindMap[Name]>;
   readonly followed: Growing<FollowedKind>;
   /** Follows one more kind, which is none of Berth's own. */
   add(kind: Kind): void;
   /** Runs all until `signal` aborts. */
   run(signal: AbortSignal): Promise<unknown>;
+  /** Lists all kinds again; resolves when every informer shows a list that was begun after the call. */
+  relist(signal: AbortSignal): Promise<unknown>;
 }
 
 /**
@@ -30,6 +33,7 @@ export function createInformers(
 ): Informers {
   const byKind = new Map<string, Informer<ApiObject>>();
   const running: Informer<ApiObject>[] = [];
+  const scopedOnes = new Map<string, Informer<ApiObject>>();
   const followed = new GrowingSet<FollowedKind>();
   const ends: Promise<void>[] = [];
   let started: AbortSignal | undefined;
@@ -67,13 +71,17 @@ export function createInformers(
       return informer as Informer<KindMap[Name]>;
     },
     scoped<Name extends KindName>(kind: Name, scope: Scope, name: string) {
+      const known = scopedOnes.get(name) as Informer<KindMap[Name]> | undefined;
+      if (known) return known;
       const of = client.resource<KindMap[Name]>(kindNamed(kind));
       const informer = createInformer<KindMap[Name]>({ client: of, scope, name: `controllers ${name}`, ...base });
+      scopedOnes.set(name, informer as Informer<ApiObject>);
       start(informer as Informer<ApiObject>);
       return informer;
     },
     followed,
     add,
+    relist: (signal) => Promise.all(running.map((informer) => informer.relist(signal))),
     async run(signal) {
       started = signal;
       ends.push(...running.map((informer) => informer.run(signal)));

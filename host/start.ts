@@ -14,7 +14,10 @@ const folder = dirname(fileURLToPath(import.meta.url));
  */
 export function start(argv: readonly string[]): Promise<void> {
   const options = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS ?? ''}`;
-  if (['server', 'agent', 'scheduler'].includes(commandWord(argv.slice(2)) ?? '') || options.includes('--enable-source-maps')) {
+  if (
+    ['server', 'agent', 'scheduler', 'controllers'].includes(commandWord(argv.slice(2)) ?? '') ||
+    options.includes('--enable-source-maps')
+  ) {
     return (createRequire(join(folder, 'start.js'))('./berth.js') as Program).main(argv);
   }
   const program = loadProgram(folder, 'berth.js');

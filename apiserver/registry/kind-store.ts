@@ -14,11 +14,12 @@ import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
+import type { LeaseTerms } from './lease-terms.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
 import type { NamespaceLedger, Planned } from './namespace-ledger.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
-import { type ChangeOptions, type Current, checkCaller, type WriteContext } from './write-context.ts';
+import { type ChangeOptions, type Current, checkWriter, type WriteContext } from './write-context.ts';
 import { WriteQueue } from './write-queue.ts';
 
 export interface ObjectName {
@@ -39,6 +40,8 @@ export interface StoreEnvironment {
   readonly uid: () => string;
   /** Bounds what a namespace holds. Absent: nothing does. */
   readonly ledger?: NamespaceLedger | undefined;
+  /** Refuses writes of leaders whose term is over. Absent: none carries one. */
+  readonly terms?: LeaseTerms | undefined;
 }
 
 /**
@@ -199,7 +202,7 @@ export class KindStore {
     checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key, bytes }, this.subject(at));
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      checkCaller(context);
+      checkWriter(context, this.environment.terms);
       const planned = this.environment.ledger?.reserve({ key, bytes }, this.cache);
       const done = await this.attempt(at, () => this.storage.create(key, write), write, planned);
       if (done) return done;
@@ -264,7 +267,7 @@ export class KindStore {
       this.checkStorable(at, write);
       return stampResourceVersion(write.bytes, String(current.revision));
     }
-    checkCaller(options.context);
+    checkWriter(options.context, this.environment.terms);
     const store = () => this.storage.update(planned.key, current.revision, write);
     return this.attempt(at, store, write, ledger?.reserve(planned, this.cache));
   }
@@ -318,7 +321,7 @@ export class KindStore {
   ): Promise<Buffer | undefined> {
     const write = this.write(at, stripVersion(this.kind, bytes), context, 'delete');
     if (context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
-    checkCaller(context);
+    checkWriter(context, this.environment.terms);
     return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
   }
 
@@ -332,16 +335,19 @@ export class KindStore {
     write: Write,
     planned?: Planned,
   ): Promise<Buffer | undefined> {
+    const handedOver = write.awaitsDisk && this.id === 'Lease' ? this.environment.terms?.changing(at) : undefined;
     try {
       const revision = await store();
       planned?.settle(revision);
-      if (this.kind.shownBeforeAcknowledged) await this.cache.reached(revision, FRESH_TIMEOUT_MS);
+      if (this.kind.shownBeforeAcknowledged || handedOver) await this.cache.reached(revision, FRESH_TIMEOUT_MS);
       return this.acknowledge(this.key(at), write, revision);
     } catch (error) {
       planned?.cancel();
       if (!(error instanceof StorageError) || !OUTRUN.has(error.code)) throw translateStorageError(error, this.subject(at));
       if (error.revision !== undefined) await this.cache.reached(error.revision, FRESH_TIMEOUT_MS);
       return undefined;
+    } finally {
+      handedOver?.();
     }
   }
 

@@ -1,5 +1,7 @@
 import { callCancelled } from '../../api/errors/index.ts';
+import type { LeaseTerm } from '../../api/meta/lease-term.ts';
 import type { AnyObject } from './any-object.ts';
+import type { LeaseTerms } from './lease-terms.ts';
 
 /** Who writes, and whether for real. */
 export interface WriteContext {
@@ -8,10 +10,12 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Aborts with the call: a write that waits for its turn ends. Absent: it waits as long as it takes. */
   readonly signal?: (() => AbortSignal) | undefined;
-  /** Whether the client has cancelled the call: what it wanted is not begun any more. Absent: it cannot. */
   /** Hears of each object that was changed, and of a call that changes nothing, for the audit log. */
   readonly noteChange?: ((change: 'changed' | 'unchanged') => void) | undefined;
+  /** Whether the client has cancelled the call: what it wanted is not begun any more. Absent: it cannot. */
   readonly isCancelled?: (() => boolean) | undefined;
+  /** The leader's term under which the write was made; it is refused once that is over. Absent: nothing leads. */
+  readonly term?: LeaseTerm | undefined;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
   readonly mergesConditions?: boolean | undefined;
   /** A change of the system's own: it goes on in a namespace that is full. */
@@ -28,11 +32,12 @@ export interface WriteContext {
 }
 
 /**
- * Throws CANCELLED. A client that has cancelled a write may read the object next: a write that was not begun then must
- * not follow.
+ * Called in the turn in which a write is submitted. Throws CANCELLED: a client that has cancelled a write may read the
+ * object next, and a write that was not begun then must not follow. Throws ABORTED for a leader whose term is over.
  */
-export function checkCaller({ isCancelled }: WriteContext): void {
+export function checkWriter({ isCancelled, term }: WriteContext, terms: LeaseTerms | undefined): void {
   if (isCancelled?.()) throw callCancelled();
+  if (term) terms?.check(term);
 }
 
 /** The version of an object that a change starts from. */

@@ -1,6 +1,7 @@
 import { type EventEmitter, setMaxListeners } from 'node:events';
 import { Metadata } from '@grpc/grpc-js';
-import { callCancelled, permissionDenied, unavailable } from '../../api/errors/index.ts';
+import { badRequest, callCancelled, permissionDenied, unavailable } from '../../api/errors/index.ts';
+import { LEASE_TERM, type LeaseTerm, parseLeaseTerm } from '../../api/meta/lease-term.ts';
 import type { Audit, AuditedAccess } from '../audit/audit.ts';
 import { type Identity, isMaster, nodeNameOf } from '../authn/identity.ts';
 import type { TokenTable } from '../authn/tokens.ts';
@@ -35,6 +36,8 @@ export interface CallContext {
   readonly manager: string;
   /** Whether the caller is an agent, scheduler or controller of the previous minor version. */
   readonly isEarlierComponent?: boolean;
+  /** The term of the leader that calls, where it sends one. Throws INVALID_ARGUMENT for one that cannot be read. */
+  readonly leaseTerm?: LeaseTerm | undefined;
   /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
   readonly requestId: string;
   /** Aborts when the client is gone or the deadline is over, with CANCELLED, and when the server stops, with UNAVAILABLE. */
@@ -73,6 +76,7 @@ export class OpenCall implements CallContext {
   #identity: Identity | undefined;
   #flow: Flow | undefined;
   #requestId: string | undefined;
+  #leaseTerm: LeaseTerm | undefined | null = null;
   #controller: AbortController | undefined;
   readonly #abort = (): void =>
     this.#controller?.abort(this.#call.cancelled ? callCancelled() : unavailable('the API server is stopping: try again'));
@@ -171,6 +175,12 @@ export class OpenCall implements CallContext {
     return isEarlierComponent(this.#call.metadata);
   }
 
+  get leaseTerm(): LeaseTerm | undefined {
+    // Parsed once: the items of a stream share it.
+    if (this.#leaseTerm === null) this.#leaseTerm = sentLeaseTerm(this.#call.metadata);
+    return this.#leaseTerm;
+  }
+
   get requestId(): string {
     this.#requestId ??= sentRequestId(this.#call.metadata) ?? this.#options.requestId();
     return this.#requestId;
@@ -211,6 +221,14 @@ export class OpenCall implements CallContext {
     (this.#call as EventEmitter).removeListener('cancelled', this.#abort);
     this.#options.stopping.removeEventListener('abort', this.#abort);
   }
+}
+
+function sentLeaseTerm(metadata: Metadata): LeaseTerm | undefined {
+  const [text, ...others] = metadata.get(LEASE_TERM).map(String);
+  if (text === undefined) return undefined;
+  const term = others.length === 0 ? parseLeaseTerm(text) : undefined;
+  if (!term) throw badRequest(`metadata ${LEASE_TERM} must be one NAMESPACE/NAME/TRANSITIONS/HOLDER, percent-encoded`);
+  return term;
 }
 
 /** The context of a stream's item: the stream's call with its own authorization. */
@@ -257,6 +275,10 @@ class ItemCall implements CallContext {
 
   get isEarlierComponent(): boolean {
     return this.#call.isEarlierComponent;
+  }
+
+  get leaseTerm(): LeaseTerm | undefined {
+    return this.#call.leaseTerm;
   }
 
   get requestId(): string {

@@ -53,6 +53,7 @@ export function writeContext(options: WriteOptions | undefined, call: CallContex
     noteChange: (change) => call.audited?.[change](),
     mergesConditions,
     exceedsLimits,
+    term: call.leaseTerm,
   };
 }
 

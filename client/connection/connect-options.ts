@@ -1,3 +1,5 @@
+import type { LeaseTerm } from '../../api/meta/lease-term.ts';
+
 /** Where the API server is and who is calling. */
 export interface ConnectOptions {
   /** "host:port". */
@@ -25,6 +27,11 @@ export interface ConnectOptions {
    * groups.
    */
   readonly impersonate?: { readonly user: string; readonly groups?: readonly string[] } | undefined;
+  /**
+   * The leader's term under which calls are made, asked with each call and each stream: the server refuses their writes
+   * with ABORTED once the Lease is another's. Undefined: none.
+   */
+  readonly leaseTerm?: (() => LeaseTerm | undefined) | undefined;
   /** Names the program in the server's log, e.g. "my-controller/1.2". */
   readonly userAgent?: string | undefined;
   /**

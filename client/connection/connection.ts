@@ -1,4 +1,5 @@
 import * as grpc from '@grpc/grpc-js';
+import { formatLeaseTerm, LEASE_TERM } from '../../api/meta/lease-term.ts';
 import { onAbort } from '../abort.ts';
 import { longestTimerMs } from '../clock.ts';
 import type { CallOptions } from '../services/resource-client.ts';
@@ -202,7 +203,9 @@ class GrpcConnection implements Connection {
   #metadata({ requestId }: CallOptions): grpc.Metadata {
     const metadata = new grpc.Metadata();
     if (requestId) metadata.set('x-request-id', requestId);
-    const { impersonate } = this.#options;
+    const { impersonate, leaseTerm } = this.#options;
+    const term = leaseTerm?.();
+    if (term) metadata.set(LEASE_TERM, formatLeaseTerm(term));
     if (impersonate) {
       // Metadata is ASCII, and several values may arrive joined by commas.
       metadata.set('impersonate-user', encodeURIComponent(impersonate.user));

@@ -31,6 +31,16 @@ export interface Informer<T> {
   hasSynced(): boolean;
   /** Resolves when it has synced, or when `signal` aborts: look at the signal afterwards. */
   waitForSync(signal: AbortSignal): Promise<void>;
+  /**
+   * Whether the lister shows every change up to this version, e.g. that of a write. False while that is unknown.
+   * Versions are compared as numbers, which those of Berth and Kubernetes are.
+   */
+  shows(resourceVersion: string): boolean;
+  /**
+   * Lists again, for who must not rely on what was read before, such as a new leader. Resolves when the lister shows a
+   * list that was begun after the call, or when `signal` aborts: look at the signal afterwards.
+   */
+  relist(signal: AbortSignal): Promise<void>;
   /** Follows the API server until `signal` aborts. Never throws; run it once. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -128,6 +138,15 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
       this.#waiting.add(finish);
       const unlink = onAbort(signal, finish);
     });
+  }
+
+  shows(resourceVersion: string): boolean {
+    const version = this.#reflector.version();
+    return version !== undefined && Number(version) >= Number(resourceVersion);
+  }
+
+  relist(signal: AbortSignal): Promise<void> {
+    return this.#reflector.relist(signal);
   }
 
   run(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import { ApiError, isExpired } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
-import { type BackoffOptions, createBackoff } from '../backoff.ts';
+import { linkAbort, onAbort } from '../abort.ts';
+import { type Backoff, type BackoffOptions, createBackoff } from '../backoff.ts';
 import { type Clock, pause, systemClock } from '../clock.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
 import type { ResourceClient, Scope, WatchEvent } from '../services/resource-client.ts';
@@ -25,6 +26,13 @@ import { readUntilSilent } from './read-until-silent.ts';
  */
 export interface Reflector {
   run(signal: AbortSignal): Promise<void>;
+  /** The version up to which the sink knows everything; undefined while it is unknown. */
+  version(): string | undefined;
+  /**
+   * Lists again, and resolves when the sink has a list that was begun after this call, or when `signal` aborts. While
+   * the server is away it waits.
+   */
+  relist(signal: AbortSignal): Promise<void>;
 }
 
 /** What follows the API server. Called one after the other, never concurrently. */
@@ -54,68 +62,116 @@ const workingMs = 1_000;
 
 /** Does nothing until `run`. */
 export function createReflector<T extends ApiObject>(options: ReflectorOptions<T>): Reflector {
-  const { name, client, sink, scope = {}, silenceMs = defaultSilenceMs, clock = systemClock, logger = stderrLogger } = options;
-  const backoff = createBackoff(options.backoff ?? defaultBackoff);
+  return new ListingReflector(options);
+}
+
+class ListingReflector<T extends ApiObject> implements Reflector {
+  readonly #options: ReflectorOptions<T>;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #backoff: Backoff;
   /** The version up to which the sink knows everything; undefined: it knows nothing for sure. */
-  let version: string | undefined;
-  let emptyStreams = 0;
+  #version: string | undefined;
+  #emptyStreams = 0;
+  /** Those who wait for a list that has not begun. */
+  #waiting: (() => void)[] = [];
+  /** Ends the step under way, so that the next one lists. */
+  #interrupt = (): void => {};
 
-  async function list(signal: AbortSignal): Promise<void> {
-    const listing = await listAll(client as ResourceClient<T>, scope, { signal });
-    if (signal.aborted) return;
-    sink.replace(listing.items);
-    version = listing.resourceVersion;
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger ?? stderrLogger;
+    this.#backoff = createBackoff(options.backoff ?? defaultBackoff);
   }
 
-  function take(events: readonly WatchEvent<T>[]): void {
-    const from = version;
-    version = undefined;
-    const changes = events.filter((event) => event.type !== 'BOOKMARK');
-    if (changes.length > 0) sink.apply(changes);
-    version = events.at(-1)?.object.metadata?.resourceVersion ?? from;
+  version(): string | undefined {
+    return this.#version;
   }
 
-  async function watch(signal: AbortSignal): Promise<void> {
-    const startedAt = clock.now();
-    let batches = 0;
-    const onSilence = () => logger.info({ reflector: name, silenceMs }, 'watch is silent, opening it again');
-    const open = (attempt: AbortSignal) =>
-      client.watch({ ...scope, resourceVersion: version, allowWatchBookmarks: true }, { signal: attempt });
-    for await (const events of readUntilSilent(open, { signal, clock, silenceMs, onSilence })) {
-      if (signal.aborted) return;
-      batches++;
-      take(events);
-      backoff.reset();
-    }
-    emptyStreams = batches > 0 || clock.now() - startedAt >= workingMs ? 0 : emptyStreams + 1;
+  relist(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        unlink();
+        resolve();
+      };
+      const unlink = onAbort(signal, finish);
+      this.#waiting.push(finish);
+      this.#version = undefined;
+      this.#interrupt();
+    });
   }
 
-  async function step(signal: AbortSignal): Promise<void> {
-    if (version === undefined) await list(signal);
-    if (signal.aborted) return;
-    await watch(signal);
-    if (emptyStreams > 1) await pause(backoff.next(), signal, clock);
-  }
-
-  async function recover(error: unknown, signal: AbortSignal): Promise<void> {
-    if (isExpired(error)) version = undefined;
-    const waitMs = Math.max(backoff.next(), askedWaitMs(error));
-    const level = error instanceof ApiError ? 'warn' : 'error';
-    logger[level]({ reflector: name, waitMs, err: error }, version === undefined ? 'will list again' : 'will watch again');
-    await pause(waitMs, signal, clock);
-  }
-
-  async function run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      const own = linkAbort(signal);
+      this.#interrupt = own.abort;
       try {
-        await step(signal);
+        await this.#step(own.signal);
       } catch (error) {
-        if (!signal.aborted) await recover(error, signal);
+        if (!own.signal.aborted) await this.#recover(error, own.signal);
+      } finally {
+        own.unlink();
       }
     }
   }
 
-  return { run };
+  async #step(signal: AbortSignal): Promise<void> {
+    if (this.#version === undefined || this.#waiting.length > 0) await this.#list(signal);
+    if (signal.aborted) return;
+    await this.#watch(signal);
+    if (this.#emptyStreams > 1) await pause(this.#backoff.next(), signal, this.#clock);
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, scope = {}, sink } = this.#options;
+    const served = this.#waiting;
+    this.#waiting = [];
+    try {
+      const listing = await listAll(client as ResourceClient<T>, scope, { signal });
+      if (signal.aborted) return;
+      sink.replace(listing.items);
+      this.#version = listing.resourceVersion;
+      for (const resolve of served.splice(0)) resolve();
+    } finally {
+      this.#waiting.push(...served);
+    }
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { name, client, scope, silenceMs = defaultSilenceMs } = this.#options;
+    const [clock, logger] = [this.#clock, this.#logger];
+    const startedAt = clock.now();
+    let batches = 0;
+    const onSilence = () => logger.info({ reflector: name, silenceMs }, 'watch is silent, opening it again');
+    const open = (attempt: AbortSignal) =>
+      client.watch({ ...scope, resourceVersion: this.#version, allowWatchBookmarks: true }, { signal: attempt });
+    for await (const events of readUntilSilent(open, { signal, clock, silenceMs, onSilence })) {
+      if (signal.aborted) return;
+      batches++;
+      this.#take(events);
+      this.#backoff.reset();
+    }
+    this.#emptyStreams = batches > 0 || clock.now() - startedAt >= workingMs ? 0 : this.#emptyStreams + 1;
+  }
+
+  #take(events: readonly WatchEvent<T>[]): void {
+    const from = this.#version;
+    this.#version = undefined;
+    const changes = events.filter((event) => event.type !== 'BOOKMARK');
+    if (changes.length > 0) this.#options.sink.apply(changes);
+    this.#version = events.at(-1)?.object.metadata?.resourceVersion ?? from;
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    if (isExpired(error)) this.#version = undefined;
+    const waitMs = Math.max(this.#backoff.next(), askedWaitMs(error));
+    const level = error instanceof ApiError ? 'warn' : 'error';
+    const what = this.#version === undefined ? 'will list again' : 'will watch again';
+    this.#logger[level]({ reflector: this.#options.name, waitMs, err: error }, what);
+    await pause(waitMs, signal, this.#clock);
+  }
 }
 
 /** How long the server asks to wait; 0 when it does not. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { badRequest, isInvalid } from '../../api/errors/index.ts';
 import type { Lease } from '../../api/generated/types.ts';
+import type { LeaseTerm } from '../../api/meta/lease-term.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
 import { linkAbort, onAbort } from '../abort.ts';
 import { type Clock, pause, systemClock } from '../clock.ts';
@@ -71,14 +72,15 @@ const jitter = 1.2;
  *   the process.
  * - When `lead` ends or `signal` aborts, the lease is released after `lead` has ended: a standby takes over at once.
  * - What a process has sent before it lost the lease, or while it was suspended, may still arrive: writes have to be
- *   safe by themselves (versions, preconditions), the lease only keeps several from working against each other.
+ *   safe by themselves (versions, preconditions), or carry the term that `lead` is called with
+ *   (`ConnectOptions.leaseTerm`): the server refuses those of an older term.
  *
  * Call it again after 'lost' to stand by anew. Throws what `lead` throws,
  * and INVALID_ARGUMENT for figures or a name that cannot be.
  */
 export async function runLeaderElected(
   options: LeaderElectionOptions,
-  lead: (signal: AbortSignal) => Promise<void>,
+  lead: (signal: AbortSignal, term: LeaseTerm) => Promise<void>,
   signal: AbortSignal,
 ): Promise<LeadershipEnd> {
   const election = new Election(options);
@@ -200,7 +202,11 @@ class Election {
     }
   }
 
-  async hold(term: Term, lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<LeadershipEnd> {
+  async hold(
+    term: Term,
+    lead: (signal: AbortSignal, term: LeaseTerm) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<LeadershipEnd> {
     const { leaseDurationMs, renewDeadlineMs, logger, clock } = this.#settings;
     const leading = linkAbort(signal);
     const unlink = onAbort(term.over, leading.abort);
@@ -216,7 +222,7 @@ class Election {
     };
     logger.info(this.#about, 'holds the lease, begins to lead');
     const guard = guarding();
-    const work = (async () => lead(leading.signal))();
+    const work = (async () => lead(leading.signal, this.claim.term()))();
     try {
       await Promise.race([work, guard.then(() => work)]);
     } finally {

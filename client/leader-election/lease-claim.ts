@@ -1,5 +1,6 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Lease } from '../../api/generated/types.ts';
+import type { LeaseTerm } from '../../api/meta/lease-term.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import type { Clock } from '../clock.ts';
 import type { CallOptions, ResourceClient } from '../services/resource-client.ts';
@@ -25,6 +26,8 @@ export interface LeaseClaim {
   release(call?: CallOptions): Promise<void>;
   /** Who held it when it was last looked at; "" for no holder. */
   holder(): string;
+  /** The term that this candidate's last attempt found to be its own. Throws RangeError before. */
+  term(): LeaseTerm;
   /** Waits for nothing any more. */
   end(): void;
 }
@@ -57,6 +60,8 @@ class ObservedClaim implements LeaseClaim {
   #seen: Sighting | undefined;
   /** As this candidate wrote it last; undefined: it has to be read first. */
   #own: Lease | undefined;
+  /** The transition since which this candidate holds it; undefined: it does not yet. */
+  #heldSince: number | undefined;
 
   constructor(options: LeaseClaimOptions) {
     this.#options = options;
@@ -64,7 +69,14 @@ class ObservedClaim implements LeaseClaim {
 
   async attempt(call: CallOptions = {}): Promise<'mine' | 'others'> {
     this.#own = await this.#write((lease) => (this.#isFree(lease) ? this.#held(lease) : undefined), call);
+    this.#heldSince = this.#own && (this.#own.spec?.leaseTransitions ?? 0);
     return this.#own === undefined ? 'others' : 'mine';
+  }
+
+  term(): LeaseTerm {
+    const { namespace, name, identity } = this.#options;
+    if (this.#heldSince === undefined) throw new RangeError(`read the term of lease ${namespace}/${name}: it is not held`);
+    return { namespace, name, holder: identity, transitions: this.#heldSince };
   }
 
   async release(call: CallOptions = {}): Promise<void> {
@@ -115,7 +127,8 @@ class ObservedClaim implements LeaseClaim {
     const { clock, identity, namespace, name, leaseDurationMs } = this.#options;
     const now = timestamp(new Date(clock.now()));
     const { acquireTime, leaseTransitions = 0, ...rest } = lease?.spec ?? {};
-    const isNew = holderOf(lease) !== identity;
+    // A process that is started again under the same identity begins a term of its own.
+    const isNew = holderOf(lease) !== identity || this.#heldSince !== lease?.spec?.leaseTransitions;
     return {
       ...lease,
       metadata: { ...lease?.metadata, namespace, name },

@@ -41,6 +41,7 @@ export function createBootstrapTokens({ client, tokens, clock, logger }: Bootstr
 }
 
 export const bootstrapTokens: ControllerDefinition = {
+  name: 'bootstrap-tokens',
   create({ client, scoped, ...context }) {
     const scope = { namespace: namespaces.system, fieldSelector: `type=${bootstrapTokenType}` };
     return createBootstrapTokens({ ...context, client: client.secrets, tokens: scoped('Secret', scope, 'join tokens') });

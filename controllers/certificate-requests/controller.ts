@@ -85,6 +85,7 @@ export function createCertificateRequests(options: CertificateRequestsOptions): 
 }
 
 export const certificateRequests: ControllerDefinition = {
+  name: 'certificate-requests',
   watches: { CertificateSigningRequest: { whole: true } },
   create: ({ client, informer, ...context }) =>
     createCertificateRequests({

@@ -129,6 +129,7 @@ function referenceJson(reference: OwnerReference): object {
 }
 
 export const dependents: ControllerDefinition = {
+  name: 'dependents',
   followedIndexers: () => familyIndexers,
   create: ({ followed, logger }) => createDependents({ kinds: followed, logger }),
 };

@@ -91,6 +91,7 @@ function wordUnmanaged(names: readonly string[]): string {
 }
 
 export const disruption: ControllerDefinition = {
+  name: 'disruption',
   watches: { PodDisruptionBudget: { whole: true, indexers: contentIndexers }, Pod: { indexers: contentIndexers } },
   create: ({ informer, ...context }) =>
     createDisruption({ ...context, budgets: informer('PodDisruptionBudget'), pods: informer('Pod') }),

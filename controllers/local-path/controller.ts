@@ -162,6 +162,7 @@ export const awaitedNodeIndexers = {
 const failed = (message: string): Note => ({ type: 'Warning', reason: 'ProvisioningFailed', message });
 
 export const localPath: ControllerDefinition = {
+  name: 'local-path',
   component: 'local-path-provisioner',
   watches: {
     PersistentVolume: { whole: true, indexers: awaitedNodeIndexers },

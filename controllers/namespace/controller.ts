@@ -186,6 +186,7 @@ function ignoreGone(error: unknown): void {
 }
 
 export const namespaces: ControllerDefinition = {
+  name: 'namespace',
   watches: { Namespace: {} },
   followedIndexers: ({ namespaced }) => (namespaced ? contentIndexers : {}),
   create: ({ informer, followed, ...context }) =>

@@ -79,6 +79,7 @@ function leftIn({ lister }: Followed, name: string): ApiObject[] {
 }
 
 export const nodeLeftovers: ControllerDefinition = {
+  name: 'node-leftovers',
   watches: { Node: { whole: true }, Lease: { whole: true }, NodeMetrics: {} },
   create: ({ informer, followed, ...context }) =>
     createNodeLeftovers({

@@ -251,6 +251,7 @@ function signOf(node: Node, lease: Lease | undefined): string {
 }
 
 export const nodeLifecycle: ControllerDefinition = {
+  name: 'node-lifecycle',
   component: 'node-controller',
   watches: { Node: { whole: true }, Lease: { whole: true } },
   create: ({ informer, settings, ...context }) =>

@@ -161,6 +161,7 @@ function messageOf(cause: Cause, node: string, maxFinished: number): string {
 }
 
 export const podGarbage: ControllerDefinition = {
+  name: 'pod-garbage',
   component: 'pod-garbage-collector',
   watches: { Node: { whole: true }, Pod: { indexers: podIndexers } },
   create: ({ informer, settings, ...context }) =>

@@ -85,6 +85,7 @@ function successions({ authorities, namespaces, clock, logger }: RootCertificate
 }
 
 export const rootCertificatesDefinition: ControllerDefinition = {
+  name: 'root-certificates',
   watches: { Namespace: {}, ConfigMap: {} },
   create({ informer, settings: { authorities }, ...context }) {
     if (!authorities) return undefined;

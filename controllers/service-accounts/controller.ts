@@ -36,6 +36,7 @@ export function createServiceAccounts({ client, namespaces, accounts }: ServiceA
 }
 
 export const serviceAccounts: ControllerDefinition = {
+  name: 'service-accounts',
   watches: { Namespace: {}, ServiceAccount: {} },
   create: ({ client, informer }) =>
     createServiceAccounts({ client, namespaces: informer('Namespace'), accounts: informer('ServiceAccount') }),

@@ -146,6 +146,7 @@ function textOf({ key, value, effect }: Taint): string {
 }
 
 export const taintEviction: ControllerDefinition = {
+  name: 'taint-eviction',
   component: 'taint-eviction-controller',
   watches: { Node: { whole: true }, Pod: {} },
   create: ({ informer, ...context }) => createTaintEviction({ ...context, nodes: informer('Node'), pods: informer('Pod') }),

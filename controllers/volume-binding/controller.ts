@@ -234,6 +234,7 @@ function textsOf(amounts: Readonly<Record<string, Quantity>>): Record<string, st
 }
 
 export const volumeBinding: ControllerDefinition = {
+  name: 'volume-binding',
   component: 'persistentvolume-controller',
   watches: {
     PersistentVolume: { whole: true, indexers: volumeIndexers },

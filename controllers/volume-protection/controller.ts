@@ -77,6 +77,7 @@ export function createVolumeProtection(options: VolumeProtectionOptions): Contro
 }
 
 export const volumeProtection: ControllerDefinition = {
+  name: 'volume-protection',
   watches: {
     PersistentVolume: { whole: true },
     PersistentVolumeClaim: { whole: true },

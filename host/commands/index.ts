@@ -80,4 +80,10 @@ export const hostCommands: readonly CommandEntry[] = [
     description: "Run a scheduler in the foreground, beside or instead of the server's",
     load: async () => (await import('./scheduler.ts')).registerScheduler,
   },
+  {
+    name: 'controllers',
+    group: 'Start and stop Berth',
+    description: "Run the controllers in the foreground, beside or instead of the server's",
+    load: async () => (await import('./controllers.ts')).registerControllers,
+  },
 ];

@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { ExitWith } from '../../cli/program/failure.ts';
 import type { RunSchedulerOptions } from '../../scheduler/main.ts';
 import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon/daemon.ts';
+import { controllersErrors, controllersOptions } from '../flags/controllers-flags.ts';
 import {
   defaultHistory,
   defaultHistorySize,
@@ -14,11 +15,11 @@ import {
   historyOptions,
   historySizeHelp,
 } from '../flags/history-flags.ts';
-import { evictionRatesOf, lostNodeErrors, lostNodeSecondsOf } from '../flags/lost-node-flags.ts';
+import { lostNodeErrors, lostNodeSecondsOf } from '../flags/lost-node-flags.ts';
 import { schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
 import { limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
-import { defaultDataDir, defaultListen, installation, localAddress } from '../paths.ts';
+import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
 interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
   readonly listen: string;
@@ -49,7 +50,7 @@ export function registerServer(program: Command): void {
 }
 
 async function server(flags: ServerFlags): Promise<void> {
-  const errors = [...historyErrors(flags), ...lostNodeErrors(flags)];
+  const errors = [...historyErrors(flags), ...lostNodeErrors(flags), ...(await controllersErrors(flags))];
   const { schedulerConfig } = flags;
   if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
   if (flags.auditPolicyFile && !flags.audit) errors.push('--audit-policy-file and --no-audit exclude each other');
@@ -64,7 +65,7 @@ async function server(flags: ServerFlags): Promise<void> {
     const ready = ({ address }: { readonly address: string }): void => {
       daemon.alone();
       if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon, profiles }));
-      if (flags.controllers) running.push(runComponent('controllers', { flags, address, daemon }));
+      if (flags.controllers !== false) running.push(runComponent('controllers', { flags, address, daemon }));
     };
     const stopServer = new AbortController();
     const stop = (): void => void lastWords(running).then(() => stopServer.abort());
@@ -117,22 +118,21 @@ async function readProfiles(file: string): Promise<RunSchedulerOptions['profiles
   return readSchedulerConfig(file);
 }
 
-const components = {
-  scheduler: async () => (await import('../../scheduler/main.ts')).runScheduler,
-  controllers: async () => (await import('../../controllers/main.ts')).runControllers,
-};
-
 /** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
-async function runComponent(name: keyof typeof components, { flags, address, daemon, profiles }: ComponentInput): Promise<void> {
-  const run = await components[name]();
-  const { connect } = await import('../../client/index.ts');
-  const client = connect(localConnection(flags.dataDir, localAddress(address), name));
-  try {
-    const logger = daemon.logger.child({ component: name });
-    const evictionRates = evictionRatesOf(flags);
-    const authorities = () => readFile(join(installation(flags.dataDir).pki, 'ca.crt'), 'utf8');
-    await run({ client, profiles, evictionRates, authorities, logger, metrics: daemon.metrics }, daemon.signal);
-  } finally {
-    client.close();
+async function runComponent(name: 'scheduler' | 'controllers', input: ComponentInput): Promise<void> {
+  const { flags, address, daemon } = input;
+  const connection = localConnection(flags.dataDir, localAddress(address), name);
+  const logger = daemon.logger.child({ component: name });
+  if (name === 'scheduler') {
+    const { runScheduler } = await import('../../scheduler/main.ts');
+    const { connect } = await import('../../client/index.ts');
+    const client = connect(connection);
+    const running = runScheduler({ client, profiles: input.profiles, logger, metrics: daemon.metrics }, daemon.signal);
+    return running.finally(() => client.close());
   }
+  const { runElected } = await import('../processes/elected-controllers.ts');
+  // The lock of the data directory keeps other servers out: after a kill the same identity takes the Lease at once.
+  const identity = `${hostname()}_${resolve(flags.dataDir)}`;
+  const options = { ...controllersOptions(flags), logger, metrics: daemon.metrics };
+  return runElected({ connection, identity, options }, daemon.signal);
 }

@@ -73,7 +73,7 @@ export async function runDaemon(
       process.exit(1);
     });
   }
-  if (component !== 'scheduler') void runGuardian(dataDir, component, { logger, signal });
+  if (component === 'server' || component === 'agent') void runGuardian(dataDir, component, { logger, signal });
   collectWhenIdle(signal);
   const metrics = new MetricsRegistry();
   const served = await serveMetrics(metrics, { component, instance, address: flags.metricsAddress, dataDir, logger });

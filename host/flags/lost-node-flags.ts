@@ -68,8 +68,8 @@ const rules = {
 } as const satisfies Record<keyof LostNodeFlags, Rule>;
 const keys = Object.keys(rules) as (keyof LostNodeFlags)[];
 
-export function withLostNodeFlags(command: Command): void {
-  for (const key of keys) command.option(`${rules[key].flag} ${rules[key].value}`, rules[key].help);
+export function withLostNodeFlags(command: Command, which: readonly (keyof LostNodeFlags)[] = keys): void {
+  for (const key of which) command.option(`${rules[key].flag} ${rules[key].value}`, rules[key].help);
 }
 
 /** What is wrong with them: a sentence each. */
@@ -91,7 +91,8 @@ export function lostNodeSecondsOf(flags: LostNodeFlags) {
   };
 }
 
-const rateKeys = [
+/** Those of the controllers. */
+export const rateKeys = [
   'nodeEvictionRate',
   'secondaryNodeEvictionRate',
   'unhealthyZoneThreshold',

@@ -37,7 +37,12 @@ export function withPassedFlags(command: Command, names: readonly ProcessName[])
 
 function handOn(option: Option): Option[] {
   const { long = '', flags, description } = option;
-  if (option.negate) return [new Option(long.replace('--no-', '--'), `takes ${long} back`), new Option(long, description)];
+  if (option.negate) {
+    const positive = long.replace('--no-', '--');
+    // One that takes a value of its own takes the other back with it.
+    if (all.some((other) => other.long === positive)) return [new Option(long, description)];
+    return [new Option(positive, `takes ${long} back`), new Option(long, description)];
+  }
   const parse = (text: string, before: readonly string[] = []): readonly string[] => {
     if (text === '') return [''];
     option.parseArg?.call(option, text, undefined);
@@ -55,7 +60,7 @@ export function passedOf(given: object): PassedFlags {
   const values = given as Readonly<Record<string, unknown>>;
   const entries = all.flatMap((option) => {
     const value = values[option.attributeName()];
-    if (option.negate && typeof value === 'boolean') return [[option.long ?? '', value ? [''] : []] as const];
+    if (option.negate && value !== undefined) return [[option.long ?? '', value === false ? [] : ['']] as const];
     return Array.isArray(value) ? [[option.long ?? '', value as string[]] as const] : [];
   });
   return Object.fromEntries(entries);

@@ -3,12 +3,12 @@ import { logLevels } from '../../api/meta/log-level.ts';
 import { labelNameError } from '../../api/meta/names.ts';
 import { isQuantity, quantityValue } from '../../api/meta/quantity.ts';
 import { parseDuration } from '../../cli/args/duration.ts';
+import { type ControllersFlags, withControllersFlag } from './controllers-flags.ts';
 import { type LostNodeFlags, withLostNodeFlags } from './lost-node-flags.ts';
 
 /** How a server behaves, wherever it runs; `berth up` takes these flags too. */
-export interface ServerTuning extends LostNodeFlags {
+export interface ServerTuning extends LostNodeFlags, ControllersFlags {
   readonly scheduler: boolean;
-  readonly controllers: boolean;
   readonly maxInflight?: number;
   readonly maxStreams?: number;
   readonly clientRate?: number;
@@ -23,9 +23,9 @@ export interface ServerTuning extends LostNodeFlags {
 }
 
 export function withServerTuning(command: Command): Command {
-  command
-    .option('--no-scheduler', 'without the scheduler')
+  withControllersFlag(command)
     .option('--no-controllers', 'without the controllers')
+    .option('--no-scheduler', 'without the scheduler')
     .addOption(limitOption('--max-inflight <n>', 'unary calls at once from which on no client gets more than an equal share'))
     .addOption(limitOption('--max-streams <n>', 'the same for open streams: watches, logs, commands'))
     .addOption(limitOption('--client-rate <n>', 'calls in a second that each client may make; 0: as many as it likes'))

@@ -11,6 +11,7 @@ export const defaultMetricsAddress: Readonly<Record<DaemonName, string>> = {
   server: '127.0.0.1:7444',
   agent: '127.0.0.1:7445',
   scheduler: '127.0.0.1:7446',
+  controllers: '127.0.0.1:7447',
 };
 
 export interface MetricsOptions {

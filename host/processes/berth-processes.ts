@@ -6,7 +6,7 @@ import { defaultDataDir, defaultNodeName } from '../paths.ts';
 export type ProcessName = 'server' | 'agent';
 
 /** Every command that runs until it is stopped. */
-export type DaemonName = ProcessName | 'scheduler';
+export type DaemonName = ProcessName | 'scheduler' | 'controllers';
 
 /** A process of Berth on this machine: a server, an agent, or the keeper of one (bin/berth-supervise). */
 export interface BerthProcess {
