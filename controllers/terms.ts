@@ -93,8 +93,10 @@ export async function runTerms(room: Room, own: LinkedAbort): Promise<void> {
 
 async function runTerm({ options, chosen, informers, base }: Room, signal: AbortSignal): Promise<void> {
   const { client, metrics } = options;
+  const writer = client.bulkWriter({ answers: 'metadata' });
   const shared = {
     client,
+    writer,
     outage: createOutage(base.clock),
     settings: options,
     informer: informers.of,
@@ -103,9 +105,10 @@ async function runTerm({ options, chosen, informers, base }: Room, signal: Abort
     ...base,
   };
   const recorders = chosen.map(({ component = defaultComponent }) =>
-    createEventRecorder({ client: client.events, component, ...base }),
+    createEventRecorder({ client: writer.resource('Event'), component, ...base }),
   );
   const controllers = chosen.flatMap((definition, at) => definition.create({ ...shared, events: recorders[at]! }) ?? []);
   await Promise.all(controllers.map((controller) => runController(controller, { ...base, metrics }, signal)));
   await Promise.all(recorders.map((events) => events.flush()));
+  await writer.close();
 }
