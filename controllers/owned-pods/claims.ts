@@ -1,5 +1,5 @@
 import type { LabelSelector, ObjectMeta } from '../../api/generated/types.ts';
-import { labelSelectorMatches } from '../../api/meta/labels.ts';
+import { compileLabelSelector } from '../../api/meta/labels.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
 
 export interface Claimable {
@@ -30,9 +30,10 @@ export function decideClaims<T extends Claimable>(
   const owned: T[] = [];
   const adopt: T[] = [];
   const release: T[] = [];
+  const matcher = selector && compileLabelSelector(selector);
   for (const candidate of candidates) {
     const controller = controllerOf(candidate);
-    const isMatch = labelSelectorMatches(selector, candidate.metadata?.labels);
+    const isMatch = matcher?.matches(candidate.metadata?.labels) === true;
     if (controller) {
       if (controller.uid !== uid) continue;
       if (isMatch) owned.push(candidate);
