@@ -45,6 +45,8 @@ export const workloadAnnotations = {
   cronJobInstantiate: 'cronjob.kubernetes.io/instantiate',
   /** On a DaemonSet and its ControllerRevisions: the older way to number revisions. */
   templateGeneration: 'deprecated.daemonset.template.generation',
+  /** On a Deployment, Berth's own: the hash of the template to which it was rolled back by itself. */
+  rolledBackTo: 'berth.io/rolled-back-to',
   /** On a Deployment, Berth's own: "true" rolls back by itself when the progress deadline passes. */
   rollbackOnDeadline: 'berth.io/rollback-on-deadline',
 } as const;
