@@ -44,5 +44,5 @@ export function kindNotYet(noun: string): string | undefined {
 /** The sentence about such a kind; undefined for every other noun. */
 export function notYetReason(noun: string): string | undefined {
   const kind = kindNotYet(noun);
-  return kind && `${kind} is not there yet: Berth runs pods so far; "berth api-resources" lists the kinds it has`;
+  return kind && `${kind} is not there yet: "berth api-resources" lists the kinds that Berth has`;
 }

@@ -31,6 +31,8 @@ export interface ObjectName {
 export interface StoreResult {
   readonly bytes: Buffer;
   readonly warnings: readonly string[];
+  /** What the bytes are, where they are no object of the store's kind: the Scale of one. */
+  readonly form?: Kind;
 }
 
 export interface StoreEnvironment {

@@ -37,8 +37,8 @@ export function objectWrites(registry: Registry, verbs: Verbs, now: () => Date):
     store,
     at: write.at,
     async run() {
-      const { bytes, warnings } = await write.run();
-      return { bytes: encodeObjectResponse(store.kind, bytes, format, now()), warnings };
+      const { bytes, warnings, form } = await write.run();
+      return { bytes: encodeObjectResponse(form ?? store.kind, bytes, format, now()), warnings };
     },
   });
   const write =

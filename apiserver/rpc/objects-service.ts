@@ -10,7 +10,9 @@ import type {
   Timestamp,
 } from '../../api/generated/types.ts';
 import { toDate } from '../../api/meta/time.ts';
+import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
+import { isScale } from '../registry/scale.ts';
 import { bulkMethod } from './bulk.ts';
 import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
@@ -56,11 +58,12 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
     Patch: write('patch'),
     Delete: write('delete'),
     Get: async (request, call) => {
-      const { kind, get = {}, accept, asOf } = readRequest<ObjectGetRequest>('ObjectGetRequest', request);
+      const { kind, get = {}, accept, asOf, subresource = '' } = readRequest<ObjectGetRequest>('ObjectGetRequest', request);
       const store = storeOf(registry, kind);
       const format = parseObjectFormat(accept, 'protobuf');
-      const { bytes } = await verbs.get(store, get, call);
-      return { bytes: encodeObjectResponse(store.kind, bytes, format, asOfDate(asOf) ?? now()) };
+      if (subresource !== '' && !isScale(store, subresource)) throw notReadAlone(store, subresource);
+      const { bytes, form } = await (subresource === '' ? verbs.get(store, get, call) : verbs.getScale(store, get, call));
+      return { bytes: encodeObjectResponse(form ?? store.kind, bytes, format, asOfDate(asOf) ?? now()) };
     },
     List: async (request, call) => {
       const { kind, accept, asOf, ...list } = readRequest<ObjectListRequest>('ObjectListRequest', request);
@@ -92,6 +95,11 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
     },
   };
   return { unary, stream };
+}
+
+function notReadAlone({ kind }: KindStore, subresource: string): Error {
+  const why = kind.scale ? 'only "scale" is read by itself' : 'read the object itself';
+  return badRequest(`${kind.plural} have no subresource "${subresource}" to read: ${why}`);
 }
 
 /** The time up to which ages count, when the request names one. */

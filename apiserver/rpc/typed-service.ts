@@ -1,5 +1,6 @@
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { encodeMessage } from '../../api/codec/message.ts';
+import { badRequest } from '../../api/errors/index.ts';
 import type {
   DeleteCollectionRequest,
   DeleteRequest,
@@ -10,6 +11,7 @@ import type {
 } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
+import { isScale, SCALE } from '../registry/scale.ts';
 import { protobufEvents } from '../watch/event-format.ts';
 import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
@@ -33,9 +35,11 @@ function standardMethods(
     method,
     (request, call) => verbs.update(store, { ...write(request), subresource }, call),
   ]);
+  const patch = (request: Buffer): PatchRequest => read<PatchRequest>('PatchRequest', request);
   return {
     unary: {
       ...Object.fromEntries(parts),
+      ...(kind.scale && scaleMethods(store, verbs)),
       Create: (request, call) => verbs.create(store, write(request), call),
       Update: (request, call) => verbs.update(store, write(request), call),
       UpdateStatus: (request, call) => verbs.updateStatus(store, write(request), call),
@@ -43,7 +47,7 @@ function standardMethods(
       List: async (request, call) => ({
         bytes: await verbs.list(store, read<ListRequest>('ListRequest', request), storedForm, call),
       }),
-      Patch: (request, call) => verbs.patch(store, read<PatchRequest>('PatchRequest', request), call),
+      Patch: (request, call) => verbs.patch(store, requireNoScale(store, patch(request)), call),
       Delete: (request, call) => verbs.delete(store, read<DeleteRequest>('DeleteRequest', request), call),
       DeleteCollection: async (request, call) => {
         const deleted = await verbs.deleteCollection(
@@ -59,6 +63,30 @@ function standardMethods(
         verbs.watch(store, read<WatchRequest>('WatchRequest', request), protobufEvents(kind.message), call, context),
     },
   };
+}
+
+/** The methods of a kind that can be scaled: they answer with a Scale. */
+function scaleMethods(store: KindStore, verbs: Verbs): Record<string, UnaryHandler> {
+  return {
+    GetScale: (request, call) =>
+      verbs.getScale(store, decodeStrictly<GetRequest>('berth.meta.v1.GetRequest', request, 'request'), call),
+    UpdateScale(request, call) {
+      const { object, options } = splitWriteRequest(request);
+      return verbs.update(store, { object, options, format: 'protobuf', subresource: SCALE }, call);
+    },
+    PatchScale(request, call) {
+      const patch = decodeStrictly<PatchRequest>('berth.meta.v1.PatchRequest', request, 'request');
+      if (patch.subresource && patch.subresource !== SCALE)
+        throw badRequest(`PatchScale patches the Scale: "${patch.subresource}" is of no use here`);
+      return verbs.patch(store, { ...patch, subresource: SCALE }, call);
+    },
+  };
+}
+
+/** Patch answers with an object, which a Scale is not. */
+function requireNoScale(store: KindStore, request: PatchRequest): PatchRequest {
+  if (isScale(store, request.subresource)) throw badRequest('Patch changes the object: use PatchScale for its Scale');
+  return request;
 }
 
 /** What a kind's service has besides the standard methods, by method name. */

@@ -31,6 +31,7 @@ import type { KindStore, ObjectName, StoreResult } from '../registry/kind-store.
 import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
+import { formOf, getScale, isScale, patchScale, updateScale } from '../registry/scale.ts';
 import { nameOf, updateObject, updateStatus, updateSubresource, writeTargetOf } from '../registry/update.ts';
 import { prepareWatch } from '../registry/watch-objects.ts';
 import type { WriteContext } from '../registry/write-context.ts';
@@ -113,7 +114,7 @@ export class Verbs {
     const { subresource = '' } = input;
     if (subresource !== '') {
       if (verb !== 'update') throw badRequest(`a subresource is updated or patched: "${subresource}" is of no use here`);
-      writeTargetOf(store, subresource);
+      if (!isScale(store, subresource)) writeTargetOf(store, subresource);
       if (subresource === 'status') return this.prepareWrite('updateStatus', store, { ...input, subresource: '' }, call);
     }
     if (verb === 'updateStatus' && !store.kind.hasStatus)
@@ -133,10 +134,12 @@ export class Verbs {
       const { object, context } = take();
       return how(store, object, this.admitting(store, context));
     };
+    const part: typeof updateObject = isScale(store, subresource)
+      ? updateScale
+      : (...[to, sent, context]) => updateSubresource(to, subresource, sent, context);
     const run = {
       create: () => createObject(store, this.options.registry.admission, take),
-      update: () =>
-        write(subresource === '' ? updateObject : (...sent) => updateSubresource(sent[0], subresource, sent[1], sent[2])),
+      update: () => write(subresource === '' ? updateObject : part),
       updateStatus: () => write(updateStatus),
     };
     return { at, run: answering(call, store, run[verb]) };
@@ -149,6 +152,14 @@ export class Verbs {
     await this.past.checkExact(request, access, call);
     const { bytes } = await getObject(store, at, request);
     return { bytes, warnings: [] };
+  }
+
+  async getScale(store: KindStore, request: GetRequest, call: CallContext): Promise<StoreResult> {
+    const at = checkName(store, request);
+    const access = { verb: 'get-scale', kind: store.id, ...at } as const;
+    call.authorize(access);
+    await this.past.checkExact(request, access, call);
+    return getScale(store, at, request);
   }
 
   /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
@@ -213,10 +224,11 @@ export class Verbs {
     if (request.subresource === 'status' && !store.kind.hasStatus)
       throw unimplemented(`${store.kind.plural} have no status subresource`);
     const { type = '', patch = Buffer.alloc(0), subresource = '' } = request;
-    writeTargetOf(store, subresource);
+    const how = isScale(store, subresource) ? patchScale : patchObject;
+    if (how === patchObject) writeTargetOf(store, subresource);
     const context = admit(call, subresource === '' ? 'patch' : `patch-${subresource}`, store, at, request.options);
     if (call.audited?.wantsRequest) call.audited.request(readPatch(patch));
-    const run = () => patchObject(store, { at, type, patch, subresource }, this.admitting(store, context));
+    const run = () => how(store, { at, type, patch, subresource }, this.admitting(store, context));
     return { at, run: answering(call, store, run) };
   }
 
@@ -305,7 +317,7 @@ interface EnteredWrite {
 }
 
 function enterWrite(verb: AccessVerb, store: KindStore, input: WriteInput, call: CallContext): EnteredWrite {
-  const { kind } = store;
+  const kind = formOf(store, input.subresource);
   const object: AnyObject = decodeObject(kind, input.object, input.format);
   const { namespace } = input;
   if (namespace && kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
@@ -326,7 +338,8 @@ function answering({ audited }: CallContext, { kind }: KindStore, run: PreparedW
   if (!audited?.wantsResponse) return run;
   return async () => {
     const result = await run();
-    audited.response(toJson(kind, decodeMessage<ApiObject>(kind.message, result.bytes)));
+    const form = result.form ?? kind;
+    audited.response(toJson(form, decodeMessage<ApiObject>(form.message, result.bytes)));
     return result;
   };
 }

@@ -3,6 +3,8 @@ import { parsePodArgument, parseResourceArguments } from './resource-args.ts';
 
 const plain = (words: string[]) => parseResourceArguments(words).map(({ kind, names }) => [kind.kind, ...names]);
 
+const running = ['Pod', 'ReplicationController', 'Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'];
+
 describe('resource arguments', () => {
   it.each([
     ['a plural noun', ['pods'], [['Pod']]],
@@ -24,8 +26,8 @@ describe('resource arguments', () => {
         ['Node', 'n1'],
       ],
     ],
-    ['what a user runs', ['all'], [['Pod']]],
-    ['a group beside its own kind, once', ['all,pods,nodes'], [['Pod'], ['Node']]],
+    ['what a user runs', ['all'], running.map((kind) => [kind])],
+    ['a group beside its own kind, once', ['all,pods,nodes'], [...running, 'Node'].map((kind) => [kind])],
     ['a kind in its own spelling', ['ConfigMap'], [['ConfigMap']]],
     ['a noun with its version', ['pods.v1'], [['Pod']]],
     ['a noun with version and the group without a name', ['pods.v1.'], [['Pod']]],

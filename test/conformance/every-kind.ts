@@ -17,8 +17,17 @@ const container = { name: 'main', image: 'x' };
 /** A PKCS #10 request in PEM, as JSON has bytes. */
 export const certificateRequest =
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIck1JR1NBZ0VBTURBeEZUQVRCZ05WQkFvVERITjVjM1JsYlRwdWIyUmxjekVYTUJVR0ExVUVBeE1PYzNsegpkR1Z0T201dlpHVTZiakV3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQkJ3TkNBQVEvVjY4cTErcENCQ3pECno1dkx5ZnpLWU81b0U5c3dmZlFkdmpsVExIZFhMNldVZWxHa0pvdlN4M2RXdjRnT2dOK09YUE8zcjk3YjhUUlgKTmZBYnplZXdvQUF3Q2dZSUtvWkl6ajBFQXdJRFNBQXdSUUloQUxsSm9uZU9Wd2UvOEJ3aFF0Q2VMQWhLWVV5Rgo1UkVZNGlkNi9IeVc4R2ttQWlBaGRRMnNxTzk0SER4Z1JyemVRMUVDRzB4eS9GNDVNVTlEenpRMTk4YUl5QT09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=';
+const template = { metadata: { labels: { app: 'x' } }, spec: { containers: [container] } };
+const workload = { spec: { selector: { matchLabels: { app: 'x' } }, template } };
 const required: Readonly<Record<string, JsonObject>> = {
   Pod: { spec: { containers: [container] } },
+  PodTemplate: { template },
+  ReplicationController: { spec: { template } },
+  Deployment: workload,
+  ReplicaSet: workload,
+  StatefulSet: workload,
+  DaemonSet: workload,
+  ControllerRevision: { data: { spec: { template: { count: 1, rest: [null, 'x'] } } }, revision: 1 },
   Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
   NodeMetrics: { timestamp: '2026-01-01T00:00:00Z', window: '10s' },
   PersistentVolume: {

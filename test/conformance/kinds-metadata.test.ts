@@ -148,8 +148,15 @@ const specChange: Readonly<Record<string, JsonObject>> = {
   Lease: { holderIdentity: 'me' },
   PersistentVolume: { persistentVolumeReclaimPolicy: 'Delete' },
   PersistentVolumeClaim: { volumeName: 'v' },
+  ReplicationController: { replicas: 2 },
+  Deployment: { replicas: 2 },
+  ReplicaSet: { replicas: 2 },
+  StatefulSet: { replicas: 2 },
+  DaemonSet: { minReadySeconds: 2 },
   Toy: { wheels: 3 },
 };
+
+const otherSelector: ApiObject & JsonObject = { spec: { selector: { matchLabels: { tier: 'a' } } } };
 
 const claimed = {
   accessModes: ['ReadWriteOnce'],
@@ -188,6 +195,18 @@ const immutable: Readonly<Record<string, { given: JsonObject; changes: Readonly<
       'spec.storageClassName': { spec: { storageClassName: 'other' } },
     },
   },
+  Deployment: { given: {}, changes: { 'spec.selector': otherSelector } },
+  ReplicaSet: { given: {}, changes: { 'spec.selector': otherSelector } },
+  DaemonSet: { given: {}, changes: { 'spec.selector': otherSelector } },
+  StatefulSet: {
+    given: {},
+    changes: {
+      'spec.selector.matchLabels.tier': otherSelector,
+      'spec.serviceName': { spec: { serviceName: 'web' } },
+      'spec.podManagementPolicy': { spec: { podManagementPolicy: 'Parallel' } },
+    },
+  },
+  ControllerRevision: { given: {}, changes: { data: { data: { spec: { template: { count: 2 } } } } } },
   StorageClass: {
     given: { parameters: { type: 'fast' } },
     changes: {

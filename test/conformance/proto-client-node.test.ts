@@ -43,6 +43,7 @@ const withoutModel: Record<string, string> = {
   PodPortForwardOptions: 'parameters of a URL',
   ProbeHandler: 'inlined into Probe',
   Quantity: 'a string in JSON',
+  RawExtension: 'any JSON object',
   VolumeSource: 'inlined into Volume',
 };
 
@@ -67,6 +68,7 @@ function jsonTypes(field: protobuf.Field): string[] {
     'berth.meta.v1.Quantity': ['string|'],
     'berth.meta.v1.IntOrString': ['IntOrString|int-or-string'],
     'berth.meta.v1.FieldsV1': ['any|'],
+    'berth.meta.v1.RawExtension': ['any|'],
     'berth.authentication.v1.ExtraValue': ['Array<string>|'],
     'berth.authorization.v1.ExtraValue': ['Array<string>|'],
     'berth.certificates.v1.ExtraValue': ['Array<string>|'],

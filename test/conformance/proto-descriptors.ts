@@ -8,6 +8,8 @@ export const root = allDescriptors();
 export const groups = [
   'meta.v1',
   'core.v1',
+  'apps.v1',
+  'autoscaling.v1',
   'coordination.v1',
   'node.v1',
   'policy.v1',

@@ -16,6 +16,10 @@ const AGGREGATE = 'rbac.authorization.k8s.io/aggregate-to-';
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const CORE = '';
+const APPS = 'apps';
+/** What of APPS can be scaled. */
+const scalableKinds = ['deployments', 'replicasets', 'statefulsets'];
+const scalable = scalableKinds.flatMap((plural) => [plural, `${plural}/scale`]);
 
 const rule = (verbs: readonly string[], group: string, ...resources: string[]): PolicyRule => ({
   apiGroups: [group],
@@ -47,15 +51,21 @@ function everyKind(verbs: readonly string[]): PolicyRule[] {
   return [...byGroup].map(([group, plurals]) => rule(verbs, group, ...plurals));
 }
 
+const statusOf = (plurals: readonly string[]): string[] => plurals.map((plural) => `${plural}/status`);
+
 const viewRules: PolicyRule[] = [
   rule(READ, CORE, 'pods', 'pods/log', 'pods/status', 'configmaps', 'persistentvolumeclaims', 'persistentvolumeclaims/status'),
   rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts'),
+  rule(READ, CORE, 'replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'),
+  rule(READ, APPS, 'controllerrevisions', 'daemonsets', 'daemonsets/status', ...scalable, ...statusOf(scalableKinds)),
   rule(READ, 'policy', 'poddisruptionbudgets', 'poddisruptionbudgets/status'),
 ];
 
 const editRules: PolicyRule[] = [
   rule([...READ, ...WRITE], CORE, 'secrets'),
   rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts'),
+  rule(WRITE, CORE, 'replicationcontrollers', 'replicationcontrollers/scale'),
+  rule(WRITE, APPS, 'daemonsets', ...scalable),
   rule(['create'], CORE, 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/eviction', 'serviceaccounts/token'),
   rule(['update', 'patch'], CORE, 'pods/ephemeralcontainers', 'pods/resize'),
   rule(['create', 'update', 'patch'], CORE, 'events'),
