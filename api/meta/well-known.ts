@@ -12,8 +12,6 @@ export const labels = {
   nodeRole: 'kubernetes.io/role',
   /** Every namespace carries its own name. */
   namespaceName: 'kubernetes.io/metadata.name',
-  /** On the ReplicaSets and pods of a Deployment: which of its templates they have. */
-  podTemplateHash: 'pod-template-hash',
 } as const;
 
 /** Taint keys that the node controllers set. */

@@ -12,7 +12,10 @@ interface Held {
 
 /** Objects by the uid of their controller, those without one by their namespace, and all by their namespace. */
 export const ownedIndexers = {
-  controllerUid: (object: Held): readonly string[] => controllerOf(object)?.uid ?? [],
+  controllerUid(object: Held): readonly string[] {
+    const uid = controllerOf(object)?.uid;
+    return uid === undefined ? [] : [uid];
+  },
   orphanNamespace: (object: Held): readonly string[] => (controllerOf(object) ? [] : [object.metadata?.namespace ?? '']),
 };
 export const namespaceIndexers = { namespace: ({ metadata }: Held): readonly string[] => [metadata?.namespace ?? ''] };

@@ -1,7 +1,7 @@
 import { canonicalMessage, heldMessages, messageFieldsOf } from '../../codec/canonical.ts';
 import { type MessageShape, messageShape } from '../../codec/message-shapes.ts';
 import type { PodTemplateSpec } from '../../generated/types.ts';
-import { labels } from '../../meta/well-known.ts';
+import { workloadLabels } from '../../meta/workload-names.ts';
 import { defaultTemplate } from './defaults.ts';
 
 const TEMPLATE = 'berth.core.v1.PodTemplateSpec';
@@ -21,7 +21,7 @@ export function meaningOf(template: PodTemplateSpec, defaults = defaultTemplate)
   meaning.metadata ??= {};
   delete meaning.metadata.managedFields;
   const { labels: own } = meaning.metadata;
-  if (own) delete own[labels.podTemplateHash];
+  if (own) delete own[workloadLabels.podTemplateHash];
   if (own && Object.keys(own).length === 0) delete meaning.metadata.labels;
   defaults(meaning);
   dropZeros(messageShape(TEMPLATE), meaning as Record<string, unknown>);
