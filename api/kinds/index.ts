@@ -14,6 +14,7 @@ import { persistentVolumeClaim } from './persistent-volume-claim/kind.ts';
 import { pod } from './pod/kind.ts';
 import { podDisruptionBudget } from './pod-disruption-budget/kind.ts';
 import { priorityClass } from './priority-class/kind.ts';
+import { resourceQuota } from './resource-quota/kind.ts';
 import { role } from './role/kind.ts';
 import { roleBinding } from './role-binding/kind.ts';
 import { runtimeClass } from './runtime-class/kind.ts';
@@ -29,6 +30,7 @@ const all = [
   configMap,
   secret,
   serviceAccount,
+  resourceQuota,
   persistentVolume,
   persistentVolumeClaim,
   storageClass,
