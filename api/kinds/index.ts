@@ -6,6 +6,7 @@ import { event } from './event/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
+import { limitRange } from './limit-range/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { node } from './node/kind.ts';
 import { nodeMetrics } from './node-metrics/kind.ts';
@@ -31,6 +32,7 @@ const all = [
   secret,
   serviceAccount,
   resourceQuota,
+  limitRange,
   persistentVolume,
   persistentVolumeClaim,
   storageClass,
