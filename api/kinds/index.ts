@@ -20,6 +20,7 @@ import { role } from './role/kind.ts';
 import { roleBinding } from './role-binding/kind.ts';
 import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
+import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
 
@@ -28,6 +29,7 @@ const all = [
   namespace,
   node,
   pod,
+  service,
   configMap,
   secret,
   serviceAccount,
