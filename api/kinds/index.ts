@@ -3,6 +3,7 @@ import { clusterRole } from './cluster-role/kind.ts';
 import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
 import { event } from './event/kind.ts';
+import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
@@ -29,6 +30,7 @@ const all = [
   namespace,
   node,
   pod,
+  horizontalPodAutoscaler,
   service,
   configMap,
   secret,
