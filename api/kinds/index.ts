@@ -5,6 +5,7 @@ import { configMap } from './config-map/kind.ts';
 import { event } from './event/kind.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
+import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
 import { limitRange } from './limit-range/kind.ts';
@@ -30,6 +31,7 @@ const all = [
   namespace,
   node,
   pod,
+  job,
   horizontalPodAutoscaler,
   service,
   configMap,
