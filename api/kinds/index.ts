@@ -2,6 +2,7 @@ import { certificateSigningRequest } from './certificate-signing-request/kind.ts
 import { clusterRole } from './cluster-role/kind.ts';
 import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
+import { cronJob } from './cron-job/kind.ts';
 import { event } from './event/kind.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
@@ -32,6 +33,7 @@ const all = [
   node,
   pod,
   job,
+  cronJob,
   horizontalPodAutoscaler,
   service,
   configMap,
