@@ -6,7 +6,9 @@ it.each([
   ['deploy', 'Deployment'],
   ['deployments.apps', 'Deployment'],
   ['StatefulSet', 'StatefulSet'],
-  ['svc', 'Service'],
+  ['netpol', 'NetworkPolicy'],
+  ['svc', undefined],
+  ['jobs.batch', undefined],
   ['fly', undefined],
 ])('knows that "%s" means %s of Kubernetes', (noun, kind) => expect(kindNotYet(noun)).toBe(kind));
 

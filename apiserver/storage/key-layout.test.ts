@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
-import { keyPrefixOf } from '../../api/kinds/identity.ts';
+import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import { presentKey } from './key-layout.ts';
 
-it.each(kinds.map((kind) => [kind.plural, kind] as const))('keys of %s are those of the kind', (plural, kind) => {
+/** Groups that came with layout 2: layout 1 had no keys of their kinds. */
+const later = ['batch', 'autoscaling'];
+const earlier = kinds.filter(({ apiVersion }) => !later.includes(groupOf(apiVersion)));
+
+it.each(earlier.map((kind) => [kind.plural, kind] as const))('keys of %s are those of the kind', (plural, kind) => {
   expect(presentKey(`${plural}/a/b`)).toBe(`${keyPrefixOf(kind)}a/b`);
   // A second time changes nothing.
   expect(presentKey(presentKey(`${plural}/a/b`))).toBe(`${keyPrefixOf(kind)}a/b`);
