@@ -16,6 +16,8 @@ const test = '\\.test\\.ts$';
 const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
 /** Of the programs: the library never loads it. */
 const certificateRequest = '^client/certificates/certificate-request\\.ts$';
+/** Likewise: clients judge schedules, and only the programs compute times from them. */
+const schedules = '^api/kinds/cron-job/schedule\\.ts$';
 
 const roomRules = rooms.map((room) => ({
   name: `${room}-imports-only-${allowed[room].join('-and-') || 'itself'}`,
@@ -74,7 +76,7 @@ export default {
       comment:
         "What `import 'berth'` and `import 'berth/scheduler'` find must not need a devDependency. The program may: hack/bundle.js puts what it imports into it.",
       severity: 'error',
-      from: { path: '^(api|client|scheduler)/', pathNot: [test, certificateRequest] },
+      from: { path: '^(api|client|scheduler)/', pathNot: [test, certificateRequest, schedules] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {
@@ -83,6 +85,13 @@ export default {
       severity: 'error',
       from: { path: '^(client|scheduler)/index\\.ts$' },
       to: { path: certificateRequest, reachable: true },
+    },
+    {
+      name: 'the-library-computes-no-schedules',
+      comment: 'What computes the times of a CronJob needs a package that only the programs have.',
+      severity: 'error',
+      from: { path: '^(client|scheduler)/index\\.ts$' },
+      to: { path: schedules, reachable: true },
     },
     {
       name: 'no-unlisted-packages',

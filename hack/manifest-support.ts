@@ -1,4 +1,4 @@
-import type { FieldSupportTable } from '../api/kinds/field-support.ts';
+import type { FieldSupport, FieldSupportTable } from '../api/kinds/field-support.ts';
 import { kinds } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import { metadataFields } from '../api/kinds/metadata-fields.ts';
@@ -62,10 +62,19 @@ function counts({ fields }: Kind): string {
 }
 
 function section(title: string, text: string, table: FieldSupportTable, isShown: (path: string) => boolean): string {
-  const rows = Object.entries(table)
-    .filter(([path]) => isShown(path))
-    .map(([path, entry]) => `| \`${path}\` | ${entry.support} | ${entry.support === 'works' ? '' : note(entry)} |`);
-  return [`## ${title}`, '', text, '', '| field | support | note |', '|---|---|---|', ...rows, ''].join('\n');
+  const shown = Object.entries(table).filter(([path]) => isShown(path));
+  const rows = shown.map(([path, entry]) => {
+    const template = templateOf(path, entry);
+    if (template !== undefined) return `| \`${template}.spec\` | as in [Pod](#pod) | but for what is listed here |`;
+    return `| \`${path}\` | ${entry.support} | ${entry.support === 'works' ? '' : note(entry)} |`;
+  });
+  return [`## ${title}`, '', text, '', '| field | support | note |', '|---|---|---|', ...new Set(rows), ''].join('\n');
+}
+
+/** The template of pods that a field is in, if the same is true of it as in a pod. */
+function templateOf(path: string, entry: FieldSupport): string | undefined {
+  const [, template, field = ''] = /^((?:.*\.)?template)\.(spec\..*)$/.exec(path) ?? [];
+  return podFields[field] === entry ? template : undefined;
 }
 
 /** Why, and which values are passed over. */

@@ -3,12 +3,16 @@ import { clusterRole } from './cluster-role/kind.ts';
 import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
 import { controllerRevision } from './controller-revision/kind.ts';
+import { cronJob } from './cron-job/kind.ts';
 import { daemonSet } from './daemon-set/kind.ts';
 import { deployment } from './deployment/kind.ts';
 import { event } from './event/kind.ts';
+import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
+import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
+import { limitRange } from './limit-range/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { node } from './node/kind.ts';
 import { nodeMetrics } from './node-metrics/kind.ts';
@@ -20,10 +24,12 @@ import { podTemplate } from './pod-template/kind.ts';
 import { priorityClass } from './priority-class/kind.ts';
 import { replicaSet } from './replica-set/kind.ts';
 import { replicationController } from './replication-controller/kind.ts';
+import { resourceQuota } from './resource-quota/kind.ts';
 import { role } from './role/kind.ts';
 import { roleBinding } from './role-binding/kind.ts';
 import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
+import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
 import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
@@ -40,9 +46,15 @@ const all = [
   statefulSet,
   daemonSet,
   controllerRevision,
+  job,
+  cronJob,
+  horizontalPodAutoscaler,
+  service,
   configMap,
   secret,
   serviceAccount,
+  resourceQuota,
+  limitRange,
   persistentVolume,
   persistentVolumeClaim,
   storageClass,

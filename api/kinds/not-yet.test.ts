@@ -6,8 +6,9 @@ it.each([
   ['ing', 'Ingress'],
   ['ingresses.networking.k8s.io', 'Ingress'],
   ['NetworkPolicy', 'NetworkPolicy'],
-  ['svc', 'Service'],
   ['deploy', undefined],
+  ['svc', undefined],
+  ['jobs.batch', undefined],
   ['fly', undefined],
 ])('knows that "%s" means %s of Kubernetes', (noun, kind) => expect(kindNotYet(noun)).toBe(kind));
 

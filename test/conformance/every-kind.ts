@@ -28,6 +28,26 @@ const required: Readonly<Record<string, JsonObject>> = {
   StatefulSet: workload,
   DaemonSet: workload,
   ControllerRevision: { data: { spec: { template: { count: 1, rest: [null, 'x'] } } }, revision: 1 },
+  // Its own selector: a replacement must name the one that the server makes.
+  Job: {
+    spec: {
+      manualSelector: true,
+      selector: { matchLabels: { app: 'x' } },
+      template: { metadata: { labels: { app: 'x' } }, spec: { restartPolicy: 'Never', containers: [container] } },
+    },
+  },
+  CronJob: {
+    spec: {
+      schedule: '@daily',
+      jobTemplate: { spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } } },
+    },
+  },
+  HorizontalPodAutoscaler: {
+    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' }, maxReplicas: 3 },
+  },
+  Service: { spec: { ports: [{ port: 80 }] } },
+  ResourceQuota: { spec: { hard: { pods: '10' } } },
+  LimitRange: { spec: { limits: [{ type: 'Container', max: { cpu: '2' } }] } },
   Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
   NodeMetrics: { timestamp: '2026-01-01T00:00:00Z', window: '10s' },
   PersistentVolume: {
@@ -57,6 +77,18 @@ const conditions: Observation = {
   shown: { conditions: expect.arrayContaining([expect.objectContaining({ type: 'Tested', status: 'True' })]) },
 };
 const observations: Readonly<Record<string, Observation>> = {
+  CronJob: {
+    status: { lastScheduleTime: '2026-01-01T00:00:00Z' },
+    field: 'lastScheduleTime',
+    path: 'status.lastScheduleTime',
+    shown: { lastScheduleTime: expect.anything() },
+  },
+  ResourceQuota: {
+    status: { used: { pods: '1' } },
+    field: 'used',
+    path: 'status.used.pods',
+    shown: { used: { pods: expect.anything() } },
+  },
   PersistentVolume: { status: { reason: 'Tested' }, field: 'reason', path: 'status.reason', shown: { reason: 'Tested' } },
 };
 

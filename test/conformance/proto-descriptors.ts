@@ -19,6 +19,8 @@ export const groups = [
   'authentication.v1',
   'authorization.v1',
   'certificates.v1',
+  'batch.v1',
+  'autoscaling.v2',
 ];
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */

@@ -55,17 +55,22 @@ const statusOf = (plurals: readonly string[]): string[] => plurals.map((plural) 
 
 const viewRules: PolicyRule[] = [
   rule(READ, CORE, 'pods', 'pods/log', 'pods/status', 'configmaps', 'persistentvolumeclaims', 'persistentvolumeclaims/status'),
-  rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts'),
+  rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts', 'services', 'services/status'),
   rule(READ, CORE, 'replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'),
   rule(READ, APPS, 'controllerrevisions', 'daemonsets', 'daemonsets/status', ...scalable, ...statusOf(scalableKinds)),
+  rule(READ, CORE, 'limitranges', 'resourcequotas', 'resourcequotas/status'),
+  rule(READ, 'batch', 'jobs', 'jobs/status', 'cronjobs', 'cronjobs/status'),
+  rule(READ, 'autoscaling', 'horizontalpodautoscalers', 'horizontalpodautoscalers/status'),
   rule(READ, 'policy', 'poddisruptionbudgets', 'poddisruptionbudgets/status'),
 ];
 
 const editRules: PolicyRule[] = [
   rule([...READ, ...WRITE], CORE, 'secrets'),
-  rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts'),
+  rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts', 'services'),
   rule(WRITE, CORE, 'replicationcontrollers', 'replicationcontrollers/scale'),
   rule(WRITE, APPS, 'daemonsets', ...scalable),
+  rule(WRITE, 'batch', 'jobs', 'cronjobs'),
+  rule(WRITE, 'autoscaling', 'horizontalpodautoscalers'),
   rule(['create'], CORE, 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/eviction', 'serviceaccounts/token'),
   rule(['update', 'patch'], CORE, 'pods/ephemeralcontainers', 'pods/resize'),
   rule(['create', 'update', 'patch'], CORE, 'events'),
