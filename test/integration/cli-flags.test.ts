@@ -92,7 +92,7 @@ describe('manifests of other tools, and what Kubernetes has and Berth not yet', 
 
   it.each([
     'get deploy',
-    'describe svc web',
+    'describe netpol web',
     'explain deployment',
     'create deployment web --image=x',
     'scale deploy/web --replicas=2',
