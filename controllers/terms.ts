@@ -43,8 +43,8 @@ export interface RunControllersOptions extends ControllerSettings {
 }
 
 const defaultComponent = 'controllermanager';
-/** Informers, queues and calls under way: some dozens; more would be a leak. */
-export const mostListeners = 100;
+/** Informers, queues, and calls under way, of which each worker may have hundreds at once; more would be a leak. */
+export const mostListeners = 10_000;
 /** A standby takes over at most 15 s after the last sign of life of the leader. */
 const electionTimes = { leaseDurationMs: 10_000, renewDeadlineMs: 6_000, retryPeriodMs: 2_000 };
 const leaseName = 'berth-controllers';

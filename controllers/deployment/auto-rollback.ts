@@ -26,7 +26,11 @@ export interface RollbackInput {
  * Deployment asks for that, its progress deadline has passed, and the present template is not the outcome of such a
  * rollback already. So a broken template is taken back once, and two broken ones never alternate.
  */
-export function decideRollback({ deployment, family, conditions }: Omit<RollbackInput, 'about' | 'signal'>): ReplicaSet | undefined {
+export function decideRollback({
+  deployment,
+  family,
+  conditions,
+}: Omit<RollbackInput, 'about' | 'signal'>): ReplicaSet | undefined {
   const annotations = deployment.metadata?.annotations ?? {};
   if (annotations[workloadAnnotations.rollbackOnDeadline] !== 'true') return undefined;
   if (findCondition(conditions, 'Progressing')?.reason !== reasons.timedOut) return undefined;

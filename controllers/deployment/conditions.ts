@@ -121,7 +121,9 @@ export function withPause(deployment: Deployment, conditions: Conditions, now: n
 
 /** The conditions with ReplicaFailure as the ReplicaSets have it, the present one first. */
 export function withFailure(conditions: Conditions, sets: readonly ReplicaSet[], now: number): DeploymentCondition[] {
-  const failed = sets.map(({ status }) => findCondition(status?.conditions, 'ReplicaFailure')).find((each) => each?.status === 'True');
+  const failed = sets
+    .map(({ status }) => findCondition(status?.conditions, 'ReplicaFailure'))
+    .find((each) => each?.status === 'True');
   if (!failed) return without(conditions, 'ReplicaFailure');
   const { reason = '', message = '' } = failed;
   return withCondition(conditions, { type: 'ReplicaFailure', status: 'True', reason, message }, now);

@@ -5,7 +5,7 @@ import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { controllerOf, controllerReference } from '../../api/meta/owner.ts';
 import { workloadAnnotations } from '../../api/meta/workload-names.ts';
-import { type Informer, referenceTo, type ResourceClient, type ResourceWrites } from '../../client/index.ts';
+import { type Informer, type ResourceClient, type ResourceWrites, referenceTo } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { decideClaims } from '../owned-pods/claims.ts';

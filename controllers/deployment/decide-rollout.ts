@@ -97,5 +97,4 @@ export function decideCleanup({ spec }: Deployment, old: readonly ReplicaSet[]):
     .filter((set) => isAtRest(set) && replicasOf(set) === 0 && statusReplicasOf(set) === 0);
 }
 
-const isAtRest = ({ metadata, status }: ReplicaSet): boolean =>
-  (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
+const isAtRest = ({ metadata, status }: ReplicaSet): boolean => (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);

@@ -31,8 +31,7 @@ export function decideScale(deployment: Deployment, family: Family): Resize[] {
   const only = sets.length === 0 ? (family.current ?? family.old.at(-1)) : sets.length === 1 ? sets[0] : undefined;
   if (only) return replicasOf(only) === wanted ? [] : [{ set: only, replicas: wanted }];
   if (sets.length === 0) return [];
-  if (isSaturated(deployment, family.current))
-    return withReplicas(family.old).map((set) => ({ set, replicas: 0 }));
+  if (isSaturated(deployment, family.current)) return withReplicas(family.old).map((set) => ({ set, replicas: 0 }));
   return isRolling(deployment) ? decideParts(deployment, sets) : [];
 }
 

@@ -30,7 +30,8 @@ export interface Bounds {
  */
 export function boundsOf(deployment: Deployment): Bounds {
   const replicas = replicasOf(deployment);
-  if (!isRolling(deployment) || replicas === 0) return { maxSurge: isRolling(deployment) ? surgeOf(deployment) : 0, maxUnavailable: 0 };
+  if (!isRolling(deployment) || replicas === 0)
+    return { maxSurge: isRolling(deployment) ? surgeOf(deployment) : 0, maxUnavailable: 0 };
   const maxSurge = surgeOf(deployment);
   const unavailable = roundedDown(deployment.spec?.strategy?.rollingUpdate?.maxUnavailable, replicas);
   const maxUnavailable = maxSurge === 0 && unavailable === 0 ? 1 : unavailable;

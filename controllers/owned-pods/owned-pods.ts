@@ -11,8 +11,7 @@ import { Pace } from './pace.ts';
 import { candidatesOf, type Owning } from './pod-index.ts';
 import { type PodOwner, PodWriter } from './pod-writer.ts';
 
-export interface OwnedPodsOptions<O extends ApiObject>
-  extends Pick<ControllerContext, 'client' | 'writer' | 'events' | 'clock'> {
+export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerContext, 'client' | 'writer' | 'events' | 'clock'> {
   readonly owning: Owning<O>;
   /** With `ownedIndexers`. */
   readonly pods: Informer<Pod>;

@@ -5,7 +5,7 @@ import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { podOfTemplate } from '../../api/kinds/pod-template/pod-of-template.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
-import { type Informer, referenceTo, type ResourceClient, type ResourceWrites } from '../../client/index.ts';
+import { type Informer, type ResourceClient, type ResourceWrites, referenceTo } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { countOnNodes } from '../owned-pods/deletion-order.ts';
@@ -75,7 +75,10 @@ class ReplicaController<T extends ApiObject> implements Controller {
     const seen = view(object);
     const plan = decideReplicas(seen, owned, { onNode: () => this.#countOnNodes(object, owned), now });
     const failure = await this.#carryOut(plan, object, owner, signal);
-    await this.#writeStatus(object, { view: seen, owned, failure, now }, signal);
+    // What was just made or deleted is counted once it shows, which is a moment later.
+    const isCounted = plan.do === 'nothing' || failure !== undefined;
+    if (isCounted || (seen.status.observedGeneration ?? 0) < (seen.metadata.generation ?? 0))
+      await this.#writeStatus(object, { view: seen, owned, failure, now }, signal);
     if (failure) throw failure.error;
     const inMs = nextStatusInMs(seen, owned, now);
     return inMs === undefined ? undefined : { afterMs: inMs };
@@ -152,6 +155,7 @@ export const replicaSet: ControllerDefinition = {
         selector: spec?.selector,
         template: spec?.template ?? {},
         status,
+        countsTerminating: true,
       }),
       withStatus: (object, status) => ({ ...object, status }),
       relatives(object) {

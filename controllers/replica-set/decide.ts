@@ -22,6 +22,8 @@ export interface ReplicaView {
   readonly selector: LabelSelector | undefined;
   readonly template: PodTemplateSpec;
   readonly status: ReplicaSetStatus;
+  /** Whether the status has a count of pods that are on their way out. */
+  readonly countsTerminating: boolean;
 }
 
 /** So many pods are made or deleted at a time; then the outcome is looked at. Kubernetes' figure. */
@@ -75,7 +77,7 @@ export function computeReplicaStatus({ view, owned, failure, now }: ReplicaStatu
     fullyLabeledReplicas: active.filter(({ metadata: own }) => matcher?.matches(own?.labels)).length,
     readyReplicas: active.filter(isPodReady).length,
     availableReplicas: active.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,
-    terminatingReplicas: owned.filter((pod) => pod.metadata?.deletionTimestamp).length,
+    ...(view.countsTerminating && { terminatingReplicas: owned.filter((pod) => pod.metadata?.deletionTimestamp).length }),
     observedGeneration: metadata.generation ?? 0,
     conditions: conditionsWith(status.conditions ?? [], failure, now),
   };

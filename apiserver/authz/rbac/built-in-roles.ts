@@ -109,8 +109,26 @@ const schedulerRules: PolicyRule[] = [
 /** Owned objects go with their owners, and the content of a namespace with it, of whatever kind. */
 const collect = [...READ, 'patch', 'delete', 'deletecollection'];
 
+const appsKinds = ['deployments', 'replicasets', 'statefulsets', 'daemonsets'];
+
+/** What controllers of workloads do besides. */
+const workloadRules: PolicyRule[] = [
+  rule(['create', 'update'], CORE, 'pods', 'replicationcontrollers'),
+  rule(['get'], CORE, 'pods/log'),
+  rule(['create', 'update'], APPS, ...appsKinds, 'controllerrevisions'),
+  rule(['update', 'patch'], APPS, ...statusOf(appsKinds)),
+  rule(['get', 'update'], APPS, ...scalable),
+  rule(['get', 'update'], CORE, 'replicationcontrollers/scale'),
+  rule(['create', 'update'], 'batch', 'jobs', 'cronjobs'),
+  rule(['update', 'patch'], 'batch', 'jobs/status', 'cronjobs/status'),
+  rule(['update', 'patch'], 'autoscaling', 'horizontalpodautoscalers/status'),
+  rule(['update', 'patch'], CORE, 'replicationcontrollers/status', 'resourcequotas/status'),
+  rule(['create', 'update'], CORE, 'persistentvolumeclaims'),
+];
+
 const controllerRules: PolicyRule[] = [
   ...everyKind(collect),
+  ...workloadRules,
   rule(['update', 'patch'], CORE, 'pods/status', 'nodes/status', 'persistentvolumes/status', 'persistentvolumeclaims/status'),
   rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
   rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts', 'configmaps'),
