@@ -81,7 +81,7 @@ export class AutoRollback {
     return rolledBack(deployment, to);
   }
 
-  /** What keeps the pods of a ReplicaSet from being available: of the first, the container, the reason, its last lines. */
+  /** What keeps the first pod that is not available from being so: the container, the reason, its last lines. */
   async #explain({ metadata }: ReplicaSet, signal: AbortSignal): Promise<string> {
     const { pods, logs } = this.#options;
     const outline = pods.lister.byIndex('controllerUid', metadata?.uid ?? '').find((pod) => !isPodReady(pod));

@@ -23,7 +23,7 @@ export interface Family {
   readonly old: readonly ReplicaSet[];
 }
 
-/** Of several ReplicaSets with the present template the oldest counts, so that two controllers would choose the same. */
+/** Of several ReplicaSets with the present template the oldest counts: every look chooses the same. */
 export function familyOf({ spec }: Deployment, sets: readonly ReplicaSet[]): Family {
   const sorted = sets.toSorted(byAge);
   const current = sorted.find((set) => templatesEqual(set.spec?.template, spec?.template));

@@ -68,7 +68,9 @@ describe('a Deployment', () => {
       .toBe(true);
     expect(Math.max(...seen)).toBeLessThanOrEqual(4);
     await expect
-      .poll(async () => (await statusOf('web')).conditions?.find(({ type }) => type === 'Progressing')?.reason, { timeout: 10_000 })
+      .poll(async () => (await statusOf('web')).conditions?.find(({ type }) => type === 'Progressing')?.reason, {
+        timeout: 10_000,
+      })
       .toBe('NewReplicaSetAvailable');
     const { items } = await replicaSets.list({ namespace: 'default' });
     expect(items.map(({ spec }) => spec?.replicas).toSorted()).toEqual([0, 3]);

@@ -159,7 +159,7 @@ describe('a job', () => {
           { annotations: { 'a b': '' } },
         ),
       },
-      ['spec.template.metadata.annotations[a b]', 'spec.template.spec.nodeName', 'spec.template.spec.ephemeralContainers[0]'],
+      ['spec.template.metadata.annotations[a b]', 'spec.template.spec.ephemeralContainers[0]', 'spec.template.spec.nodeName'],
     ],
   ])('is judged when it has %s', (_title, spec, fields) => expect(refused(spec)).toEqual(fields));
 
