@@ -2,13 +2,13 @@ import type { Container, Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { type BackOff, computeRestart } from './back-off.ts';
+import type { SizeChange } from './container-size.ts';
 import { containerStep, discardStep, ephemeralStep, removal, restStep, type Step, type StepContext } from './container-step.ts';
 import type { Health } from './health.ts';
 import { initSteps } from './init-step.ts';
 import { allContainers, hasEnded, isAlive, isBare, isIn, type PodObservation, readySandbox } from './observation.ts';
 import type { Action, Plan, StopInTurn } from './plan.ts';
 import { ephemeralContainers, initContainers, mainContainers, type PodContainer, podContainers } from './pod-containers.ts';
-import type { SizeChange } from './resize.ts';
 import { mayRestart, restartsAll } from './restart-policy.ts';
 import { specHash } from './spec-hash.ts';
 

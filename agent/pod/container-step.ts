@@ -1,11 +1,11 @@
 import type { Container, Pod, PodStatus } from '../../api/generated/types.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { type BackOff, computeRestart } from './back-off.ts';
+import type { SizeChange } from './container-size.ts';
 import type { Health, HealthFailure } from './health.ts';
 import { hasEnded, isAlive, isIn } from './observation.ts';
 import type { Action } from './plan.ts';
 import type { PodContainer } from './pod-containers.ts';
-import type { SizeChange } from './resize.ts';
 import { mayRestart, restartsOnFailure } from './restart-policy.ts';
 import { specHash } from './spec-hash.ts';
 

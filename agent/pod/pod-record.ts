@@ -1,20 +1,10 @@
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import { isStatic } from '../../api/kinds/pod/static-pods.ts';
 import { toMillis } from '../../api/meta/time.ts';
-import type { Waiting } from '../status/container-status.ts';
 import type { Refusal } from './admission.ts';
-import { boundedWords } from './bounded-words.ts';
+import type { Blocked } from './blocked.ts';
 import type { SeenContainer } from './own-clock.ts';
-import { createResizeState, type ResizeState } from './resize.ts';
-
-/** A failure that left nothing behind: why something waits, and until when. */
-export interface Blocked extends Waiting {
-  readonly failures: number;
-  readonly notBefore: number;
-  /** What the status says once the failure is a moment old. */
-  readonly later?: Waiting;
-  readonly laterFrom?: number;
-}
+import { createResizeState, type ResizeState } from './resize-state.ts';
 
 /** Why the agent ends a pod; `gracePeriodSeconds` where its own does not count. */
 export interface Ending extends Refusal {
@@ -106,23 +96,4 @@ export function demandKill(record: PodRecord, gracePeriodSeconds: number): boole
   record.kill = { gracePeriodSeconds };
   record.interrupt.abort();
   return true;
-}
-
-/** Counts a failure and says when to try again. */
-export function block(
-  record: PodRecord,
-  name: string,
-  waiting: Waiting,
-  at: { nowMs: number; initialMs: number; maxMs: number },
-): void {
-  const failures = (record.blocked.get(name)?.failures ?? 0) + 1;
-  const delayMs = Math.min(at.maxMs, at.initialMs * 2 ** (failures - 1));
-  const message = waiting.message && boundedWords(waiting.message);
-  record.blocked.set(name, { ...waiting, message, failures, notBefore: at.nowMs + delayMs });
-}
-
-export function waitingOf(record: PodRecord, name: string, nowMs: number): Waiting | undefined {
-  const blocked = record.blocked.get(name);
-  if (blocked === undefined) return undefined;
-  return blocked.later !== undefined && blocked.laterFrom !== undefined && blocked.laterFrom <= nowMs ? blocked.later : blocked;
 }

@@ -12,6 +12,7 @@ import { withResizeStatus } from '../status/resize-status.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
 import type { Admit } from './admit.ts';
 import type { BackOff } from './back-off.ts';
+import { waitingOf } from './blocked.ts';
 import { differs, newCrashLoops, unblockChanged, wantsChanged } from './changes.ts';
 import { computeActions, isOver } from './compute-actions.ts';
 import { interruptAtDeadline } from './deadline.ts';
@@ -20,16 +21,7 @@ import { observe, readySandbox, sortByPod } from './observation.ts';
 import { allSeenAt } from './own-clock.ts';
 import type { Plan } from './plan.ts';
 import type { PodEvents } from './pod-events.ts';
-import {
-  createRecord,
-  deadlineOf,
-  demandKill,
-  type Ending,
-  graceOf,
-  type PodRecord,
-  type SyncedSources,
-  waitingOf,
-} from './pod-record.ts';
+import { createRecord, deadlineOf, demandKill, type Ending, graceOf, type PodRecord, type SyncedSources } from './pod-record.ts';
 import type { Resizer } from './resize.ts';
 import { givenPod } from './room.ts';
 import type { Starter } from './start-containers.ts';

@@ -13,11 +13,12 @@ import type { ContainerConfig, ContainerRuntime, CreatedSandbox, Mount, Observed
 import { RuntimeError } from '../runtime/runtime-error.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { ReadyVolume } from '../volumes/volumes.ts';
+import { block } from './blocked.ts';
 import { justMade } from './own-clock.ts';
 import type { Action } from './plan.ts';
 import { findContainer } from './pod-containers.ts';
 import type { PodEvents } from './pod-events.ts';
-import { block, type PodRecord } from './pod-record.ts';
+import type { PodRecord } from './pod-record.ts';
 import { specHash } from './spec-hash.ts';
 import { createImageStarter } from './start-images.ts';
 import type { TerminationMessages } from './termination-messages.ts';

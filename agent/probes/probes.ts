@@ -3,8 +3,8 @@ import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { ContainerHealth, HealthKeeper } from '../pod/health.ts';
 import { isAlive } from '../pod/observation.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
+import { containerId } from '../runtime/container-id.ts';
 import { type ObservedContainer, sandboxName } from '../runtime/runtime.ts';
-import { containerId } from '../status/container-status.ts';
 import { ContainerWatch, type KnownHealth, type WatchOptions } from './container-watch.ts';
 import { addressOf, specOf } from './targets.ts';
 

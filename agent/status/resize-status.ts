@@ -1,9 +1,9 @@
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/generated/types.ts';
 import { setConditions } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
+import { otherSize } from '../pod/container-size.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
-import { otherSize } from '../pod/resize.ts';
-import { containerId } from './container-status.ts';
+import { containerId } from '../runtime/container-id.ts';
 
 /** The conditions that a status has only while they are true. */
 export const resizeConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
