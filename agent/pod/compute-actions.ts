@@ -13,8 +13,8 @@ import { mayRestart, restartsAll } from './restart-policy.ts';
 import { specHash } from './spec-hash.ts';
 
 export interface PlanOptions {
-  /** The pod is to go, and how long its containers may take. Set once and never taken back. */
-  readonly kill: { readonly gracePeriodSeconds: number } | undefined;
+  /** The pod is to go, and how long its containers may take; where that is undefined, their labels say it. */
+  readonly kill: { readonly gracePeriodSeconds: number | undefined } | undefined;
   /** It has ended for a reason of the agent's own (it was refused, its time is over), whatever the API says yet. */
   readonly finished: boolean;
   /** When its time is over. */

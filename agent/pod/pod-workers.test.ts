@@ -9,6 +9,7 @@ import { createLimit } from '../limit.ts';
 import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
 import { restartBackOff } from './back-off.ts';
 import { isAlive } from './observation.ts';
+import { advance } from './pod-record.ts';
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts';
 import { createStopper } from './stop-containers.ts';
 
@@ -79,7 +80,10 @@ beforeEach(() => {
     status: { set: (_pod, status) => said.push(isConditionTrue(status.conditions, 'Ready')), forget: () => {} },
     logger: createFakeLogger(),
     hostIP: '10.0.0.1',
-    admit: async () => true,
+    async admit(record) {
+      advance(record, { type: 'admit' });
+      return true;
+    },
     health: {
       of: (each) => ({ started: isAlive(each), ready: isReady, ...(failing.includes(each.id) ? { failed: unhealthy } : {}) }),
       sync: () => {},
@@ -257,8 +261,20 @@ describe('a static pod', () => {
   });
 
   it('is not evicted', async () => {
-    workers.update(podOf('static').uid(uid).build());
+    containers = new Map(['POD', 'app'].map((name) => container(name, { podUid: uid })).map((each) => [each.id, each]));
+    workers.update(podOf('static').uid(uid).container('app', { image: 'app:1' }).build());
+    void workers.run(new AbortController().signal);
+    await settle();
     workers.evict(uid, { reason: 'Evicted', message: 'too much' });
-    expect(workers.get(uid)?.ended).toBeUndefined();
+    expect(workers.get(uid)?.life.decision).toEqual({ type: 'admitted' });
   });
+});
+
+it('a pod of the API that is evicted stops within the grace period of the eviction, once', async () => {
+  await running();
+  const why = { reason: 'Evicted', message: 'too much', gracePeriodSeconds: 1 };
+  workers.evict('u', why);
+  workers.evict('u', { ...why, message: 'more' });
+  await settle();
+  expect([told, workers.get('u')?.life.decision]).toEqual([['stop app-0 within 1'], { type: 'ended', why }]);
 });

@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
-import { isStatic, isStaticUid } from '../../api/kinds/pod/static-pods.ts';
+import { isStaticUid } from '../../api/kinds/pod/static-pods.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
@@ -14,14 +14,16 @@ import type { Admit } from './admit.ts';
 import type { BackOff } from './back-off.ts';
 import { waitingOf } from './blocked.ts';
 import { differs, newCrashLoops, unblockChanged, wantsChanged } from './changes.ts';
-import { computeActions, isOver } from './compute-actions.ts';
+import { computeActions } from './compute-actions.ts';
 import { interruptAtDeadline } from './deadline.ts';
+import { decideDeadline, isEvictable } from './early-end.ts';
 import type { HealthKeeper } from './health.ts';
 import { observe, readySandbox, sortByPod } from './observation.ts';
 import { allSeenAt } from './own-clock.ts';
 import type { Plan } from './plan.ts';
 import type { PodEvents } from './pod-events.ts';
-import { createRecord, deadlineOf, demandKill, type Ending, graceOf, type PodRecord, type SyncedSources } from './pod-record.ts';
+import { departureOf, type Ending, endingOf, isAdmitted, isGone, isLeaving, refusalOf } from './pod-lifecycle.ts';
+import { advance, createRecord, deadlineOf, demandKill, graceOf, type PodRecord, type SyncedSources } from './pod-record.ts';
 import type { Resizer } from './resize.ts';
 import { givenPod } from './room.ts';
 import type { Starter } from './start-containers.ts';
@@ -102,19 +104,18 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     const before = record.pod;
     records.set(uid, record);
     record.pod = pod;
-    if (pod.metadata?.deletionTimestamp !== undefined) demandKill(record, graceOf(pod));
+    if (pod.metadata?.deletionTimestamp !== undefined) demandKill(record, { type: 'delete', gracePeriodSeconds: graceOf(pod) });
     if (before !== undefined) unblockChanged(record, before, pod);
     if (before === undefined || before === pod || wantsChanged(before, pod)) queue.add(uid);
     // Only the status changed: if another writer changed it, ours is due again; if we did, nothing comes of it.
-    else if (record.status !== undefined && record.kill === undefined && !isFinished(pod))
+    else if (record.status !== undefined && !isLeaving(record.life) && !isFinished(pod))
       options.status.set(pod, record.status, transientMs);
   }
 
   function removed(pod: Pod, mostGraceSeconds = forcedGraceSeconds): void {
     const record = records.get(pod.metadata?.uid ?? '');
     if (record === undefined) return;
-    record.gone = true;
-    demandKill(record, Math.min(graceOf(pod), mostGraceSeconds));
+    demandKill(record, { type: 'vanish', gracePeriodSeconds: Math.min(graceOf(pod), mostGraceSeconds) });
     queue.add(record.uid);
   }
 
@@ -132,7 +133,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       const takesOver = !listed && !isOwn;
       if (!takesOver && !differs(record.containers, seen)) continue;
       if (takesOver) takeOver(record, seen);
-      else record.stale = true;
+      else advance(record, { type: 'hint' });
       queue.add(record.uid);
     }
     listed ||= synced.api;
@@ -141,7 +142,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   /** Before any pod is worked on: what runs keeps its resources before new pods are admitted. */
   function takeOver(record: PodRecord, seen: Map<string, ObservedContainer>): void {
     record.containers = allSeenAt(clock.now(), seen.values(), record.containers);
-    if (seen.size > 0 || record.status?.phase === 'Running') record.admitted = record.pod !== undefined;
+    const runs = seen.size > 0 || record.status?.phase === 'Running';
+    if (runs && record.pod !== undefined) advance(record, { type: 'admit' });
   }
 
   function adoptOrphan(uid: string, containers: Map<string, ObservedContainer>): void {
@@ -171,14 +173,14 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     const record = records.get(uid);
     // What runs of the API's pods has to be known first, or it would run twice.
     if (record === undefined || !(listed || isStaticUid(uid))) return;
-    if (record.stale) await refresh(record);
+    if (record.life.isStale) await refresh(record);
     for (let count = 0; count < maxSteps; count++) {
       await options.messages.collect(record);
       if (!(await options.admit(record, records.values()))) return queue.addAfter(uid, roomCheckMs);
       // From here to the plan without waiting: a wish that comes later interrupts what the plan waits for.
       record.interrupt = new AbortController();
-      if (record.kill === undefined) endOverdue(record);
-      if (record.kill === undefined && record.admitted) resizer.allocate(record, records.values());
+      endOverdue(record);
+      if (!isLeaving(record.life) && isAdmitted(record.life)) resizer.allocate(record, records.values());
       const disarm = interruptAtDeadline(record, clock);
       try {
         if ((await walk(record, plans(record))) === 'done') return;
@@ -191,36 +193,30 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
 
   /** A pod whose time is over ends; one whose containers ended before that keeps its own end. */
   function endOverdue(record: PodRecord): void {
-    const { pod } = record;
-    const deadlineAt = deadlineOf(record);
-    if (pod === undefined || record.ended !== undefined || deadlineAt === undefined || clock.now() < deadlineAt) return;
-    if (isFinished(pod) || record.refused !== undefined || isOver(pod, observe(record.containers.values()))) return;
-    end(record, { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' });
+    const why = decideDeadline(record, clock.now());
+    if (why !== undefined) end(record, why);
   }
 
   function end(record: PodRecord, why: Ending, type: 'Normal' | 'Warning' = 'Normal'): void {
-    record.ended = why;
+    advance(record, { type: 'end', why });
     options.events(record.pod, type, why.reason, why.message);
   }
 
   function evict(podUid: string, why: Ending): void {
     const record = records.get(podUid);
-    if (record?.pod === undefined || record.kill !== undefined || record.ended !== undefined) return;
-    // As in Kubernetes: it is critical to its machine, and would only begin again.
-    if (isStatic(record.pod)) return;
-    if (isFinished(record.pod) || record.refused !== undefined || isOver(record.pod, observe(record.containers.values()))) return;
+    if (record === undefined || !isEvictable(record)) return;
     end(record, why, 'Warning');
     record.interrupt.abort();
     queue.add(podUid);
   }
 
   async function refresh(record: PodRecord): Promise<void> {
-    record.stale = false;
+    advance(record, { type: 'list' });
     try {
       record.containers = allSeenAt(clock.now(), await runtime.list(record.uid), record.containers);
       await options.messages.collect(record);
     } catch (error) {
-      record.stale = true;
+      advance(record, { type: 'hint' });
       throw error;
     }
   }
@@ -228,8 +224,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   function plans(record: PodRecord): Plan {
     options.health.sync(record);
     return computeActions(givenPod(record), observe(record.containers.values()), clock.now(), {
-      kill: record.kill,
-      finished: record.refused !== undefined || record.ended !== undefined,
+      kill: departureOf(record.life),
+      finished: refusalOf(record.life) !== undefined || endingOf(record.life) !== undefined,
       deadlineAt: deadlineOf(record),
       previous: record.status ?? record.pod?.status,
       notBefore: (name) => record.blocked.get(name)?.notBefore,
@@ -260,14 +256,15 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
   }
 
   async function finish(record: PodRecord, plan: Extract<Plan, { type: 'finish' }>): Promise<'done' | 'again'> {
+    const { life } = record;
     publish(record, 0);
     await stopper.removeAll(record, plan.remove);
     if (plan.stop.length === 0) {
       // Nothing of it runs again: what its containers wrote to its own volumes is of no use, and takes room.
-      if (!record.volumesReleased) await stopper.releaseVolumes(record);
+      if (life.type !== 'finished') await stopper.releaseVolumes(record);
       return 'done';
     }
-    const gracePeriodSeconds = record.ended?.gracePeriodSeconds ?? (record.pod === undefined ? 0 : graceOf(record.pod));
+    const gracePeriodSeconds = endingOf(record.life)?.gracePeriodSeconds ?? (record.pod === undefined ? 0 : graceOf(record.pod));
     for (const { containerName } of plan.stop.map(({ container }) => container)) {
       if (containerName !== sandboxName)
         options.events(record.pod, 'Normal', 'Killing', `Stopping container ${containerName}`, containerName);
@@ -328,7 +325,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
 
   function publish(record: PodRecord, delayMs: number): void {
     const { pod } = record;
-    if (pod === undefined || record.gone) return;
+    if (pod === undefined || isGone(record.life)) return;
     // What ended before this agent knew it, and left nothing here, was reported by the agent before.
     if (isFinished(pod) && record.containers.size === 0) return;
     const before = record.status;
@@ -349,12 +346,12 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       observed: observe(record.containers.values()),
       nowMs,
       hostIP: options.hostIP,
-      killing: record.kill !== undefined,
-      refused: record.refused,
+      killing: isLeaving(record.life),
+      refused: refusalOf(record.life),
       waiting: (name) => waitingOf(record, name, nowMs),
       health: options.health,
       backOff: options.backOff,
-      ended: record.ended,
+      ended: endingOf(record.life),
       messages: record.messages,
     });
     return withResizeStatus(status, record, givenPod(record) ?? pod, nowMs);
@@ -368,7 +365,7 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
     wake(podUid) {
       const record = records.get(podUid);
       if (record === undefined) return;
-      record.stale = true;
+      advance(record, { type: 'hint' });
       queue.addAfter(podUid, hintDelayMs);
     },
     look(podUid) {
@@ -376,7 +373,8 @@ export function createPodWorkers(options: PodWorkersOptions): PodWorkers {
       if (record === undefined) return;
       queue.add(podUid);
       // Health is published at once, whatever the worker waits for.
-      if ((inStep.has(podUid) || record.kill !== undefined) && !record.released) publish(record, 0);
+      const { life } = record;
+      if ((inStep.has(podUid) || isLeaving(life)) && life.type !== 'released') publish(record, 0);
     },
     records: () => records.values(),
     get: (podUid) => records.get(podUid),

@@ -17,7 +17,7 @@ import {
 import { needsRestart, otherSize, type SizeChange } from './container-size.ts';
 import { isAlive } from './observation.ts';
 import type { PodEvents } from './pod-events.ts';
-import type { PodRecord } from './pod-record.ts';
+import { advance, type PodRecord } from './pod-record.ts';
 import { heldBy, holdersBeside } from './room.ts';
 
 export interface ResizerOptions {
@@ -134,7 +134,7 @@ class EngineResizer implements Resizer {
 
   #failed(record: PodRecord, error: unknown): void {
     if (!(error instanceof RuntimeError) || error.code === 'unavailable' || error.code === 'timeout') throw error;
-    record.stale = true;
+    advance(record, { type: 'hint' });
     // Ended meanwhile: it starts with its new size, if it does.
     if (error.code === 'not-found' || error.code === 'conflict') return;
     const { pod, resize } = record;

@@ -15,7 +15,8 @@ import { block } from './blocked.ts';
 import { justMade } from './own-clock.ts';
 import type { Action } from './plan.ts';
 import type { PodEvents } from './pod-events.ts';
-import type { PodRecord } from './pod-record.ts';
+import { isLeaving } from './pod-lifecycle.ts';
+import { advance, type PodRecord } from './pod-record.ts';
 import { specHash } from './spec-hash.ts';
 import { rethrowIfAway, retry, startRetry, wordsOf } from './start-failures.ts';
 import type { SandboxToCome } from './start-sandbox.ts';
@@ -85,7 +86,7 @@ export class ContainerStarter {
     const { runtime, limit } = this.#options;
     const { record } = one;
     const { signal } = record.interrupt;
-    const isWanted = () => record.kill === undefined && !signal.aborted;
+    const isWanted = () => !isLeaving(record.life) && !signal.aborted;
     const created = await sandbox.created;
     let early = created && isWanted() ? await this.#createEarly(one, created, parts) : undefined;
     const box = await sandbox.ready;
@@ -165,7 +166,7 @@ export class ContainerStarter {
       block(record, name, { reason: error.reason, message }, { nowMs, ...retry });
     } else {
       rethrowIfAway(record, error);
-      record.stale = true;
+      advance(record, { type: 'hint' });
       if (error instanceof RuntimeError && error.code === 'image-not-found') images.forget();
       block(record, name, { reason: 'CreateContainerError', message }, { nowMs, ...startRetry });
     }

@@ -1,7 +1,7 @@
 import { isUnavailable } from '../../api/errors/index.ts';
 import { ContainerConfigError } from '../config/config-error.ts';
 import { RuntimeError } from '../runtime/runtime-error.ts';
-import type { PodRecord } from './pod-record.ts';
+import { advance, type PodRecord } from './pod-record.ts';
 
 /** The back-off of a start that failed before the engine was told to create the container. */
 export const retry = { initialMs: 1_000, maxMs: 15_000 } as const;
@@ -13,7 +13,7 @@ export function rethrowIfAway(record: PodRecord, error: unknown): void {
   const away = error instanceof RuntimeError ? error.code === 'unavailable' || error.code === 'timeout' : isUnavailable(error);
   const foreign = !(error instanceof RuntimeError) && !(error instanceof ContainerConfigError);
   if (!away && !foreign) return;
-  record.stale = true;
+  advance(record, { type: 'hint' });
   throw error;
 }
 

@@ -8,7 +8,8 @@ import type { StatusWriter } from '../status/status-writer.ts';
 import type { Volumes } from '../volumes/volumes.ts';
 import type { Plan, StopInTurn } from './plan.ts';
 import type { PodEvents } from './pod-events.ts';
-import type { PodRecord } from './pod-record.ts';
+import { isGone } from './pod-lifecycle.ts';
+import { advance, type PodRecord } from './pod-record.ts';
 
 export interface StopOptions {
   readonly runtime: ContainerRuntime;
@@ -136,7 +137,7 @@ export function createStopper(options: StopOptions): Stopper {
     removeAll,
     async releaseVolumes(record) {
       await options.volumes.releasePodVolumes(record.uid);
-      record.volumesReleased = true;
+      advance(record, { type: 'drop-volumes' });
     },
     async kill(record, plan, refresh, finalStatus) {
       const alive = plan.stop.map(({ container }) => container);
@@ -146,7 +147,7 @@ export function createStopper(options: StopOptions): Stopper {
       const { gracePeriodSeconds } = plan;
       const stops = plan.stop.map((stop) => ({ ...stop, gracePeriodSeconds }));
       if (!(await stopAll(record, stops))) return false;
-      const tellsApi = record.pod !== undefined && !record.gone;
+      const tellsApi = record.pod !== undefined && !isGone(record.life);
       if (tellsApi && alive.length > 0) {
         await refresh();
         tellOfKills(record, alive, gracePeriodSeconds, sinceMs);
@@ -156,8 +157,8 @@ export function createStopper(options: StopOptions): Stopper {
       const results = await Promise.allSettled([removeAll(record, [...record.containers.values()]), written]);
       for (const result of results) if (result.status === 'rejected') throw result.reason;
       await options.volumes.removePodVolumes(record.uid);
-      record.released = true;
-      if (record.pod !== undefined && !record.gone) await deleteFromApi(record.pod);
+      advance(record, { type: 'release' });
+      if (record.pod !== undefined && !isGone(record.life)) await deleteFromApi(record.pod);
       return true;
     },
   };

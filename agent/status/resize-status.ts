@@ -2,6 +2,7 @@ import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '.
 import { setConditions } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { otherSize } from '../pod/container-size.ts';
+import { refusalOf } from '../pod/pod-lifecycle.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import { containerId } from '../runtime/container-id.ts';
 
@@ -10,7 +11,7 @@ export const resizeConditions: readonly string[] = ['PodResizePending', 'PodResi
 
 /** A pod's status with what its containers were given and have, and how far a change of that is. `pod` is as it was given. Pure. */
 export function withResizeStatus(status: PodStatus, record: PodRecord, pod: Pod, nowMs: number): PodStatus {
-  if (record.refused !== undefined) return status;
+  if (refusalOf(record.life) !== undefined) return status;
   const next: PodStatus = { ...status };
   const { containers, initContainers } = pod.spec ?? {};
   if (status.containerStatuses) next.containerStatuses = withSizes(status.containerStatuses, containers, record);
