@@ -3,11 +3,13 @@ import type { Pod } from '../../api/generated/types.ts';
 import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { pod as podOf } from '../../test/builders/index.ts';
 import { container, now } from '../../test/builders/plan.ts';
+import { statusReport } from '../../test/builders/report.ts';
 import { createFakeClock, type FakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createLimit } from '../limit.ts';
 import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
 import { restartBackOff } from './back-off.ts';
+import type { HealthKeeper } from './health.ts';
 import { isAlive } from './observation.ts';
 import { advance } from './pod-record.ts';
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts';
@@ -61,13 +63,22 @@ beforeEach(() => {
     remove: async (id: string) => void containers.delete(id),
   } as unknown as ContainerRuntime;
   const events = () => {};
+  const health: HealthKeeper = {
+    of: (each) => ({ started: isAlive(each), ready: isReady, ...(failing.includes(each.id) ? { failed: unhealthy } : {}) }),
+    sync: () => {},
+    forget: (uid) => void forgotten.push(uid),
+  };
+  const report = statusReport({
+    ...{ events, health, clock, backOff: restartBackOff },
+    set: (_pod, status) => said.push(isConditionTrue(status.conditions, 'Ready')),
+  });
   const stopper = createStopper({
     runtime,
     events,
     clock,
     pods: { delete: async () => ({}) },
     volumes: { removePodVolumes: async () => {}, releasePodVolumes: async () => {} },
-    status: { write: async () => {} },
+    report,
     preStop: async (_record, _container, seconds) => seconds,
     limit: createLimit(8),
   });
@@ -77,18 +88,13 @@ beforeEach(() => {
     events,
     clock,
     starter: { start: () => pull() },
-    status: { set: (_pod, status) => said.push(isConditionTrue(status.conditions, 'Ready')), forget: () => {} },
+    report,
     logger: createFakeLogger(),
-    hostIP: '10.0.0.1',
     async admit(record) {
       advance(record, { type: 'admit' });
       return true;
     },
-    health: {
-      of: (each) => ({ started: isAlive(each), ready: isReady, ...(failing.includes(each.id) ? { failed: unhealthy } : {}) }),
-      sync: () => {},
-      forget: (uid) => void forgotten.push(uid),
-    },
+    health,
     backOff: restartBackOff,
     resizer: {
       allocate() {},
