@@ -18,9 +18,9 @@ export interface AdmitOptions {
 }
 
 /**
- * Admits a pod to this node or refuses it, once; what was decided is in its record. False while it does not fit but will when those have gone
- * that are leaving, and while the static pod that its file described before has not ended. Pods whose containers are there already were admitted
- * before. Throws ApiError when the node cannot be read.
+ * Admits a pod to this node or refuses it, once; what was decided is in its record. False while it does not fit but
+ * will when those have gone that are leaving, and while the static pod that its file described before has not ended.
+ * Pods whose containers are there already were admitted before. Throws ApiError when the node cannot be read.
  */
 export type Admit = (record: PodRecord, all: Iterable<PodRecord>) => Promise<boolean>;
 

@@ -14,7 +14,10 @@ export function unblockChanged(record: PodRecord, before: Pod, after: Pod): void
     if (hashes.get(container.name) !== specHash(container)) record.blocked.delete(container.name ?? '');
 }
 
-/** Whether anything changed that a worker acts on; not so the status, which is the agent's own work, but for what others answer for. */
+/**
+ * Whether anything changed that a worker acts on; not so the status, which is the agent's own work, but for what others
+ * answer for.
+ */
 export function wantsChanged(before: Pod, after: Pod): boolean {
   const [a, b] = [before.metadata ?? {}, after.metadata ?? {}];
   if (

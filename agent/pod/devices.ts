@@ -12,7 +12,10 @@ export function wantedDevices(container: Container, offer: DeviceOffer): Readonl
   return new Map(wanted.filter(([name, amount]) => offer.has(name) && amount > 0));
 }
 
-/** Chooses free units; `before` is what the container had the last time, which it gets again where it can. Throws ContainerConfigError. Pure. */
+/**
+ * Chooses free units; `before` is what the container had the last time, which it gets again where it can. Throws
+ * ContainerConfigError. Pure.
+ */
 export function chooseUnits(
   wanted: ReadonlyMap<string, number>,
   offer: DeviceOffer,
@@ -73,7 +76,10 @@ export function createDeviceBook(offer: DeviceOffer, containers: () => Iterable<
 
 type Room = Required<Pick<NodeStatus, 'capacity' | 'allocatable'>>;
 
-/** A node with its devices among what it has, and among what it can give those of which every path is there. Looked at when the agent starts. */
+/**
+ * A node with its devices among what it has, and among what it can give those of which every path is there. Looked at
+ * when the agent starts.
+ */
 export function withDevices<T extends Room>(node: T, offer: DeviceOffer, isThere: (path: string) => boolean = existsSync): T {
   const usable = ({ devices }: DeviceUnit) => devices.every(({ hostPath }) => isThere(hostPath));
   const amounts = (count: (units: readonly DeviceUnit[]) => number) =>

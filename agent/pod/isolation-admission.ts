@@ -33,7 +33,10 @@ function sysctlProblem(name: string, pod: Pod, { allowedUnsafeSysctls }: NodeIso
   return allowed ? undefined : 'not allowlisted';
 }
 
-/** A profile that the kernel does not enforce protects from nothing: as in Kubernetes, also the engine's default one when it is asked for. */
+/**
+ * A profile that the kernel does not enforce protects from nothing: as in Kubernetes, also the engine's default one
+ * when it is asked for.
+ */
 function missingAppArmor(pod: Pod, { appArmor }: NodeIsolation): Refusal | undefined {
   if (appArmor) return undefined;
   const wants = everyContainer(pod).some((container) => {

@@ -11,8 +11,8 @@ export interface RefreshOptions {
 }
 
 /**
- * Lists a pod's containers anew and reads what those that ended left to say. Throws RuntimeError; the record stays stale
- * then.
+ * Lists a pod's containers anew and reads what those that ended left to say. Throws RuntimeError; the record stays
+ * stale then.
  */
 export type Refresh = (record: PodRecord) => Promise<void>;
 

@@ -14,7 +14,10 @@ export interface ResizeState {
   inProgress: boolean;
   /** Why a container does not have its size yet, and until when that is left alone. */
   error: { readonly message: string; readonly retryAt: number } | undefined;
-  /** What containers were started with or changed to, by their ids; of those from before this agent only their statuses tell. */
+  /**
+   * What containers were started with or changed to, by their ids; of those from before this agent only their statuses
+   * tell.
+   */
   readonly applied: Map<string, ResourceRequirements>;
 }
 

@@ -41,7 +41,10 @@ export interface Resizer {
   allocate(record: PodRecord, all: Iterable<PodRecord>): void;
   /** What a running container of the pod as it was given needs. */
   change(record: PodRecord, container: Container, running: ObservedContainer): SizeChange | undefined;
-  /** Changes running containers where they are. What fails is written down and tried again. Throws only when the engine is away. */
+  /**
+   * Changes running containers where they are. What fails is written down and tried again. Throws only when the engine
+   * is away.
+   */
   update(record: PodRecord, changes: readonly InPlaceChange[]): Promise<void>;
   /** Ends a change that has reached all containers. */
   settle(record: PodRecord): void;
@@ -49,7 +52,10 @@ export interface Resizer {
   wakeAt(record: PodRecord): number | undefined;
 }
 
-/** How often a size that waits for room is looked at when nothing else wakes the pod, and one that could not be given is tried again. */
+/**
+ * How often a size that waits for room is looked at when nothing else wakes the pod, and one that could not be given is
+ * tried again.
+ */
 const retryMs = 10_000;
 
 export function createResizer(options: ResizerOptions): Resizer {

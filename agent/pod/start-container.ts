@@ -60,7 +60,9 @@ interface EarlyContainer {
   readonly config: ContainerConfig;
 }
 
-/** Runs single containers, whose image is there. What fails is in the pod's record with its back-off, and in its events. */
+/**
+ * Runs single containers, whose image is there. What fails is in the pod's record with its back-off, and in its events.
+ */
 export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
 

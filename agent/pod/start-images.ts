@@ -42,8 +42,8 @@ export class ImageStarter {
   }
 
   /**
-   * Returns whether the image is there. False: not yet, which is in the record, or the pod is to go. Throws RuntimeError
-   * when the engine is away, ApiError when a Secret cannot be read.
+   * Returns whether the image is there. False: not yet, which is in the record, or the pod is to go. Throws
+   * RuntimeError when the engine is away, ApiError when a Secret cannot be read.
    */
   async ensure(record: PodRecord, pod: Pod, container: ImageUser, onBegin: () => void): Promise<boolean> {
     const { name = '', image = '', imagePullPolicy = 'IfNotPresent' } = container;

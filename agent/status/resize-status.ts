@@ -9,7 +9,10 @@ import { containerId } from '../runtime/container-id.ts';
 /** The conditions that a status has only while they are true. */
 export const resizeConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
 
-/** A pod's status with what its containers were given and have, and how far a change of that is. `pod` is as it was given. Pure. */
+/**
+ * A pod's status with what its containers were given and have, and how far a change of that is. `pod` is as it was
+ * given. Pure.
+ */
 export function withResizeStatus(status: PodStatus, record: PodRecord, pod: Pod, nowMs: number): PodStatus {
   if (refusalOf(record.life) !== undefined) return status;
   const next: PodStatus = { ...status };
