@@ -57,6 +57,13 @@ export default {
       to: { path: 'node_modules/(@grpc|grpc-health-check)/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'pods-import-no-status',
+      comment: 'agent/status/ reports what agent/pod/ knows, and agent/pod/ sees only the interface PodReport of it.',
+      severity: 'error',
+      from: { path: '^agent/pod/' },
+      to: { path: '^agent/status/' },
+    },
+    {
       name: 'api-does-no-io',
       comment: 'api/ is pure: no file, process, network or clock of its own. (The hash of an authority is pure, too.)',
       severity: 'error',

@@ -54,6 +54,11 @@ describe('the arrow lint', () => {
       "export { store } from '../../apiserver/registry/store.ts';\n",
     ],
     [
+      "the agent's pods import the computing of their status",
+      'agent/pod/bad.ts',
+      "import { phase } from '../status/phase.ts';\nexport const bad = phase;\n",
+    ],
+    [
       'the agent imports the Docker library outside its room',
       'agent/bad.ts',
       "import Docker from 'dockerode';\nexport const bad = Docker;\n",
