@@ -59,7 +59,12 @@ function decideParts(deployment: Deployment, sets: readonly ReplicaSet[]): Resiz
     added += part;
     return replicasOf(set) + part;
   });
-  if (toAdd !== 0) sizes[0] = Math.max(0, sizes[0]! + toAdd - added);
+  // What rounding leaves over goes to the largest; what it leaves to take away, to the next where that is used up.
+  for (let at = 0; added !== toAdd && at < sizes.length; at++) {
+    const rest = Math.max(-sizes[at]!, toAdd - added);
+    sizes[at]! += rest;
+    added += rest;
+  }
   // Also those that stay as large: they note the new size of the whole.
   return sorted.map((set, at) => ({ set, replicas: sizes[at]! }));
 }
