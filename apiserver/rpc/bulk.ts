@@ -1,8 +1,8 @@
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { badRequest } from '../../api/errors/index.ts';
 import { isKind } from '../../api/kinds/index.ts';
+import type { ObjectWrites, ObjectWriteVerb, PreparedObjectWrite } from '../verbs/object-writes.ts';
 import type { ItemStreams, ItemWork } from './item-stream.ts';
-import type { ObjectWrites, ObjectWriteVerb, PreparedObjectWrite } from './object-writes.ts';
 
 /** The numbers of BulkItem's requests. */
 const verbs: Readonly<Record<number, ObjectWriteVerb | undefined>> = {

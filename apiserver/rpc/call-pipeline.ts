@@ -18,27 +18,17 @@ import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
 import type { FairShare } from '../limits/fair-share.ts';
 import type { Level } from '../limits/levels.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import { joinPieces } from '../verbs/pieces.ts';
+import type { LongReply, Reply } from '../verbs/reply.ts';
 import type { AccessTable } from './access-table.ts';
-import { type CallContext, OpenCall } from './call-context.ts';
 import type { CallMeter, CallMeters } from './call-meter.ts';
 import { type AnyCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';
 import { guardFirstWrite, requireAuthorized } from './fail-closed.ts';
-import { joinPieces, type Pieces, sendPieces } from './pieces.ts';
+import { OpenCall } from './open-call.ts';
 import { REQUEST_ID } from './request-id.ts';
+import { sendPieces } from './send-pieces.ts';
 import { type EncodedStatus, encodeStatus, type StatusReply, toStatus } from './status.ts';
-
-export type { CallContext } from './call-context.ts';
-
-export interface Reply {
-  readonly bytes: Buffer;
-  readonly warnings?: readonly string[];
-}
-
-/** An answer that is made while it is sent. */
-export interface LongReply {
-  readonly bytes: Buffer | Pieces;
-  readonly warnings?: readonly string[];
-}
 
 /** Handlers get and give encoded messages, so that stored bytes pass through. They throw ApiErrors; anything else is a bug and logged. */
 export type UnaryHandler = (request: Buffer, context: CallContext) => Promise<Reply | LongReply>;

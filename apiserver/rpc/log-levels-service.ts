@@ -4,7 +4,9 @@ import { badRequest, failedPrecondition, unavailable } from '../../api/errors/in
 import type { GetLogLevelRequest, LogLevel, ServeRequest, SetLogLevelRequest } from '../../api/generated/types.ts';
 import { changeLogLevel, isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
 import { decodeStrictly } from '../registry/decode.ts';
-import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { Reply } from '../verbs/reply.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import { fromStatus } from './status.ts';
 import { abortable } from './tunnel/duplex.ts';

@@ -11,14 +11,15 @@ import type {
 } from '../../api/generated/types.ts';
 import { toDate } from '../../api/meta/time.ts';
 import type { Registry } from '../registry/registry.ts';
+import { listForm } from '../verbs/list-form.ts';
+import { encodeObjectResponse, eventFormat, parseFormat, parseObjectFormat } from '../verbs/object-format.ts';
+import { type ObjectWrites, type ObjectWriteVerb, objectWrites, readRequest, storeOf } from '../verbs/object-writes.ts';
+import type { Verbs } from '../verbs/verbs.ts';
 import { bulkMethod } from './bulk.ts';
 import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
+import { GrpcWatchSink } from './grpc-watch-sink.ts';
 import type { ItemStreams } from './item-stream.ts';
-import { listForm } from './list-form.ts';
-import { encodeObjectResponse, eventFormat, parseFormat, parseObjectFormat } from './object-format.ts';
-import { type ObjectWrites, type ObjectWriteVerb, objectWrites, readRequest, storeOf } from './object-writes.ts';
-import type { Verbs } from './verbs.ts';
 
 export const OBJECTS_SERVICE = 'berth.meta.v1.Objects';
 
@@ -88,7 +89,7 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
       const { kind, accept, asOf: _, ...watch } = readRequest<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
       const format = eventFormat(parseFormat(accept, 'protobuf'), store.cache.decoder, now);
-      await verbs.watch(store, watch, format, call, context);
+      await verbs.watch(store, watch, format, new GrpcWatchSink(call, context), context);
     },
   };
   return { unary, stream };

@@ -18,12 +18,14 @@ import type { AnyObject } from '../registry/any-object.ts';
 import { imagineObject } from '../registry/create.ts';
 import { decodeStrictly, requireSayable } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { Reply } from '../verbs/reply.ts';
+import { writeContext } from '../verbs/write-request.ts';
 import { placeOf } from '../watch/entry.ts';
-import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import { SchedulerLinks } from './scheduler-links.ts';
 import { abortable, type Duplex, framesOf } from './tunnel/duplex.ts';
-import { writeContext } from './write-request.ts';
 
 export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
 

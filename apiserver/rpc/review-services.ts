@@ -24,7 +24,8 @@ import type { TokenTable } from '../authn/tokens.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import { decodeStrictly } from '../registry/decode.ts';
-import type { CallContext, CallPipeline, UnaryHandler } from './call-pipeline.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { CallPipeline, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 
 const AUTHORIZATION = 'berth.authorization.v1';

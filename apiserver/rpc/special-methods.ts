@@ -5,12 +5,13 @@ import { decodeStrictly } from '../registry/decode.ts';
 import { type EvictDeps, evictPod } from '../registry/evict.ts';
 import { finalizeNamespace } from '../registry/finalize.ts';
 import type { KindStore, StoreResult } from '../registry/kind-store.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import { writeContext } from '../verbs/write-request.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
 import { field } from '../watch/wire.ts';
-import type { CallContext, CallPipeline } from './call-pipeline.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import type { ItemStreams } from './item-stream.ts';
 import type { SpecialMethods } from './typed-service.ts';
-import { writeContext } from './write-request.ts';
 
 /** BindItem.binding and BoundPod.resourceVersion. */
 const BINDING = 2;

@@ -10,12 +10,13 @@ import type {
 } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
+import { storedForm } from '../verbs/list-form.ts';
+import type { Verbs } from '../verbs/verbs.ts';
+import { splitWriteRequest } from '../verbs/write-request.ts';
 import { protobufEvents } from '../watch/event-format.ts';
 import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import { storedForm } from './list-form.ts';
-import type { Verbs } from './verbs.ts';
-import { splitWriteRequest } from './write-request.ts';
+import { GrpcWatchSink } from './grpc-watch-sink.ts';
 
 /** The standard methods of one kind's typed service. None of them knows the kind. */
 function standardMethods(
@@ -56,7 +57,13 @@ function standardMethods(
     },
     stream: {
       Watch: (request, call, context) =>
-        verbs.watch(store, read<WatchRequest>('WatchRequest', request), protobufEvents(kind.message), call, context),
+        verbs.watch(
+          store,
+          read<WatchRequest>('WatchRequest', request),
+          protobufEvents(kind.message),
+          new GrpcWatchSink(call, context),
+          context,
+        ),
     },
   };
 }

@@ -12,7 +12,8 @@ import type {
 import type { AccessVerb } from '../../authz/attributes.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { type CallContext, type CallPipeline, encodeWarning } from '../call-pipeline.ts';
+import type { CallContext } from '../../verbs/call-context.ts';
+import { type CallPipeline, encodeWarning } from '../call-pipeline.ts';
 import type { SpecialMethods } from '../typed-service.ts';
 import { type Duplex, framesOf, keepLittleUnread } from './duplex.ts';
 import { forwardInput, forwardOutput } from './forward.ts';

@@ -1,4 +1,3 @@
-import type { ServerWritableStream } from '@grpc/grpc-js';
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, unimplemented } from '../../api/errors/index.ts';
@@ -39,7 +38,7 @@ import type { EventFormat } from '../watch/event-format.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { Ticker } from '../watch/ticker.ts';
 import { Turns } from '../watch/turns.ts';
-import type { CallContext } from './call-pipeline.ts';
+import type { CallContext } from './call-context.ts';
 import type { ListForm } from './list-form.ts';
 import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
 import { PastReads } from './past-reads.ts';
@@ -47,6 +46,7 @@ import type { Pieces } from './pieces.ts';
 import { readAccess } from './read-access.ts';
 import { WatchMeters } from './watch-meter.ts';
 import { pumpWatch, type WatchLimits } from './watch-pump.ts';
+import type { WatchSink } from './watch-sink.ts';
 import { writeContext } from './write-request.ts';
 
 /** A write, as the typed or the generic service decoded it. */
@@ -252,7 +252,7 @@ export class Verbs {
     store: KindStore,
     request: WatchRequest,
     format: EventFormat,
-    call: ServerWritableStream<Buffer, Buffer>,
+    sink: WatchSink,
     context: CallContext,
   ): Promise<void> {
     const options = request.options ?? {};
@@ -265,7 +265,7 @@ export class Verbs {
       const prepared = await prepareWatch(store, request.namespace ?? '', options, format);
       // Before it is opened: a watch that waits for its turn holds no objects.
       const pass = prepared.hasInitial ? await this.enterList(INITIAL_BYTES, context) : undefined;
-      await pumpWatch(call, prepared.open(), {
+      await pumpWatch(sink, prepared.open(), {
         bookmarks: options.allowWatchBookmarks === true,
         timeoutSeconds: options.timeoutSeconds,
         limits,

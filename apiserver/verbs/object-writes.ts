@@ -3,8 +3,9 @@ import type { KindReference, ObjectDeleteRequest, ObjectPatchRequest, ObjectWrit
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { CallContext, Reply } from './call-pipeline.ts';
+import type { CallContext } from './call-context.ts';
 import { encodeObjectResponse, type ObjectFormat, parseFormat, parseObjectFormat } from './object-format.ts';
+import type { Reply } from './reply.ts';
 import type { PreparedWrite, Verbs, WriteInput, WriteVerb } from './verbs.ts';
 
 /** The writes of the generic service, each by itself or as an item of Bulk. */

@@ -5,7 +5,7 @@ import { isControlPlane, isNode } from '../authn/identity.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { WriteContext } from '../registry/write-context.ts';
 import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
-import type { CallContext } from './call-pipeline.ts';
+import type { CallContext } from './call-context.ts';
 
 const OBJECT = 1;
 const OPTIONS = 2;
