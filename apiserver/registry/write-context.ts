@@ -1,17 +1,18 @@
 import { callCancelled } from '../../api/errors/index.ts';
 import type { AnyObject } from './any-object.ts';
 
-/** Who writes, and whether for real. */
+/**
+ * Who writes, and how far: one value, made when the request is decoded and authorized, which goes with the write to the
+ * store.
+ */
 export interface WriteContext {
   readonly user: string;
   readonly manager: string;
   readonly dryRun: boolean;
-  /** Aborts with the call: a write that waits for its turn ends. Absent: it waits as long as it takes. */
-  readonly signal?: (() => AbortSignal) | undefined;
-  /** Whether the client has cancelled the call: what it wanted is not begun any more. Absent: it cannot. */
-  /** Hears of each object that was changed, and of a call that changes nothing, for the audit log. */
-  readonly noteChange?: ((change: 'changed' | 'unchanged') => void) | undefined;
-  readonly isCancelled?: (() => boolean) | undefined;
+  /** Absent: the server itself, which does not go away. */
+  readonly caller?: WriteCaller | undefined;
+  /** The audit log's line of the call: hears of each object that was changed, and of a call that changes nothing. */
+  readonly audited?: { changed(): void; unchanged(): void } | undefined;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
   readonly mergesConditions?: boolean | undefined;
   /** A change of the system's own: it goes on in a namespace that is full. */
@@ -20,19 +21,27 @@ export interface WriteContext {
    * Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object.
    * Absent: may.
    */
-  readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
+  authorizeChange?(previous: AnyObject): void;
   /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
-  readonly authorizeNext?: ((next: AnyObject, previous: AnyObject) => void) | undefined;
+  authorizeNext?(next: AnyObject, previous: AnyObject): void;
   /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
-  readonly admitChange?: ((next: AnyObject, previous: AnyObject) => Promise<void>) | undefined;
+  admitChange?(next: AnyObject, previous: AnyObject): Promise<void> | undefined;
+}
+
+/** The call behind a write. */
+export interface WriteCaller {
+  /** Aborts with the call: a write that waits for its turn ends. Read only by one that waits. */
+  readonly signal: AbortSignal;
+  /** Whether the client has cancelled the call: what it wanted is not begun any more. */
+  readonly isCancelled: boolean;
 }
 
 /**
  * Throws CANCELLED. A client that has cancelled a write may read the object next: a write that was not begun then must
  * not follow.
  */
-export function checkCaller({ isCancelled }: WriteContext): void {
-  if (isCancelled?.()) throw callCancelled();
+export function checkCaller({ caller }: WriteContext): void {
+  if (caller?.isCancelled) throw callCancelled();
 }
 
 /** The version of an object that a change starts from. */

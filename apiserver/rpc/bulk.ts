@@ -1,7 +1,8 @@
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { badRequest } from '../../api/errors/index.ts';
 import { isKind } from '../../api/kinds/index.ts';
-import type { ObjectWrites, ObjectWriteVerb, PreparedObjectWrite } from '../verbs/object-writes.ts';
+import type { ObjectWrites, ObjectWriteVerb } from '../verbs/object-writes.ts';
+import type { PreparedWrite } from '../verbs/standard-writes.ts';
 import type { ItemStreams, ItemWork } from './item-stream.ts';
 
 /** The numbers of BulkItem's requests. */
@@ -36,10 +37,11 @@ const readByPods: readonly string[] = ['ServiceAccount', 'PriorityClass', 'Runti
  * Items about one object wait for each other, those of a namespace's objects for the namespace, and pods for what they
  * may name.
  */
-function itemOf({ store, at, run }: PreparedObjectWrite): ItemWork {
+function itemOf(write: PreparedWrite): ItemWork {
+  const { store, at } = write;
   const { kind } = store;
   const own = at.name ? store.key(at) : undefined;
   const waitsFor = kind.namespaced && at.namespace ? [`namespaces/${at.namespace}`] : [];
   if (isKind(kind, 'Pod')) waitsFor.push(...readByPods);
-  return { own, waitsFor, partOf: readByPods.includes(kind.kind) ? kind.kind : undefined, run };
+  return { own, waitsFor, partOf: readByPods.includes(kind.kind) ? kind.kind : undefined, run: () => write.run() };
 }

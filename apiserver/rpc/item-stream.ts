@@ -276,7 +276,7 @@ class ItemStream {
 
   private refused(error: unknown, context: CallContext): Outcome {
     const { pipeline, call } = this.parts;
-    const { code, bytes } = pipeline.refuseItem(error, call, context);
+    const { code, bytes } = pipeline.errors.refuseItem(error, call, context);
     return { code, error: bytes };
   }
 

@@ -41,14 +41,18 @@ export function pagesService(deps: PagesDeps, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(PAGES_SERVICE),
     implementation: {
-      Get: pipeline.unary(async (request, call) => {
+      Get: pipeline.unary((request, call) => {
         const { path: asked = '' } = decodeStrictly<GetPageRequest>('berth.server.v1.GetPageRequest', request, 'request');
         const [path = '', query] = asked.split('?');
         const page = pages.get(path);
         if (page === undefined) throw unknownPage(path, [...pages.keys()]);
         call.authorizePath(path);
-        const { text, ...rest } = await page(new URLSearchParams(query).has('verbose'));
-        return { bytes: encodeMessage('berth.server.v1.GetPageResponse', { ...rest, body: Buffer.from(text) }) };
+        return {
+          run: async () => {
+            const { text, ...rest } = await page(new URLSearchParams(query).has('verbose'));
+            return { bytes: encodeMessage('berth.server.v1.GetPageResponse', { ...rest, body: Buffer.from(text) }) };
+          },
+        };
       }),
     },
   };

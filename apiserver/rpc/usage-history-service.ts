@@ -4,7 +4,7 @@ import type { GetUsageHistoryRequest, ServeRequest } from '../../api/generated/t
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { CallContext } from '../verbs/call-context.ts';
-import type { Reply } from '../verbs/reply.ts';
+import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
 import { WireReader } from '../watch/wire.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
@@ -30,17 +30,22 @@ export function usageHistoriesService(deps: UsageHistoriesDeps, pipeline: CallPi
     implementation: {
       Get: pipeline.unary((request, call) => {
         const wanted = decodeStrictly<GetUsageHistoryRequest>('berth.metrics.v1.GetUsageHistoryRequest', request, 'request');
-        return answer(deps, wanted, call);
+        return prepareHistory(deps, wanted, call);
       }),
     },
   };
 }
 
-async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): Promise<Reply> {
+function prepareHistory(deps: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): PreparedCall {
   const { nodeName = '', podName = '', namespace = '' } = wanted;
   if ((nodeName === '') === (podName === '')) throw badRequest('name either a pod or a node');
   if (podName === '') call.authorize({ verb: 'get', kind: 'Node', namespace: '', name: nodeName });
   else call.authorize({ verb: 'get', kind: 'Pod', namespace, name: podName });
+  return { run: () => answer(deps, wanted, call) };
+}
+
+async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): Promise<Reply> {
+  const { nodeName = '', podName = '', namespace = '' } = wanted;
   const target = podName === '' ? { node: nodeName, uid: '' } : await findTarget(pods, { namespace, name: podName });
   const open = { podUid: target.uid, usageHistory: wanted, requestId: call.requestId };
   const stream = await tunnels.open(target.node, open, call);

@@ -117,10 +117,22 @@ export function eventFormat(format: Format, decoder: EntryDecoder, now: () => Da
   return format === 'table' ? tableEvents(decoder, now) : protobufEvents(decoder.kind.message);
 }
 
-/** An ObjectResponse in the requested format. */
-export function encodeObjectResponse(kind: Kind, bytes: Buffer, format: ObjectFormat, now: Date): Buffer {
-  if (format === 'protobuf') return field(OBJECT, bytes);
-  if (format === 'metadata') return field(OBJECT, field(METADATA, metadataBytes(bytes)));
+/** How an answer with one object is sent, other than as it is stored. */
+export interface ObjectForm {
+  encode(kind: Kind, bytes: Buffer): Buffer;
+}
+
+/** An ObjectResponse in the requested format; the ages of a table count up to `now`. */
+export function objectForm(format: ObjectFormat, now: () => Date): ObjectForm {
+  if (format === 'protobuf') return storedResponse;
+  if (format === 'metadata') return metadataResponse;
+  return { encode: (kind, bytes) => encodeDecoded(kind, bytes, format, now()) };
+}
+
+const storedResponse: ObjectForm = { encode: (_, bytes) => field(OBJECT, bytes) };
+const metadataResponse: ObjectForm = { encode: (_, bytes) => field(OBJECT, field(METADATA, metadataBytes(bytes))) };
+
+function encodeDecoded(kind: Kind, bytes: Buffer, format: 'json' | 'table', now: Date): Buffer {
   const decoder = new EntryDecoder(kind);
   const entry: Entry = { key: '', bytes, revision: 0 };
   if (format === 'json') return field(OBJECT, encodeJson(kind, decoder.decode(entry)));

@@ -1,17 +1,47 @@
 import { badRequest } from '../../api/errors/index.ts';
-import { invalidValue } from '../../api/errors/violations.ts';
-import type { WriteOptions } from '../../api/generated/types.ts';
-import { isControlPlane, isNode } from '../authn/identity.ts';
+import type { DeleteRequest, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
-import type { WriteContext } from '../registry/write-context.ts';
+import type { KindStore } from '../registry/kind-store.ts';
 import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
-import type { CallContext } from './call-context.ts';
+import type { ObjectForm } from './object-format.ts';
+
+export type WriteVerb = 'create' | 'update' | 'updateStatus';
+
+/** A write of a whole object, as a service read it. */
+export interface WriteRequest {
+  readonly verb: WriteVerb;
+  readonly store: KindStore;
+  /** Still encoded, in this format. */
+  readonly object: Uint8Array;
+  readonly format: 'protobuf' | 'json';
+  readonly options: WriteOptions;
+  /** Of an update: a subresource of the object; else empty. */
+  readonly subresource: string;
+  /** For an object that names no namespace. */
+  readonly namespace: string;
+  /** Absent: the answer is what was stored. */
+  readonly form?: ObjectForm | undefined;
+}
+
+/** The same for a patch. */
+export interface PatchWriteRequest {
+  readonly store: KindStore;
+  readonly patch: PatchRequest;
+  readonly form?: ObjectForm | undefined;
+}
+
+/** The same for a deletion. */
+export interface DeleteWriteRequest {
+  readonly store: KindStore;
+  readonly delete: DeleteRequest;
+  readonly form?: ObjectForm | undefined;
+}
 
 const OBJECT = 1;
 const OPTIONS = 2;
 
 /** A typed write's `{object, options}`, which is the same for every kind, with the object still encoded. */
-export function splitWriteRequest(request: Buffer): { object: Uint8Array; options: WriteOptions } {
+export function readWriteRequest(verb: WriteVerb, store: KindStore, request: Buffer, subresource = ''): WriteRequest {
   let object: Uint8Array = request.subarray(0, 0);
   let options = object;
   try {
@@ -25,50 +55,12 @@ export function splitWriteRequest(request: Buffer): { object: Uint8Array; option
       if (number === OBJECT) object = join(object, reader.value());
       else options = join(options, reader.value());
     }
-    return { object, options: decodeStrictly<WriteOptions>('berth.meta.v1.WriteOptions', options, 'options') };
   } catch (error) {
     if (error instanceof Error && error.name === 'WireError') throw badRequest(`cannot decode the request: ${error.message}`);
     throw error;
   }
+  const read = decodeStrictly<WriteOptions>('berth.meta.v1.WriteOptions', options, 'options');
+  return { verb, store, object, format: 'protobuf', options: read, subresource, namespace: '' };
 }
 
 const join = (before: Uint8Array, more: Uint8Array): Uint8Array => (before.length === 0 ? more : Buffer.concat([before, more]));
-
-/** Checks the options of a write and returns the writer. Throws INVALID_ARGUMENT. */
-export function writeContext(options: WriteOptions | undefined, call: CallContext): WriteContext {
-  const { dryRun, fieldValidation, fieldManager } = options ?? {};
-  if (fieldValidation && fieldValidation !== 'Strict') {
-    throw badRequest(`fieldValidation "${fieldValidation}" is not supported: unknown fields are always refused ("Strict")`);
-  }
-  if (fieldManager) checkFieldManager(fieldManager);
-  const { identity, manager, isEarlierComponent: mergesConditions } = call;
-  const { user } = identity;
-  const exceedsLimits = isNode(identity) || isControlPlane(user);
-  return {
-    user,
-    manager: fieldManager || manager,
-    dryRun: isDryRun(dryRun),
-    signal: () => call.signal,
-    isCancelled: () => call.isCancelled,
-    noteChange: (change) => call.audited?.[change](),
-    mergesConditions,
-    exceedsLimits,
-  };
-}
-
-const MANAGER_MAX = 128;
-
-function checkFieldManager(name: string): void {
-  const wrong = (why: string) => {
-    const violation = invalidValue('fieldManager', name, why);
-    return badRequest(`cannot write: fieldManager: ${violation.description}`, [violation]);
-  };
-  if ([...name].length > MANAGER_MAX) throw wrong(`must have at most ${MANAGER_MAX} characters`);
-  if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(name)) throw wrong('must consist of printable characters');
-}
-
-function isDryRun(dryRun: readonly string[] | undefined): boolean {
-  const wrong = dryRun?.find((value) => value !== 'All');
-  if (wrong !== undefined) throw badRequest(`dryRun "${wrong}" is not supported: use "All"`);
-  return (dryRun?.length ?? 0) > 0;
-}

@@ -2,7 +2,7 @@ import { badRequest, failedPrecondition, internal, notFound } from '../../../api
 import type { Pod } from '../../../api/generated/types.ts';
 import { annotations } from '../../../api/meta/well-known.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { checkName } from '../../verbs/verbs.ts';
+import { checkName } from '../../verbs/check-name.ts';
 
 /** Where a stream leads to. */
 export interface StreamTarget {
