@@ -1,13 +1,16 @@
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 
 /**
- * A rule about objects that needs to know more than the object. `create` is called once for each new one, after defaults and before validation.
- * May change the object; refuses by throwing an ApiError.
- * What `warn` is told reaches the writer.
+ * A rule about objects that needs to know more than the object. `create` is called once for each new one, after
+ * defaults and before validation. May change the object; refuses by throwing an ApiError. What `warn` is told reaches
+ * the writer.
  */
 export interface Admission {
   create(kind: Kind, object: ApiObject, warn?: (text: string) => void): Promise<void>;
-  /** The same for an object that an update or a patch changes; may be called several times for one. Refuses, and changes nothing. */
+  /**
+   * The same for an object that an update or a patch changes; may be called several times for one. Refuses, and changes
+   * nothing.
+   */
   update?(kind: Kind, next: ApiObject, previous: ApiObject): Promise<void>;
 }
 

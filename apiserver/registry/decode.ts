@@ -76,7 +76,10 @@ export function findUnknownFields(messageName: string, bytes: Uint8Array): Field
   return found;
 }
 
-/** Decodes bytes from outside. Throws INVALID_ARGUMENT for bytes that are no such message or have fields that it does not have. */
+/**
+ * Decodes bytes from outside. Throws INVALID_ARGUMENT for bytes that are no such message or have fields that it does
+ * not have.
+ */
 export function decodeStrictly<T extends object>(messageName: string, bytes: Uint8Array, what: string): T {
   let violations: FieldViolation[] = [];
   let value: T;
@@ -106,7 +109,9 @@ export function requireSayable(kind: Kind, object: ApiObject): void {
   if (violations.length > 0) throw invalid(subjectOf(kind, object), violations.slice(0, MAX_VIOLATIONS));
 }
 
-/** Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words, and for JSON that is nested too deeply. */
+/**
+ * Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words, and for JSON that is nested too deeply.
+ */
 export function parseJson(bytes: Uint8Array, what: string): unknown {
   let value: unknown;
   try {

@@ -29,8 +29,8 @@ export class WriteQueue {
   }
 
   /**
-   * Undefined: go ahead. Else resolves with the writer's turn; throws RESOURCE_EXHAUSTED, and the reason of the caller's
-   * signal when that aborts. Then `leave`.
+   * Undefined: go ahead. Else resolves with the writer's turn; throws RESOURCE_EXHAUSTED, and the reason of the
+   * caller's signal when that aborts. Then `leave`.
    */
   enter(key: string, writer: Writer): Promise<void> | undefined {
     const line = this.lines.get(key);

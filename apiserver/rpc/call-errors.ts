@@ -12,7 +12,9 @@ interface FailedCall {
   readonly user: string | undefined;
 }
 
-/** The last step of a call that failed: its error as a status. The log and the caller know it by the same request id. */
+/**
+ * The last step of a call that failed: its error as a status. The log and the caller know it by the same request id.
+ */
 export class CallErrors {
   readonly #log: Logger;
 

@@ -2,8 +2,8 @@ import { badRequest } from '../../api/errors/index.ts';
 import { field, LENGTH_DELIMITED, VARINT, varintSize, WireReader, writeVarint } from '../watch/wire.ts';
 import { MAX_WARNINGS_BYTES } from './warnings.ts';
 
-// The messages of streams of items, which are alike for all of them: {repeated items = 1}, an item {id = 1, one request of any
-// other number}, {repeated results = 1}, a result {id = 1, outcome = 2, error = 3, repeated warnings = 4}.
+// The messages of streams of items, which are alike for all of them: {repeated items = 1}, an item {id = 1, one request
+// of any other number}, {repeated results = 1}, a result {id = 1, outcome = 2, error = 3, repeated warnings = 4}.
 
 const ITEMS = 1;
 const ID = 1;

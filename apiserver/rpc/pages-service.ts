@@ -35,7 +35,10 @@ type MakePage = (verbose: boolean) => Promise<Page>;
 /** Throws when something is wrong. */
 type Check = () => Promise<void>;
 
-/** The pages that Kubernetes' API server has over HTTP, for callers with credentials. The metrics port serves /metrics without. */
+/**
+ * The pages that Kubernetes' API server has over HTTP, for callers with credentials. The metrics port serves /metrics
+ * without.
+ */
 export function pagesService(deps: PagesDeps, pipeline: CallPipeline) {
   const pages = createPages(deps);
   return {

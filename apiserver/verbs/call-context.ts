@@ -28,10 +28,15 @@ export interface CallContext {
   readonly isEarlierComponent?: boolean;
   /** The name of the call in logs and errors: the client's own, where it sent a usable one. */
   readonly requestId: string;
-  /** Aborts when the client is gone or the deadline is over, with CANCELLED, and when the server stops, with UNAVAILABLE. */
+  /**
+   * Aborts when the client is gone or the deadline is over, with CANCELLED, and when the server stops, with
+   * UNAVAILABLE.
+   */
   readonly signal: AbortSignal;
   /** Whether the client is gone, or the deadline is over. */
   readonly isCancelled: boolean;
-  /** Calls `done` once, when the answer has left or the client is gone; one that is not taken within `ms` is cut off. */
+  /**
+   * Calls `done` once, when the answer has left or the client is gone; one that is not taken within `ms` is cut off.
+   */
   whenTaken(ms: number, done: () => void): void;
 }

@@ -36,7 +36,9 @@ export class CallWrite implements WriteContext {
   }
 }
 
-/** The same for a write that is authorized by objects, too: by the version that it starts from, and what it comes to. */
+/**
+ * The same for a write that is authorized by objects, too: by the version that it starts from, and what it comes to.
+ */
 export class AuthorizedWrite extends CallWrite {
   readonly access: Access;
 

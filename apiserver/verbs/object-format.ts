@@ -77,7 +77,10 @@ class JsonMemo {
   }
 }
 
-/** JSON made for one watcher serves the others of its kind. Only their formats hold it, so that it goes with the last of them. */
+/**
+ * JSON made for one watcher serves the others of its kind. Only their formats hold it, so that it goes with the last of
+ * them.
+ */
 const jsonMemos = new WeakMap<EntryDecoder, WeakRef<JsonMemo>>();
 
 function jsonMemo(decoder: EntryDecoder): JsonMemo {

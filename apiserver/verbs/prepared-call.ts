@@ -2,7 +2,9 @@ import type { CallContext } from './call-context.ts';
 import type { Pieces } from './pieces.ts';
 import type { WatchSink } from './watch-sink.ts';
 
-/** The answer of a unary call: an encoded message, as a whole or made while it is sent, and sentences for the client. */
+/**
+ * The answer of a unary call: an encoded message, as a whole or made while it is sent, and sentences for the client.
+ */
 export interface Reply {
   readonly bytes: Buffer | Pieces;
   readonly warnings?: readonly string[];

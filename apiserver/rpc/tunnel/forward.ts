@@ -13,10 +13,16 @@ const END_FIELD = 9;
 
 /** In every frame that a client sends input with, the bytes are this field, and there is no other. */
 const BYTES_FIELD = 2;
-/** The gRPC library holds 16 messages for an agent that does not read, however large they are: this large are those with input at most. */
+/**
+ * The gRPC library holds 16 messages for an agent that does not read, however large they are: this large are those with
+ * input at most.
+ */
 const MAX_INPUT_BYTES = 32 * 1024;
 
-/** Carries what the client sends to the agent, still encoded, as the given field of ServeResponse; large pieces of input in several frames. */
+/**
+ * Carries what the client sends to the agent, still encoded, as the given field of ServeResponse; large pieces of input
+ * in several frames.
+ */
 export async function forwardInput(input: AsyncIterableIterator<Buffer>, stream: ServedStream, wrapper: number): Promise<void> {
   for await (const frame of input) for (const piece of piecesOf(frame)) await stream.send(field(wrapper, piece));
 }
@@ -34,8 +40,9 @@ function* piecesOf(frame: Buffer): Generator<Uint8Array> {
 }
 
 /**
- * Carries one field of the agent's frames (ServeRequest) to the client, still encoded and no faster than it reads, until the agent's
- * stream ends. Throws the agent's error, and UNAVAILABLE when the connection to the agent is lost or this server stops.
+ * Carries one field of the agent's frames (ServeRequest) to the client, still encoded and no faster than it reads,
+ * until the agent's stream ends. Throws the agent's error, and UNAVAILABLE when the connection to the agent is lost or
+ * this server stops.
  */
 export async function forwardOutput(
   stream: ServedStream,

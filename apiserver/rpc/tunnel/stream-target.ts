@@ -30,7 +30,10 @@ export async function findTarget(pods: KindStore, request: { namespace?: string;
   return { node, uid, pod };
 }
 
-/** The container that a request names, the pod's default, or its first. Throws INVALID_ARGUMENT with the names that exist. */
+/**
+ * The container that a request names, the pod's default, or its first. Throws INVALID_ARGUMENT with the names that
+ * exist.
+ */
 export function chooseContainer(pod: Pod, wanted: string | undefined): ContainerChoice {
   const main = (pod.spec?.containers ?? []).map((container) => container.name ?? '');
   const others = [...(pod.spec?.initContainers ?? []).map((each) => each.name ?? ''), ...ephemeralNames(pod)];
