@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { Server } from '@grpc/grpc-js';
 import type { ReflectionService } from '@grpc/reflection';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { fileDescriptorSet } from '../../api/generated/file-descriptors.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { perLevel } from '../limits/levels.ts';
-import { WireReader } from '../watch/wire.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { addLibraryService } from './library-service.ts';
 

@@ -1,3 +1,4 @@
+import { field } from '../../api/codec/wire-format.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { BindingWriteRequest, EvictionWriteRequest, NamespaceWriteRequest } from '../../api/generated/types.ts';
 import type { BindDeps } from '../registry/bind.ts';
@@ -6,7 +7,6 @@ import type { EvictDeps } from '../registry/evict.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { prepareBind, prepareEvict, prepareFinalize } from '../verbs/special-writes.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
-import { field } from '../watch/wire.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import type { ItemStreams } from './item-stream.ts';
 import type { SpecialMethods } from './typed-service.ts';

@@ -1,11 +1,11 @@
 import { decodeMessage } from '../../api/codec/message.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { badRequest, unavailable } from '../../api/errors/index.ts';
 import type { GetUsageHistoryRequest, ServeRequest } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
-import { WireReader } from '../watch/wire.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import { fromStatus } from './status.ts';

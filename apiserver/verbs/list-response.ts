@@ -1,6 +1,6 @@
 import { encodeMessage } from '../../api/codec/message.ts';
+import { fieldSize, writeFieldHeader } from '../../api/codec/wire-format.ts';
 import type { ListMeta } from '../../api/generated/types.ts';
-import { fieldSize, writeFieldHeader } from '../watch/wire.ts';
 import type { Pieces } from './pieces.ts';
 
 const METADATA = 1;

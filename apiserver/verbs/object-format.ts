@@ -1,12 +1,12 @@
 import { toJson } from '../../api/codec/json.ts';
 import { encodeMessage } from '../../api/codec/message.ts';
+import { field } from '../../api/codec/wire-format.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Table, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { type Entry, EntryDecoder } from '../watch/entry.ts';
 import { type EventFormat, protobufEvents } from '../watch/event-format.ts';
 import { metadataBytes } from '../watch/stamp-resource-version.ts';
-import { field } from '../watch/wire.ts';
 
 /** ObjectResponse.object, and the metadata of every object. */
 const OBJECT = 1;

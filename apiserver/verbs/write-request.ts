@@ -1,8 +1,9 @@
+import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { DeleteRequest, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
-import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
 import type { ObjectForm } from './object-format.ts';
 
 export type WriteVerb = 'create' | 'update' | 'updateStatus';

@@ -1,8 +1,8 @@
 import { decodeMessage } from '../../api/codec/message.ts';
+import { WireError } from '../../api/codec/wire-format.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
-import { WireError } from './wire.ts';
 
 /**
  * One version of one object as it is served: encoded, with its resourceVersion. Never changed; a new version is a new

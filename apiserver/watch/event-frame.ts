@@ -1,5 +1,5 @@
+import { fieldSize, writeFieldHeader } from '../../api/codec/wire-format.ts';
 import type { CacheEvent } from './event-ring.ts';
-import { fieldSize, writeFieldHeader } from './wire.ts';
 
 export type WireEventType = CacheEvent['type'] | 'BOOKMARK';
 

@@ -1,4 +1,4 @@
-import { WireReader } from './wire.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 
 const SPEC = 2;
 const NODE_NAME = 10;
@@ -11,7 +11,7 @@ export function namesNode(bytes: Uint8Array): boolean {
   const pod = new WireReader(bytes);
   while (pod.next()) {
     if (pod.number !== SPEC) continue;
-    const spec = new WireReader(bytes, pod.valueStart, pod.valueEnd);
+    const spec = pod.inner();
     while (spec.next()) if (spec.number === NODE_NAME) return true;
   }
   return false;

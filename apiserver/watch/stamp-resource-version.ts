@@ -1,4 +1,5 @@
-import { fieldSize, LENGTH_DELIMITED, WireReader, writeFieldHeader } from './wire.ts';
+import { fieldSize, LENGTH_DELIMITED, writeFieldHeader } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 
 const METADATA = 1;
 const RESOURCE_VERSION = 6;

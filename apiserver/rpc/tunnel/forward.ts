@@ -1,8 +1,9 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { decodeMessage } from '../../../api/codec/message.ts';
+import { field } from '../../../api/codec/wire-format.ts';
+import { WireReader } from '../../../api/codec/wire-reader.ts';
 import { unavailable } from '../../../api/errors/index.ts';
 import type { Status } from '../../../api/generated/types.ts';
-import { field, WireReader } from '../../watch/wire.ts';
 import { fromStatus } from '../status.ts';
 import { abortable, type Duplex, send } from './duplex.ts';
 import type { ServedStream } from './tunnels.ts';
