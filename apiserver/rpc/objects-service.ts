@@ -36,7 +36,9 @@ export interface ObjectsServiceOptions {
 export function objectsService({ registry, verbs, pipeline, streams, now }: ObjectsServiceOptions) {
   const writes = objectWrites(registry, verbs, now);
   const { unary, stream } = methods(registry, verbs, writes, now);
-  const implementation: UntypedServiceImplementation = { Bulk: bulkMethod(`/${OBJECTS_SERVICE}/Bulk`, writes, streams) };
+  const implementation: UntypedServiceImplementation = {
+    Bulk: bulkMethod(`/${OBJECTS_SERVICE}/Bulk`, writes, registry.admission, streams),
+  };
   for (const [name, handler] of Object.entries(unary)) implementation[name] = pipeline.unary(handler);
   for (const [name, handler] of Object.entries(stream)) implementation[name] = pipeline.stream(handler);
   return { definition: serviceDefinition(OBJECTS_SERVICE), implementation };

@@ -9,6 +9,7 @@ import type {
   ObjectHistoryRequest,
   WatchRequest,
 } from '../../api/generated/types.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { SelectorRoom } from '../limits/selector-room.ts';
 import { deleteCollection } from '../registry/delete-collection.ts';
@@ -193,7 +194,7 @@ export class Verbs {
             batcher: store.cache.batcher,
             ticker: this.ticker,
             turns: this.turns,
-            meter: this.meters.of(store.kind.plural),
+            meter: this.meters.of(resourceOf(store.kind)),
             onStarted: () => pass?.leave(),
           });
         } finally {
