@@ -35,6 +35,14 @@ export interface StoreResult {
   readonly form?: Kind;
 }
 
+/** A new object, encoded: a create that waits for the disk should not keep what it has decoded. */
+export interface NewObject {
+  readonly at: ObjectName;
+  readonly bytes: Buffer;
+  /** See Write.awaitsDisk. */
+  readonly awaitsDisk?: boolean;
+}
+
 export interface StoreEnvironment {
   readonly storage: Storage;
   readonly now: () => Date;
@@ -181,7 +189,7 @@ export class KindStore {
    * What `insert` would give for a new object if there was none of its name. Throws as it does where there is no room
    * for one.
    */
-  imagine(at: ObjectName, bytes: Buffer, context: WriteContext): Buffer {
+  imagine({ at, bytes }: NewObject, context: WriteContext): Buffer {
     checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key: this.key(at), bytes }, this.subject(at));
     const write = this.write(at, bytes, context, 'create');
@@ -189,17 +197,16 @@ export class KindStore {
     return Buffer.from(write.bytes);
   }
 
-  /**
-   * Stores a new object, which is encoded: calls that wait for the disk should not keep what they have decoded. Throws
-   * ALREADY_EXISTS.
-   */
-  async insert(at: ObjectName, bytes: Buffer, context: WriteContext, options: Pick<Write, 'awaitsDisk'> = {}): Promise<Buffer> {
+  /** Stores a new object. Throws ALREADY_EXISTS. */
+  async insert(object: NewObject, context: WriteContext): Promise<Buffer> {
+    const { at, bytes } = object;
     if (context.dryRun) {
-      const imagined = this.imagine(at, bytes, context);
+      const imagined = this.imagine(object, context);
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
       return imagined;
     }
-    const write = { ...this.write(at, bytes, context, 'create'), ...options };
+    const usual = this.write(at, bytes, context, 'create');
+    const write = object.awaitsDisk ? { ...usual, awaitsDisk: true } : usual;
     const key = this.key(at);
     checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key, bytes }, this.subject(at));
@@ -220,10 +227,10 @@ export class KindStore {
    * before the write began.
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
-    const { user, signal, dryRun } = options.context;
-    if (dryRun) return this.repeatChange(at, options, false);
+    const { context } = options;
+    if (context.dryRun) return this.repeatChange(at, options, false);
     const key = this.key(at);
-    const turn = this.writers.enter(key, { user, signal });
+    const turn = this.writers.enter(key, context);
     if (turn) await turn;
     try {
       return await this.repeatChange(at, options, turn !== undefined);
@@ -257,7 +264,7 @@ export class KindStore {
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) {
       const confirmed = await this.confirm(at, current, again);
-      if (confirmed) options.context.noteChange?.('unchanged');
+      if (confirmed) options.context.audited?.unchanged();
       return confirmed;
     }
     this.stamp(next, previous, options);

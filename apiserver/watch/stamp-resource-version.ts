@@ -1,4 +1,5 @@
-import { fieldSize, LENGTH_DELIMITED, WireReader, writeFieldHeader } from './wire.ts';
+import { fieldSize, LENGTH_DELIMITED, writeFieldHeader } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 
 const METADATA = 1;
 const RESOURCE_VERSION = 6;
@@ -38,9 +39,9 @@ function planSplice(bytes: Uint8Array, metadata: Span): { kept: Span[]; insertBe
 }
 
 /**
- * An encoded object with `metadata.resourceVersion` set, without decoding it; byte for byte what decoding, setting and encoding in the
- * order of the numbers would give. The result is a buffer of its own, not a part of a shared one, because it is kept for long.
- * Throws WireError for bytes that are no message.
+ * An encoded object with `metadata.resourceVersion` set, without decoding it; byte for byte what decoding, setting and
+ * encoding in the order of the numbers would give. The result is a buffer of its own, not a part of a shared one,
+ * because it is kept for long. Throws WireError for bytes that are no message.
  */
 export function stampResourceVersion(bytes: Uint8Array, resourceVersion: string): Buffer {
   const metadata = findMetadata(bytes) ?? { tagStart: 0, start: 0, end: 0 };

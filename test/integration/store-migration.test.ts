@@ -60,6 +60,16 @@ it('keeps the history and the deletions', async () => {
     (await storage.history.writes(`roles.rbac.authorization.k8s.io/team/${name}`, { limit: 10 })).writes.map(({ verb }) => verb);
   expect(await versions('reader')).toEqual(['patch', 'create']);
   expect(await versions('gone')).toEqual(['delete', 'create']);
+  // A watch from before the first start goes on with the changes since, under the present keys.
+  const stop = new AbortController();
+  const changes: string[] = [];
+  const prefix = 'roles.rbac.authorization.k8s.io/team/';
+  const all = (await storage.history.writes(`${prefix}reader`, { limit: 10 })).writes;
+  for await (const events of storage.watch({ prefix, from: all.at(-1)!.revision - 1 }, stop.signal)) {
+    changes.push(...events.map(({ type, key }) => `${type} ${key.slice(prefix.length)}`));
+    if (changes.filter((each) => each === 'put reader').length === 2 && changes.includes('delete gone')) stop.abort();
+  }
+  expect(new Set(changes)).toEqual(new Set(['put reader', 'put gone', 'delete gone']));
   const { items } = await storage.list('');
   expect(items.filter(({ key }) => /^(roles|leases|storageclasses)\//.test(key))).toEqual([]);
   await storage.close();

@@ -43,7 +43,10 @@ interface Commit {
   readonly sweep: SweepStep | undefined;
 }
 
-/** Revisions are reserved on disk in blocks, so that a crash can lose relaxed writes without a revision being used twice. */
+/**
+ * Revisions are reserved on disk in blocks, so that a crash can lose relaxed writes without a revision being used
+ * twice.
+ */
 const reservedBlock = 10_000;
 const maxCommitWrites = 5_000;
 const maxCommitBytes = 16 * 1024 * 1024;
@@ -54,9 +57,10 @@ const none: RelaxedChanges = new Map();
 const swallow = (): void => undefined;
 
 /**
- * The way of every write: decided (its revision is taken) -> waiting -> committed and synced, together with all that wait -> published (visible to
- * lists and watchers) -> acknowledged; always in the order of the revisions. A relaxed write skips the commit, not the order, unless it awaits the disk.
- * When a commit fails, all its writes that await the disk and those that wait behind it are refused, with later ones of their keys, as they may build on it.
+ * The way of every write: decided (its revision is taken) -> waiting -> committed and synced, together with all that
+ * wait -> published (visible to lists and watchers) -> acknowledged; always in the order of the revisions. A relaxed
+ * write skips the commit, not the order, unless it awaits the disk. When a commit fails, all its writes that await the
+ * disk and those that wait behind it are refused, with later ones of their keys, as they may build on it.
  */
 export class Journal {
   readonly #tables: Tables;
