@@ -5,13 +5,13 @@ import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, un
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { checkWrite } from '../storage/checks.ts';
 import type { Storage, StoredObject, Write } from '../storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
-import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
 import type { LeaseTerms } from './lease-terms.ts';
@@ -328,7 +328,7 @@ export class KindStore {
     bytes: Uint8Array,
     context: WriteContext,
   ): Promise<Buffer | undefined> {
-    const write = this.write(at, stripVersion(this.kind, bytes), context, 'delete');
+    const write = this.write(at, withoutResourceVersion(this.kind.message, bytes), context, 'delete');
     if (context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
     checkWriter(context, this.environment.terms);
     return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
@@ -397,11 +397,3 @@ export class KindStore {
 
 const tooManyOthers = (subject: ErrorSubject): ApiError =>
   conflict(subject, 'too many others change it at the same time: try again');
-
-/** Stored bytes carry no version of their own. */
-function stripVersion(kind: Kind, bytes: Uint8Array): Uint8Array {
-  const object = decodeMessage<ApiObject>(kind.message, bytes);
-  if (object.metadata?.resourceVersion === undefined) return bytes;
-  delete object.metadata.resourceVersion;
-  return encodeMessage(kind.message, object);
-}

@@ -1,5 +1,7 @@
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { fieldSize, LENGTH_DELIMITED, writeFieldHeader } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 
 const METADATA = 1;
 const RESOURCE_VERSION = 6;
@@ -76,4 +78,12 @@ export function resourceVersionOf(bytes: Uint8Array): string {
   const reader = new WireReader(bytes, metadata.start, metadata.end);
   while (reader.next()) if (reader.number === RESOURCE_VERSION) return Buffer.from(reader.value()).toString('latin1');
   return '';
+}
+
+/** An encoded object of this message without its resourceVersion: stored bytes carry none. */
+export function withoutResourceVersion(message: string, bytes: Uint8Array): Uint8Array {
+  if (resourceVersionOf(bytes) === '') return bytes;
+  const object = decodeMessage<ApiObject>(message, bytes);
+  delete object.metadata?.resourceVersion;
+  return encodeMessage(message, object);
 }
