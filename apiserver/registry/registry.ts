@@ -1,8 +1,9 @@
 import { internal, notFound } from '../../api/errors/index.ts';
-import type { GetRequest, Node, PriorityClass, RuntimeClass, StorageClass } from '../../api/generated/types.ts';
+import type { GetRequest, LimitRange, Node, PriorityClass, RuntimeClass, StorageClass } from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
+import { limitRangeRules } from '../admission/limit-range.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { podSecurityRules } from '../admission/pod-security.ts';
@@ -51,6 +52,14 @@ export function createRegistry(
     await shared?.fresh();
     return shared?.cache.range(shared.keyPrefix).map((entry) => shared.cache.decoder.decode(entry)) ?? [];
   };
+  const listRanges = async (namespace: string): Promise<LimitRange[] | undefined> => {
+    const ranges = stores.get('LimitRange');
+    await ranges?.fresh();
+    // Nearly every namespace has none, and every new pod passes here.
+    if (!ranges || ranges.cache.size === 0) return undefined;
+    const entries = ranges.cache.range(`${ranges.keyPrefix}${namespace}/`);
+    return entries.length === 0 ? undefined : entries.map((entry) => ranges.cache.decoder.decode(entry) as LimitRange);
+  };
   const classes: PriorityClasses = {
     get: (name) => readShared('PriorityClass', name) as Promise<PriorityClass | undefined>,
     list: () => listShared('PriorityClass') as Promise<PriorityClass[]>,
@@ -63,6 +72,7 @@ export function createRegistry(
     ...(stores.has('ServiceAccount')
       ? [serviceAccountRules((namespace, name) => readShared('ServiceAccount', name, namespace))]
       : []),
+    limitRangeRules(listRanges),
     defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
