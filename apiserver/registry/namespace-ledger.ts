@@ -5,6 +5,7 @@ import { placeOf } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import type { Ledger, Planned, PlannedWrite } from './ledger.ts';
 
 /** What the objects of one namespace may take up together. */
 export interface NamespaceLimits {
@@ -29,22 +30,6 @@ export interface Amount {
   objects: number;
 }
 
-/** A write that is about to be stored. */
-export interface PlannedWrite {
-  readonly key: string;
-  readonly bytes: Uint8Array;
-  /** What it replaces; absent: the object is new. */
-  readonly replaces?: { readonly bytes: Uint8Array; readonly revision: number };
-}
-
-/** How a writer says what became of its write. */
-export interface Planned {
-  /** It was not stored. */
-  cancel(): void;
-  /** It was stored with this revision: it counts from the cache, once that shows it. */
-  settle(revision: number): void;
-}
-
 interface Reserved {
   readonly base: number;
   readonly amount: Amount;
@@ -56,7 +41,7 @@ interface Reserved {
  * moment it is planned, so that writes at once do not exceed a limit together. Cluster-scoped objects belong to no
  * tenant and are not counted.
  */
-export class NamespaceLedger {
+export class NamespaceLedger implements Ledger {
   readonly limits: NamespaceLimits;
   /** Writes that were refused, by the limit. */
   readonly refused: Amount = { bytes: 0, objects: 0 };

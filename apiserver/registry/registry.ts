@@ -13,10 +13,11 @@ import { serviceAccountRules } from '../admission/service-account.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
-import { KindStore, type ObjectName, type StoreEnvironment } from './kind-store.ts';
+import { KindStore, type ObjectName } from './kind-store.ts';
 import { KindStores } from './kind-stores.ts';
 import { awaitVersion, entryAt } from './list.ts';
 import { parseMatch } from './resource-version.ts';
+import type { StoreEnvironment } from './store-environment.ts';
 
 /** The stores of all kinds and the rules between them. */
 export interface Registry {
