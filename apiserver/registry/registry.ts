@@ -8,6 +8,7 @@ import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { podSecurityRules } from '../admission/pod-security.ts';
 import { type PriorityClasses, type PriorityOptions, priorityRules } from '../admission/priority.ts';
+import { quotaDependence } from '../admission/resource-quota.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -77,6 +78,7 @@ export function createRegistry(
     defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
+    quotaDependence,
   ];
   const { storage } = environment;
   return { stores, admission: composeAdmission(rules), storage, store };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod, PodSpec, Quantity, ResourceQuota, ResourceQuotaSpec } from '../../generated/types.ts';
+import type { PersistentVolumeClaim, Pod, PodSpec, Quantity, ResourceQuota, ResourceQuotaSpec } from '../../generated/types.ts';
 import { kindNamed } from '../index.ts';
 import { counted, excess, lackingMessage, lacksOf, quotaRules } from './quota-rules.ts';
 import { type QuotaShare, quotaShare } from './quota-share.ts';
@@ -52,7 +52,7 @@ describe('a pod counts against a quota of the scope', () => {
 
 it('nothing but claims is of the scope of a class of volume attributes', () => {
   const rules = quotaRules(quota({ persistentvolumeclaims: '1', 'count/secrets': '1' }, { scopes: ['VolumeAttributesClass'] }));
-  const claim = { spec: { volumeAttributesClassName: 'fast' } };
+  const claim: PersistentVolumeClaim = { spec: { volumeAttributesClassName: 'fast' } };
   expect(counted(rules, quotaShare(kindNamed('PersistentVolumeClaim'), claim, 0))).toEqual({ persistentvolumeclaims: 1 });
   expect(counted(rules, quotaShare(kindNamed('PersistentVolumeClaim'), {}, 0))).toEqual({});
   expect(counted(rules, quotaShare(kindNamed('Secret'), {}, 0))).toEqual({});
