@@ -41,7 +41,7 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
   const caches = new KindCaches(servedKinds(options).map(cacheOf));
   const held = new NamespaceLedger(options.namespaceLimits);
   const quotas = new QuotaLedger(Date.now);
-  const ledger = composeLedgers([held, quotas]);
+  const ledger = composeLedgers(held, quotas);
   const follow = (cache: KindCache): void => {
     held.observe(cache);
     quotas.observe(cache);

@@ -46,30 +46,37 @@ export interface Ledger {
   demandOf?(kind: Kind, object: ApiObject, change?: string): Demand | undefined;
 }
 
-/** Several ledgers as one: a write must be within the bounds of each. */
-export function composeLedgers(ledgers: readonly Ledger[]): Ledger {
+/** Two ledgers as one: a write must be within the bounds of both. */
+export function composeLedgers(first: Ledger, second: Ledger): Ledger {
   return {
     check(write, subject, cache) {
-      for (const ledger of ledgers) ledger.check(write, subject, cache);
+      first.check(write, subject, cache);
+      second.check(write, subject, cache);
     },
     reserve(write, cache) {
-      const planned = ledgers.flatMap((ledger) => ledger.reserve(write, cache) ?? []);
-      if (planned.length <= 1) return planned[0];
-      return {
-        cancel() {
-          for (const each of planned) each.cancel();
-        },
-        settle(revision) {
-          for (const each of planned) each.settle(revision);
-        },
-      };
+      const [one, other] = [first.reserve(write, cache), second.reserve(write, cache)];
+      return one && other ? new PlannedTwice(one, other) : (one ?? other);
     },
-    demandOf(kind, object, change) {
-      for (const ledger of ledgers) {
-        const demand = ledger.demandOf?.(kind, object, change);
-        if (demand) return demand;
-      }
-      return undefined;
-    },
+    demandOf: (kind, object, change) => first.demandOf?.(kind, object, change) ?? second.demandOf?.(kind, object, change),
   };
+}
+
+class PlannedTwice implements Planned {
+  readonly #first: Planned;
+  readonly #second: Planned;
+
+  constructor(first: Planned, second: Planned) {
+    this.#first = first;
+    this.#second = second;
+  }
+
+  cancel(): void {
+    this.#first.cancel();
+    this.#second.cancel();
+  }
+
+  settle(revision: number): void {
+    this.#first.settle(revision);
+    this.#second.settle(revision);
+  }
 }

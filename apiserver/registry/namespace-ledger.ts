@@ -1,7 +1,7 @@
 import { type ErrorSubject, permissionDenied } from '../../api/errors/index.ts';
 import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
-import { placeOf } from '../watch/entry.ts';
+import { namespaceOf } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
@@ -58,7 +58,7 @@ export class NamespaceLedger implements Ledger {
     /** Of this kind alone: what is taken back when its cache starts afresh. */
     const own = new Map<string, Amount>();
     const count = (key: string, amount: Amount): void => {
-      const namespace = placeOf(key).namespace;
+      const namespace = namespaceOf(key);
       add(own, namespace, amount);
       add(this.held, namespace, amount);
     };
@@ -88,7 +88,7 @@ export class NamespaceLedger implements Ledger {
 
   /** Throws PERMISSION_DENIED for a write that exceeds a limit, like Kubernetes for an exceeded quota. */
   check(write: PlannedWrite, subject: ErrorSubject): void {
-    const { namespace } = placeOf(write.key);
+    const namespace = namespaceOf(write.key);
     if (namespace === '' || UNBOUNDED.has(namespace)) return;
     const more = amountOf(write);
     const now = this.of(namespace);
@@ -106,7 +106,7 @@ export class NamespaceLedger implements Ledger {
   /** Counts a write from now on. */
   reserve(write: PlannedWrite, cache: KindCache): Planned | undefined {
     const { key } = write;
-    const { namespace } = placeOf(key);
+    const namespace = namespaceOf(key);
     const amount = amountOf(write);
     if (namespace === '' || (amount.bytes <= 0 && amount.objects <= 0)) return undefined;
     const reserved: Reserved = { base: write.replaces?.revision ?? 0, amount, stored: false };
@@ -140,7 +140,7 @@ export class NamespaceLedger implements Ledger {
     const all = this.reserved.get(key);
     if (!all?.delete(reserved)) return;
     if (all.size === 0) this.reserved.delete(key);
-    add(this.held, placeOf(key).namespace, negative(reserved.amount));
+    add(this.held, namespaceOf(key), negative(reserved.amount));
   }
 }
 

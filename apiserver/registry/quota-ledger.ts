@@ -8,7 +8,7 @@ import { isCounted } from '../../api/kinds/resource-quota/quota-names.ts';
 import { boundsKind, lacksOf, type QuotaRules, quotaRules } from '../../api/kinds/resource-quota/quota-rules.ts';
 import { type QuotaShare, quotaShare } from '../../api/kinds/resource-quota/quota-share.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import { type Entry, placeOf } from '../watch/entry.ts';
+import { type Entry, namespaceOf, placeOf } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import type { Demand, Ledger, Planned, PlannedWrite } from './ledger.ts';
@@ -116,7 +116,7 @@ export class QuotaLedger implements Ledger {
   }
 
   #quotasOf(key: string): NamespaceQuotas | undefined {
-    return this.#namespaces.size === 0 ? undefined : this.#namespaces.get(placeOf(key).namespace);
+    return this.#namespaces.size === 0 ? undefined : this.#namespaces.get(namespaceOf(key));
   }
 
   #recount(key: string, change: () => void): void {
@@ -164,7 +164,7 @@ export class QuotaLedger implements Ledger {
 
   /** Enforces a quota from now on. A change of its status, of which there is one a second, costs a comparison. */
   #setQuota(cache: KindCache, entry: Entry): void {
-    const { namespace } = placeOf(entry.key);
+    const namespace = namespaceOf(entry.key);
     const rules = quotaRules(cache.decoder.decode(entry) as ResourceQuota);
     const quotas = this.#namespaces.get(namespace) ?? new NamespaceQuotas((key) => this.#pendingShares(key));
     const known = quotas.rulesOf(rules.name);
@@ -185,7 +185,7 @@ export class QuotaLedger implements Ledger {
   #pendingKeys(namespace: string, rules: QuotaRules): string[] {
     const keys: string[] = [];
     for (const [key, all] of this.#pending) {
-      if (placeOf(key).namespace !== namespace) continue;
+      if (namespaceOf(key) !== namespace) continue;
       keys.push(key);
       for (const each of all) {
         const { kind } = each.cache;
@@ -216,13 +216,26 @@ export class QuotaLedger implements Ledger {
 
   #shareOf({ kind, decoder }: KindCache, entry: Entry): QuotaShare {
     // Of most kinds an object is an object.
-    if (!CHANGING.has(resourceOf(kind))) return quotaShare(kind, {}, 0);
+    if (roleOf(kind) !== 'changing') return quotaShare(kind, {}, 0);
     return quotaShare(kind, decoder.decode(entry), this.#now());
   }
 }
 
 /** Whether a create, or a change of that verb, may make what objects of the kind take more. */
 function takesMore(kind: Kind, change: string | undefined): boolean {
-  if (!isCounted(kind)) return false;
-  return change === undefined || (CHANGING.has(resourceOf(kind)) && !SPARING.test(change));
+  const role = roleOf(kind);
+  return role !== 'uncounted' && (change === undefined || (role === 'changing' && !SPARING.test(change)));
+}
+
+type Role = 'uncounted' | 'counted' | 'changing';
+const roles = new WeakMap<Kind, Role>();
+
+/** Asked for each write. */
+function roleOf(kind: Kind): Role {
+  const known = roles.get(kind);
+  if (known !== undefined) return known;
+  const counted = CHANGING.has(resourceOf(kind)) ? 'changing' : 'counted';
+  const role = isCounted(kind) ? counted : 'uncounted';
+  roles.set(kind, role);
+  return role;
 }
