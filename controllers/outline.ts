@@ -1,13 +1,16 @@
 import type {
+  Affinity,
   ContainerStateTerminated,
   ContainerStatus,
   NodeAffinity,
   ObjectMeta,
   Pod,
   PodCondition,
+  PodStatus,
 } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
 import { workloadAnnotations } from '../api/meta/workload-names.ts';
+import { affinityElsewhere, asksOf, heldOf } from './pod-asks.ts';
 
 const metadataFields = [
   'name',
@@ -34,13 +37,13 @@ const podAnnotations = [
 ];
 
 /**
- * The same of a pod, with its labels, whether its spec is another, where it is or has to be, which claims it uses, how
- * it stands, and how its containers ended.
+ * The same of a pod, with its labels, whether its spec is another, what it asks for, where it is or has to be, which
+ * claims it uses, how it stands, and how its containers ended.
  */
 export function podOutline(pod: Pod): Pod {
   const { nodeName, affinity } = pod.spec ?? {};
-  const { phase, startTime, conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
-  const { labels, generation, annotations = {} } = pod.metadata ?? {};
+  const { phase, startTime, conditions = [] } = pod.status ?? {};
+  const { labels, generation, deletionGracePeriodSeconds, annotations = {} } = pod.metadata ?? {};
   const kept = podAnnotations.flatMap((name) => (annotations[name] === undefined ? [] : [[name, annotations[name]] as const]));
   const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
   const isOwned = pod.metadata?.ownerReferences?.some(({ controller }) => controller === true);
@@ -50,23 +53,28 @@ export function podOutline(pod: Pod): Pod {
       ...metadata,
       ...(labels && { labels }),
       ...(generation && { generation }),
+      ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
       ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
     },
     spec: {
+      ...asksOf(pod),
       ...(nodeName && { nodeName }),
       ...(volumes.length > 0 && { volumes }),
-      ...(affinity?.nodeAffinity && pinsNode(affinity.nodeAffinity) && { affinity: { nodeAffinity: affinity.nodeAffinity } }),
+      ...affinityOutline(affinity),
     },
     status: {
       ...(phase && { phase }),
       ...(startTime && { startTime }),
       conditions: conditions.map(conditionOutline),
-      ...(isOwned && {
-        initContainerStatuses: initContainerStatuses.map(containerOutline),
-        containerStatuses: containerStatuses.map(containerOutline),
-      }),
+      ...statusesOutline(pod, isOwned === true),
     },
   };
+}
+
+function affinityOutline(affinity: Affinity | undefined): { affinity?: Affinity } {
+  const nodeAffinity = affinity?.nodeAffinity;
+  const kept = { ...(nodeAffinity && pinsNode(nodeAffinity) && { nodeAffinity }), ...affinityElsewhere(affinity) };
+  return Object.keys(kept).length > 0 ? { affinity: kept } : {};
 }
 
 /** Whether the affinity names nodes, as that of a DaemonSet's pod does. */
@@ -83,9 +91,26 @@ function conditionOutline({ type, status, reason, lastTransitionTime }: PodCondi
   };
 }
 
-function containerOutline({ name, restartCount, state }: ContainerStatus): ContainerStatus {
+/** How the containers of an owned pod ended; of every pod those that hold something else than they ask for. */
+function statusesOutline(pod: Pod, isOwned: boolean): Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses'> {
+  const kept = (statuses: readonly ContainerStatus[] = []): ContainerStatus[] =>
+    statuses.flatMap((status) => {
+      const held = heldOf(pod, status);
+      return isOwned || Object.keys(held).length > 0 ? [containerOutline(status, held)] : [];
+    });
+  const [initContainerStatuses, containerStatuses] = [
+    kept(pod.status?.initContainerStatuses),
+    kept(pod.status?.containerStatuses),
+  ];
+  return isOwned || initContainerStatuses.length + containerStatuses.length > 0
+    ? { initContainerStatuses, containerStatuses }
+    : {};
+}
+
+function containerOutline({ name, restartCount, state }: ContainerStatus, held: ContainerStatus): ContainerStatus {
   const { terminated } = state ?? {};
   return {
+    ...held,
     ...(name && { name }),
     ...(restartCount && { restartCount }),
     ...(terminated && { state: { terminated: { exitCode: terminated.exitCode ?? 0, ...timeOf(terminated) } } }),
