@@ -4,7 +4,7 @@ import type { Pod, ResourceQuota } from '../../api/generated/types.ts';
 import { keyPrefixOf, resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import { isCounted } from '../../api/kinds/resource-quota/quota-names.ts';
+import { isChanging, isCounted } from '../../api/kinds/resource-quota/quota-names.ts';
 import { boundsKind, lacksOf, type QuotaRules, quotaRules } from '../../api/kinds/resource-quota/quota-rules.ts';
 import { type QuotaShare, quotaShare } from '../../api/kinds/resource-quota/quota-share.ts';
 import { equalValues } from '../../api/meta/equal.ts';
@@ -27,8 +27,6 @@ interface Pending {
 /** Changes that make no object take more: an agent's report, a binding, a deletion. */
 const SPARING = /-status$|^(bind|delete|finalize)$/;
 const RESIZE = /-resize$/;
-/** Kinds whose objects may take more after a change; all others count once, when they are made. */
-const CHANGING: ReadonlySet<string> = new Set(['pods', 'services', 'persistentvolumeclaims']);
 
 /**
  * Enforces ResourceQuotas, exactly: what each quota is used by is kept from the watch caches, and a write counts from
@@ -234,7 +232,7 @@ const roles = new WeakMap<Kind, Role>();
 function roleOf(kind: Kind): Role {
   const known = roles.get(kind);
   if (known !== undefined) return known;
-  const counted = CHANGING.has(resourceOf(kind)) ? 'changing' : 'counted';
+  const counted = isChanging(kind) ? 'changing' : 'counted';
   const role = isCounted(kind) ? counted : 'uncounted';
   roles.set(kind, role);
   return role;

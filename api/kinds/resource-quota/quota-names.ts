@@ -23,6 +23,14 @@ export function isCounted(kind: Kind): boolean {
   return kind.namespaced && !UNCOUNTED.has(resourceOf(kind));
 }
 
+/** Kinds whose objects may take more, or less, after a change; all others count once, as long as they are there. */
+const CHANGING: ReadonlySet<string> = new Set(['pods', 'services', 'persistentvolumeclaims']);
+
+/** Whether what an object of the kind takes may change while it is there. */
+export function isChanging(kind: Kind): boolean {
+  return CHANGING.has(resourceOf(kind));
+}
+
 /** The name that counts all objects of a kind: "count/pods", "count/jobs.batch". */
 export function countName(kind: Pick<Kind, 'plural' | 'apiVersion'>): string {
   return `count/${resourceOf(kind)}`;
