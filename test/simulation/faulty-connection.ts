@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { conflict, expired, unavailable } from '../../api/errors/index.ts';
 import { onAbort } from '../../client/abort.ts';
 import { type Clock, pause } from '../../client/clock.ts';
@@ -33,6 +34,8 @@ export interface Faults {
 const isWrite = (path: string): boolean => /\/(Create|Update\w*|Patch|Delete)$/.test(path);
 const nowhere = { kind: 'Object', name: 'simulated' };
 const never = new AbortController().signal;
+// Hundreds of calls are on their way at once.
+setMaxListeners(0, never);
 
 /**
  * A connection on which calls and events are late, lost and doubled. A call whose caller has gone is carried out all
