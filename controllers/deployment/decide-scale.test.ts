@@ -25,6 +25,12 @@ describe('decideScale', () => {
     ['gives the whole change to the only ReplicaSet with pods', { replicas: 10 }, { old: { replicas: 4 }, new: {} }, 'old=10'],
     ['gives it to the present one where none has pods', { replicas: 2 }, { old: {}, new: {} }, 'new=2'],
     ['gives it to the newest where the present template has none yet', { replicas: 2 }, { a: {}, b: {} }, 'b=2'],
+    [
+      'lets the only ReplicaSet with pods note a new size that it has already',
+      { replicas: 4 },
+      { new: { replicas: 4, noted: [6, 8] } },
+      'new=4',
+    ],
     ['changes nothing that has its size', { replicas: 4 }, { new: { replicas: 4 } }, ''],
     [
       'takes old pods away when the present ReplicaSet has all that is wanted',
