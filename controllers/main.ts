@@ -6,6 +6,7 @@ import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
 import { disruption } from './disruption/controller.ts';
+import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/controller.ts';
 import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
@@ -45,6 +46,7 @@ const definitions: readonly ControllerDefinition[] = [
   replicationController,
   deployment,
   resourceQuotas,
+  horizontalPodAutoscaler,
 ];
 
 /**
