@@ -44,9 +44,10 @@ class ResourceQuotaController implements Controller {
     const { quotas, contents, clock } = options;
     this.#options = options;
     this.#waits = createWaits({ clock, ms: gatherMs });
-    const matters = (next: ResourceQuota, old: ResourceQuota) => !equalValues([next.spec, next.status], [old.spec, old.status]);
+    const matters = (next: ResourceQuota, old: ResourceQuota) => !equalValues(next.spec, old.spec);
     this.sources = [
       changesOf(quotas, ({ metadata }) => [metadata?.namespace ?? ''], { matters }),
+      { waitForSync: (signal) => quotas.waitForSync(signal), connect: () => this.#followStatus() },
       changesOfAll(contents, (each) => this.#follow(each)),
       this.#waits,
     ];
@@ -88,6 +89,14 @@ class ResourceQuotaController implements Controller {
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
+  }
+
+  /** A status that another wrote is put right, too; the echo of this controller's own writes shall not hurry it. */
+  #followStatus(): () => void {
+    const onUpdate = (next: ResourceQuota, old: ResourceQuota): void => {
+      if (!equalValues(next.status, old.status)) this.#waits.begin(next.metadata?.namespace ?? '');
+    };
+    return this.#options.quotas.addHandler({ name: 'resourcequota', onUpdate });
   }
 
   /** Begins the wait of a namespace that has quotas with each change in it. */
