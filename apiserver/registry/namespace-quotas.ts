@@ -4,7 +4,7 @@ import { boundsKind, counted, excess, lackingMessage, type QuotaRules } from '..
 import { endedShare, type QuotaShare } from '../../api/kinds/resource-quota/quota-share.ts';
 import type { Demand } from './ledger.ts';
 
-/** A quota, and how much of it is in use: never less than what is stored, whatever is on its way there or from there. */
+/** A quota, and how much of it is in use: never less than what is stored, whatever is on its way. */
 interface Account {
   readonly rules: QuotaRules;
   readonly used: Amounts;
@@ -88,7 +88,7 @@ export class NamespaceQuotas {
     for (const account of this.#accounts) add(account.used, this.#use(account, key), 1);
   }
 
-  /** Why a new version of an object is refused; undefined when there is room. `lacks` are left out where nobody asks. */
+  /** Why a new version of an object is refused; undefined when there is room. `lacks` are optional. */
   refusal(key: string, { share, lacks }: Pick<Demand, 'share'> & Partial<Demand>, now: number): string | undefined {
     for (const { rules } of this.#accounts) {
       const lacking = lacks && lackingMessage(rules, share, lacks);

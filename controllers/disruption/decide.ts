@@ -27,7 +27,7 @@ export type ControllerScale = { readonly uid: string; readonly replicas: number 
 /** By the uid of the pods' controller; one that is missing is not there. */
 export type ControllerScales = ReadonlyMap<string, ControllerScale>;
 
-/** `pods` are those that the budget selects; `scales` are those of their controllers, where the budget `needsScales`. */
+/** `pods` are those that the budget selects; `scales` are their controllers', where the budget `needsScales`. */
 export function decideBudget(
   budget: PodDisruptionBudget,
   pods: readonly Pod[],

@@ -16,7 +16,7 @@ export interface ResourceQuotasOptions {
   /** Whole, with `contentIndexers`. */
   readonly quotas: Informer<ResourceQuota>;
   readonly writes: Pick<ResourceWrites<ResourceQuota>, 'updateStatus'>;
-  /** What may count. Those in namespaces have `contentIndexers`; services and claims are whole, of others outlines do. */
+  /** What may count. Those in namespaces have `contentIndexers`; services and claims are whole. */
   readonly contents: Growing<Pick<FollowedKind, 'kind' | 'informer'>>;
   readonly clock: Clock;
 }

@@ -59,7 +59,7 @@ export function excess(
   return `exceeded quota: ${quota}, requested: ${requested}, used: ${inUse}, limited: ${list((name) => canonicalQuantity(hard[name]!))}`;
 }
 
-/** Which of a pod's containers do not say how much they want of what quotas may ask them for, by the names in quotas. */
+/** Which of a pod's containers do not say how much they want of what quotas ask for, by the names in quotas. */
 export type Lacks = Readonly<Partial<Record<string, readonly string[]>>>;
 
 /** What the pod as a whole says its containers need not say. */
@@ -78,7 +78,7 @@ function says({ resources }: Pick<Container, 'resources'>, name: (typeof REQUIRE
   return part?.[name.replace(/^(requests|limits)\./, '')] !== undefined;
 }
 
-/** Why the quota refuses a pod whatever room there is: its containers must say what they want. Undefined: it does not. */
+/** Why the quota refuses a pod whatever room there is: its containers must say what they want. Else undefined. */
 export function lackingMessage({ name: quota, hard, scopes }: QuotaRules, share: QuotaShare, lacks: Lacks): string | undefined {
   const names = Object.keys(lacks).filter((name) => hard[name] !== undefined);
   if (names.length === 0 || !fitsScopes(scopes, share.facts)) return undefined;
