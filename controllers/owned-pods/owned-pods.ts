@@ -9,7 +9,7 @@ import { decideClaims } from './claims.ts';
 import { OwnWrites, type Showing } from './own-writes.ts';
 import { Pace } from './pace.ts';
 import { candidatesOf, type Owning } from './pod-index.ts';
-import { type PodOwner, PodWriter } from './pod-writer.ts';
+import { type PodOwner, type PodWording, PodWriter } from './pod-writer.ts';
 
 export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerContext, 'client' | 'writer' | 'events' | 'clock'> {
   readonly owning: Owning<O>;
@@ -17,6 +17,8 @@ export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerCo
   readonly pods: Informer<Pod>;
   /** Asked before a pod is adopted: the informer may not know yet that the owner is being deleted. */
   readonly owners: Pick<ResourceClient<O>, 'get'>;
+  /** What events say of the pods; absent: what those of most kinds say. */
+  readonly wording?: PodWording;
 }
 
 /** The pods of an owner; or when to look again, because they cannot be told yet. */
@@ -33,11 +35,11 @@ export class OwnedPods<O extends ApiObject> {
   readonly #pace: Pace;
 
   constructor(options: OwnedPodsOptions<O>) {
-    const { client, writer, pods, events, clock } = options;
+    const { client, writer, pods, events, clock, wording } = options;
     this.#options = options;
     this.#pace = new Pace(() => clock.now());
     const own = { pods: writer.resource('Pod'), reader: client.pods, informer: pods, writes: this.#writes };
-    this.writer = new PodWriter({ ...own, events, clock });
+    this.writer = new PodWriter({ ...own, events, clock, wording });
   }
 
   /**
@@ -47,7 +49,7 @@ export class OwnedPods<O extends ApiObject> {
   async look(object: O, owner: PodOwner, signal: AbortSignal): Promise<Looked> {
     const { pods, owning } = this.#options;
     if (!this.#writes.areShown(owner.key)) return { again: { afterMs: unshownRetryMs } };
-    const candidates = [...candidatesOf(pods.lister, object)];
+    const candidates = [...candidatesOf(pods.lister, object)].filter((pod) => owning.mayOwn?.(object, pod) ?? true);
     const delay = this.#pace.delay(owner.key, candidates.length);
     if (delay) return { again: delay };
     const { owned, adopt, release } = decideClaims(object, owning.selectorOf(object), candidates);
