@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { linkAbort } from '../client/abort.ts';
 import { bootstrapTokens } from './bootstrap-tokens/controller.ts';
 import { certificateRequests } from './certificate-requests/controller.ts';
+import { daemonSet } from './daemon-set/controller.ts';
 import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
@@ -16,6 +17,7 @@ import { replicationController } from './replication-controller/controller.ts';
 import { rootCertificatesDefinition } from './root-certificates/controller.ts';
 import { selectControllers } from './select.ts';
 import { serviceAccounts } from './service-accounts/controller.ts';
+import { statefulSet } from './stateful-set/controller.ts';
 import { taintEviction } from './taint-eviction/controller.ts';
 import { mostListeners, openRoom, type RunControllersOptions, runTerms } from './terms.ts';
 import { volumeBinding } from './volume-binding/controller.ts';
@@ -43,6 +45,8 @@ const definitions: readonly ControllerDefinition[] = [
   replicaSet,
   replicationController,
   deployment,
+  statefulSet,
+  daemonSet,
 ];
 
 /**

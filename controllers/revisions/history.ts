@@ -1,11 +1,11 @@
 import type { ControllerRevision, PodTemplateSpec } from '../../api/generated/types.ts';
 import { computeTemplateHash } from '../../api/kinds/pod-template/hash.ts';
-import { compareTimestamps } from '../../api/meta/time.ts';
 import { controllerReference } from '../../api/meta/owner.ts';
+import { compareTimestamps } from '../../api/meta/time.ts';
 import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 import { workloadAnnotations } from '../../api/meta/workload-names.ts';
-import { dataOfTemplate, isRevisionOf } from './revision-data.ts';
 import type { Revised, RevisedKind } from './revised.ts';
+import { dataOfTemplate, isRevisionOf } from './revision-data.ts';
 
 export const numberOf = ({ revision }: ControllerRevision): number => revision ?? 0;
 export const nameOfRevision = ({ metadata }: ControllerRevision): string => metadata?.name ?? '';

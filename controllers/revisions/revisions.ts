@@ -110,7 +110,10 @@ export class Revisions<O extends Revised> {
     const write = (revision: ControllerRevision, ownerReferences: readonly OwnerReference[]) =>
       passOver(() => this.#patch(object, revision, { metadata: { ownerReferences } }, signal));
     for (const revision of release)
-      await write(revision, (revision.metadata?.ownerReferences ?? []).filter((reference) => reference.uid !== uid));
+      await write(
+        revision,
+        (revision.metadata?.ownerReferences ?? []).filter((reference) => reference.uid !== uid),
+      );
     if (adopt.length === 0) return;
     const present = await owners.get({ namespace, name }, { signal });
     if (present.metadata?.uid !== uid || present.metadata?.deletionTimestamp) return;
