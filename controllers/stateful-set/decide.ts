@@ -166,13 +166,13 @@ function decideCreation(decision: Decision, { ordinal }: Slot): void {
 
 /**
  * The revision of a pod that is made. Below the partition it is the current one. Without a partition, a pod that is lost
- * during an update comes back as what its neighbours still are (Kubernetes' rule).
+ * during an update comes back as what its neighbours still are (Kubernetes' rule), if that has ever worked.
  */
-function revisionOfNew({ set, pods, wishes, current, update }: Decision, ordinal: number): ControllerRevision {
+function revisionOfNew({ set, slots, wishes, current, update, isCurrentProven }: Decision, ordinal: number): ControllerRevision {
   if (!wishes.isRolling) return update;
   if (set.spec?.updateStrategy?.rollingUpdate) return ordinal < wishes.updatedFrom ? current : update;
-  const ofCurrent = pods.filter((pod) => isOfRevision(pod, current) && !isLeaving(pod)).length;
-  return ordinal < wishes.start + ofCurrent ? current : update;
+  const neighbours = slots.filter(({ pod }) => pod && isOfRevision(pod, current) && !isLeaving(pod)).length;
+  return isCurrentProven && ordinal < wishes.start + neighbours ? current : update;
 }
 
 /** A pod that has ended is deleted, and made anew when it is gone. */
