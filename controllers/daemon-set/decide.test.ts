@@ -65,6 +65,7 @@ describe('the pods of the nodes', () => {
       },
       'delete young, delete waiting',
     ],
+    ['are one each: the one that serves stays', { pods: [daemonPod('old', 'n1', { age: 500 }), a, b, c] }, 'delete old'],
     [
       'that are tied to a node that does not exist are deleted',
       { pods: [a, b, c, daemonPod('p4', 'n4', { isWaiting: true })] },

@@ -109,7 +109,7 @@ export const surges = (set: DaemonSet): boolean => boundsOf(set, 1).maxSurge > 0
 /**
  * Which pods the nodes lack and have too many: each node that is to run one gets one when there is none left of it, and
  * keeps one; with a surge an old one that is ready, and a new one that is not available yet. Kubernetes' rules
- * (podsShouldBeOnNode).
+ * (podsShouldBeOnNode), but that a pod which serves is never the one that is too many.
  */
 export function decidePods(view: DaemonView): DaemonPlan {
   const { places, astray } = placesOf(view);
@@ -134,7 +134,7 @@ function decideOnNode(plan: DaemonPlan, view: DaemonView, { node, eligibility, p
   const isWithout = surges(view.set) ? running.length === 0 : pods.length === 0;
   // A pod that failed and waits for its replacement keeps its place.
   if (isWithout && eligibility === 'run' && staying.length === 0) plan.create.push(node);
-  if (running.length > 1) plan.delete.push(...(surges(view.set) ? excessOfSurge(running, view) : running.slice(1)));
+  if (running.length > 1) plan.delete.push(...(surges(view.set) ? excessOfSurge(running, view) : excess(running, view)));
 }
 
 function decideReplacement(plan: DaemonPlan, { replaceableInMs }: DaemonView, pod: Pod, node: string): void {
@@ -147,10 +147,24 @@ function decideReplacement(plan: DaemonPlan, { replaceableInMs }: DaemonView, po
   plan.ended.push({ pod, node });
 }
 
-/** Of several running pods on a node all go but the oldest new one, and the oldest old one until that takes over. */
+/** Of several pods one stays that serves; without one, the first. (In Kubernetes it is the first in any case.) */
+const pick = (pods: readonly Pod[], view: DaemonView): Pod | undefined => pods.find((pod) => isServing(pod, view)) ?? pods[0];
+
+function excess(running: readonly Pod[], view: DaemonView): Pod[] {
+  const kept = pick(running, view);
+  return running.filter((pod) => pod !== kept);
+}
+
+/** With a surge all go but a new one, and an old one until that takes over. */
 function excessOfSurge(running: readonly Pod[], view: DaemonView): Pod[] {
-  const fresh = running.find((pod) => isUpdated(pod, view));
-  const old = running.find((pod) => !isUpdated(pod, view));
+  const fresh = pick(
+    running.filter((pod) => isUpdated(pod, view)),
+    view,
+  );
+  const old = pick(
+    running.filter((pod) => !isUpdated(pod, view)),
+    view,
+  );
   const isOldDone = old !== undefined && fresh !== undefined && (!isPodReady(old) || isServing(fresh, view));
   return running.filter((pod) => (pod !== fresh && pod !== old) || (pod === old && isOldDone));
 }
