@@ -67,6 +67,7 @@ export class DaemonSetController implements Controller {
       writes: context.writer.resource('ControllerRevision'),
       owners: client,
       note: (key, informer, written) => this.#owned.noteOwner(key, informer, written),
+      clock: context.clock,
     });
     this.#backoff = new ReplacementBackoff({ now: () => context.clock.now(), maxMs: longestReplacementMs });
     this.sources = [
@@ -81,6 +82,7 @@ export class DaemonSetController implements Controller {
     const set = this.#options.sets.lister.get(key);
     if (!set) {
       this.#owned.forget(key);
+      this.#revisions.forget(key);
       return undefined;
     }
     // Its revisions and pods go in any order, so that nothing true can be said of it any more.

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { permissionDenied, unavailable } from '../../api/errors/index.ts';
 import type { ControllerRevision, DaemonSet, OwnerReference } from '../../api/generated/types.ts';
 import type { Informer } from '../../client/index.ts';
+import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
 import { ownedIndexers } from '../owned-pods/pod-index.ts';
 import { newRevision } from './history.ts';
@@ -26,10 +28,11 @@ function setup(objects: ControllerRevision[], { behind = false, deleting = false
     behind ? [] : store.objects().filter((object) => ownedIndexers[index](object).includes(value));
   const informer = { lister: { byIndex }, shows: () => true } as unknown as Informer<ControllerRevision>;
   const noted: string[] = [];
+  const clock = createFakeClock();
   const note = (key: string, _: unknown, { metadata }: ControllerRevision) => void noted.push(`${key} ${metadata?.name}`);
-  const revisions = new Revisions<DaemonSet>({ ...kind, informer, reader: store, writes: store, owners: sets, note });
+  const revisions = new Revisions<DaemonSet>({ ...kind, informer, reader: store, writes: store, owners: sets, note, clock });
   const { signal } = new AbortController();
-  return { store, noted, revisions, look: (object = set) => revisions.look(object, signal), signal };
+  return { clock, store, noted, revisions, look: (object = set) => revisions.look(object, signal), signal };
 }
 
 const first = newRevision(kind, set, 1);
@@ -48,6 +51,24 @@ describe('a look at the revisions', () => {
     const { look, noted } = setup([first], { behind: true });
     expect(await look()).toEqual({ is: 'written' });
     expect(noted).toEqual([`a/web ${name}`]);
+  });
+
+  it('repeats a create that may have been carried out before it makes that of a later template', async () => {
+    const { clock, look, store } = setup([]);
+    const create = store.create.bind(store);
+    let calls = 0;
+    store.create = async (...args) => {
+      if (++calls === 2) throw permissionDenied('refused');
+      const made = await create(...args);
+      if (calls === 1) throw unavailable('gone');
+      return made;
+    };
+    const refused = expect(look()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await clock.advance(1_000);
+    await refused;
+    expect(await look(other)).toEqual({ is: 'written' });
+    expect(await look(other)).toEqual({ is: 'written' });
+    expect(store.objects().map(({ revision }) => revision)).toEqual([1, 2]);
   });
 
   it.each<[string, ControllerRevision]>([

@@ -2,15 +2,16 @@ import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.
 import type { ControllerRevision, OwnerReference } from '../../api/generated/types.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { labelSelectorMatches } from '../../api/meta/labels.ts';
-import { controllerOf, controllerReference } from '../../api/meta/owner.ts';
+import { controllerOf, controllerReference, isControlledBy } from '../../api/meta/owner.ts';
 import { workloadAnnotations } from '../../api/meta/workload-names.ts';
-import type { Informer, ResourceClient, ResourceWrites } from '../../client/index.ts';
+import type { Clock, Informer, ResourceClient, ResourceWrites } from '../../client/index.ts';
 import { decideClaims } from '../owned-pods/claims.ts';
 import type { Showing } from '../owned-pods/own-writes.ts';
 import { candidatesOf } from '../owned-pods/pod-index.ts';
+import { isOutcomeUnknown, untilAnswered } from '../owned-pods/until-answered.ts';
 import { decideRevision, decideTruncation, inOrder, newRevision } from './history.ts';
 import type { Revised, RevisedKind } from './revised.ts';
-import { isRevisionOf } from './revision-data.ts';
+import { isRevisionOf, templateOfRevision } from './revision-data.ts';
 
 export interface RevisionsOptions<O extends Revised> extends RevisedKind {
   /** With `ownedIndexers`. */
@@ -21,6 +22,7 @@ export interface RevisionsOptions<O extends Revised> extends RevisedKind {
   readonly owners: Pick<ResourceClient<O>, 'get'>;
   /** Waits, before the key is decided on again, until the informer shows what was written. */
   readonly note: (key: string, informer: Showing, written: ControllerRevision) => void;
+  readonly clock: Clock;
 }
 
 export type LookedRevisions =
@@ -31,9 +33,15 @@ export type LookedRevisions =
   /** Another object has the name of the new revision: the collision is to be counted. */
   | { readonly is: 'taken' };
 
-/** The ControllerRevisions of the objects of one kind. One for each controller; it is asked about one key at a time. */
+/**
+ * The ControllerRevisions of the objects of one kind. One for each controller; it is asked about one key at a time. A
+ * create whose outcome is unknown is repeated until it is answered, before anything else is created: so no two
+ * revisions get one number.
+ */
 export class Revisions<O extends Revised> {
   readonly #options: RevisionsOptions<O>;
+  /** By the owner's key: a revision that may have been made. */
+  readonly #open = new Map<string, ControllerRevision>();
 
   constructor(options: RevisionsOptions<O>) {
     this.#options = options;
@@ -42,6 +50,11 @@ export class Revisions<O extends Revised> {
   /** Adopts and releases, and sees to it that the present template has a revision, and the greatest number. */
   async look(object: O, signal: AbortSignal): Promise<LookedRevisions> {
     const { informer } = this.#options;
+    const open = this.#open.get(objectKey(object));
+    if (open && isControlledBy(open, object)) {
+      await this.#create(object, open, signal);
+      return { is: 'written' };
+    }
     const { owned, adopt, release } = decideClaims(object, object.spec?.selector, candidatesOf(informer.lister, object));
     if (adopt.length + release.length > 0) {
       await this.#claim(object, adopt, release, signal);
@@ -50,7 +63,7 @@ export class Revisions<O extends Revised> {
     const revisions = inOrder(owned);
     const step = decideRevision(revisions, object.spec?.template ?? {});
     if (step.do === 'nothing') return { is: 'known', revisions, update: step.update };
-    if (step.do === 'create') return { is: await this.#create(object, step.number, signal) };
+    if (step.do === 'create') return { is: await this.#create(object, newRevision(this.#options, object, step.number), signal) };
     await this.#patch(object, step.revision, { revision: step.number }, signal);
     return { is: 'written' };
   }
@@ -78,25 +91,43 @@ export class Revisions<O extends Revised> {
     }
   }
 
-  async #create(object: O, number: number, signal: AbortSignal): Promise<'written' | 'taken'> {
-    const { reader, writes } = this.#options;
-    const revision = newRevision(this.#options, object, number);
-    try {
-      this.#note(object, await writes.create(revision, {}, { signal }));
-      return 'written';
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-    // The name follows from the template: this is the answer to a create that was not heard, or a collision.
-    const { namespace, name = '' } = revision.metadata ?? {};
-    const found = await reader.get({ namespace, name }, { signal });
-    const controller = controllerOf(found);
-    const isOurs = controller
-      ? controller.uid === object.metadata?.uid
-      : labelSelectorMatches(object.spec?.selector, found.metadata?.labels);
-    if (!isOurs || !isRevisionOf(found, object.spec?.template ?? {})) return 'taken';
-    this.#note(object, found);
+  /** For an object that is gone. */
+  forget(key: string): void {
+    this.#open.delete(key);
+  }
+
+  async #create(object: O, revision: ControllerRevision, signal: AbortSignal): Promise<'written' | 'taken'> {
+    const { writes, clock } = this.#options;
+    const key = objectKey(object);
+    const attempt = async (): Promise<ControllerRevision | undefined> => {
+      try {
+        return await writes.create(revision, {}, { signal });
+      } catch (error) {
+        if (isOutcomeUnknown(error)) this.#open.set(key, revision);
+        if (!isAlreadyExists(error)) throw error;
+        return this.#findOwn(object, revision, signal);
+      }
+    };
+    const made = await untilAnswered(attempt, { clock, signal });
+    this.#open.delete(key);
+    if (!made) return 'taken';
+    this.#note(object, made);
     return 'written';
+  }
+
+  /** What has the name of a revision, if it is that: the name follows from the template, so only a collision is not. */
+  async #findOwn(
+    object: O,
+    { metadata, data }: ControllerRevision,
+    signal: AbortSignal,
+  ): Promise<ControllerRevision | undefined> {
+    const { namespace, name = '' } = metadata ?? {};
+    const found = await this.#options.reader.get({ namespace, name }, { signal });
+    const isOurs = controllerOf(found)
+      ? isControlledBy(found, object)
+      : labelSelectorMatches(object.spec?.selector, found.metadata?.labels);
+    const template = templateOfRevision({ data: data! });
+    return isOurs && template && isRevisionOf(found, template) ? found : undefined;
   }
 
   async #claim(

@@ -89,6 +89,7 @@ export class StatefulSetController implements Controller {
       writes: writer.resource('ControllerRevision'),
       owners: client,
       note: (key, informer, written) => this.#owned.noteOwner(key, informer, written),
+      clock: context.clock,
     });
     this.#claims = new ClaimWriter({
       claims: writer.resource('PersistentVolumeClaim'),
@@ -111,6 +112,7 @@ export class StatefulSetController implements Controller {
     const set = this.#options.sets.lister.get(key);
     if (!set) {
       this.#owned.forget(key);
+      this.#revisions.forget(key);
       return undefined;
     }
     const owner: PodOwner = { key, uid: set.metadata?.uid ?? '', reference: referenceTo('StatefulSet', set) };
