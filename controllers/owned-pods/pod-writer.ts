@@ -4,6 +4,7 @@ import { generatedName } from '../../api/meta/names.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
 import type { Clock, EventRecorder, ResourceClient, ResourceWrites } from '../../client/index.ts';
 import type { OwnWrites, Showing } from './own-writes.ts';
+import { removeFinalizer } from './remove-finalizer.ts';
 import { type SlowStartResult, slowStart } from './slow-start.ts';
 import { untilAnswered } from './until-answered.ts';
 
@@ -127,6 +128,12 @@ export class PodWriter {
     const { namespace, name = '', uid, resourceVersion } = pod.metadata ?? {};
     const patch = { metadata: { uid, resourceVersion, ...metadata } };
     this.#note(owner, await this.#options.pods.patch({ namespace, name }, patch, {}, { signal }));
+  }
+
+  /** Takes a finalizer off a pod, by its uid, whatever else changed of it. One that is gone is as good. */
+  async removeFinalizer(owner: PodOwner, pod: Pod, finalizer: string, signal: AbortSignal): Promise<void> {
+    const { pods, clock, random } = this.#options;
+    this.#note(owner, await removeFinalizer(pods, pod, finalizer, { clock, signal, random }));
   }
 
   #tell({ reference }: PodOwner, reason: 'FailedCreate' | 'FailedDelete', error: unknown): void {
