@@ -82,10 +82,11 @@ export class CronJobController implements Controller {
     if (known) return known;
     try {
       const parsed = parseSchedule(schedule, timeZone);
+      parsed.next(new Date(0));
       this.#schedules.set(text, parsed);
       return parsed;
     } catch (error) {
-      // Validation had accepted it: with a time zone that this machine does not know.
+      // Validation has accepted it: on a machine that knows the time zone.
       const message = `unparseable schedule: "${schedule}" : ${(error as Error).message}`;
       this.#tell(look, { type: 'Warning', reason: 'UnparseableSchedule', message, about: text });
       return undefined;

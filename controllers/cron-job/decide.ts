@@ -58,14 +58,14 @@ export function decideCronJob(cronJob: CronJob, jobs: readonly Job[], schedule: 
     const message = `Missed scheduled time to start a job: ${new Date(due).toUTCString().replace(/GMT$/, '+0000')}`;
     return wait([note('Warning', 'MissSchedule', message, String(due))], againMs);
   }
-  const notes = noteMany(schedule, Math.max(after, now - deadlineMs), now, due);
   const active = jobs.filter((job) => !endOf(job) && scheduledAt(cronJob, job) !== undefined);
   if (concurrencyPolicy === 'Forbid' && active.length > 0) {
     const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
-    return wait([...notes, note('Normal', 'JobAlreadyActive', message, String(due))], againMs);
+    return wait([note('Normal', 'JobAlreadyActive', message, String(due))], againMs);
   }
   const replace = concurrencyPolicy === 'Replace' ? active.filter(({ metadata }) => !metadata?.deletionTimestamp) : [];
-  return { start: due, replace, notes: [...seen, ...notes], againMs };
+  const many = noteMany(schedule, Math.max(after, now - deadlineMs), now, due);
+  return { start: due, replace, notes: [...seen, ...many], againMs };
 }
 
 function noteMany(schedule: Schedule, after: number, now: number, due: number): Note[] {
@@ -122,7 +122,9 @@ export function computeCronStatus(
   const active = times.filter(({ job }) => !endOf(job)).toSorted((a, b) => a.at - b.at);
   const lastStart = started?.at ?? lastKnown(status.lastScheduleTime, times);
   const completions = jobs.flatMap((job) => (endOf(job) === 'Complete' ? (job.status?.completionTime ?? []) : []));
-  const lastSuccess = [status.lastSuccessfulTime, ...completions].toSorted(compareTimestamps).at(-1);
+  const lastSuccess = [...(status.lastSuccessfulTime ? [status.lastSuccessfulTime] : []), ...completions]
+    .toSorted(compareTimestamps)
+    .at(-1);
   const next: CronJobStatus = {
     ...status,
     active: active.map(({ job }) => referenceOf(job, status.active)),

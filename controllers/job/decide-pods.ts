@@ -5,6 +5,7 @@ import { type Backoff, backoffLeftMs, indexBackoffLeftMs } from './back-off.ts';
 import type { Ending } from './ending.ts';
 import { IndexSet } from './index-set.ts';
 import {
+  hasFailed,
   hasLimitPerIndex,
   hasValidIndex,
   indexOf,
@@ -54,7 +55,7 @@ export function decidePods(input: PodsInput): PodsStep {
   if (surplus.length > 0) return removal('drop', surplus);
   const untracked = active.filter((pod) => !isTracked(pod));
   if (untracked.length > 0) return { do: 'track', pods: untracked.slice(0, burst) };
-  const missing = wanted - active.length - (replacesOnlyFailed(job) ? tally.terminating : 0);
+  const missing = wanted - active.length - awaitedOf(job, input.pods).length;
   return missing > 0 ? creation(input, Math.min(missing, burst)) : nothing;
 }
 
@@ -88,6 +89,11 @@ function surplusOf(job: Job, { active, succeededIndexes, failedIndexes }: Tally,
   return [...extra];
 }
 
+/** Pods that are not replaced before they have ended. */
+function awaitedOf(job: Job, pods: readonly Pod[]): Pod[] {
+  return replacesOnlyFailed(job) ? pods.filter((pod) => isTerminating(pod) && !hasFailed(job, pod)) : [];
+}
+
 function creation({ job, pods, tally, backoff, seen, now }: PodsInput, count: number): PodsStep {
   if (!hasLimitPerIndex(job)) {
     const ms = backoffLeftMs(backoff, now);
@@ -99,9 +105,7 @@ function creation({ job, pods, tally, backoff, seen, now }: PodsInput, count: nu
     return { index, ms: indexBackoffLeftMs(pod, seen.get(pod.metadata?.uid ?? '') ?? now, now) };
   });
   const waiting = waits.filter(({ ms }) => ms > 0);
-  const taken = [...tally.active, ...(replacesOnlyFailed(job) ? pods.filter(isTerminating) : [])].flatMap(
-    (pod) => indexOf(pod) ?? [],
-  );
+  const taken = [...tally.active, ...awaitedOf(job, pods)].flatMap((pod) => indexOf(pod) ?? []);
   const unavailable = succeededIndexes.union(failedIndexes).with([...taken, ...waiting.map(({ index }) => index)]);
   const indexes = unavailable.firstAbsent(count, job.spec?.completions ?? 0);
   if (indexes.length > 0) return { do: 'create', pods: indexes.map((index) => newIndexedPod(job, index, delayed.get(index))) };

@@ -68,7 +68,7 @@ function withConditions(
       status.conditions = setJobCondition(status.conditions, { type, status: 'True', reason, message }, now);
   };
   add(target);
-  if (!isOver({ pods, ...input })) return { status, notes: [] };
+  if (isConditionTrue(status.conditions, last) || !isOver({ pods, ...input })) return { status, notes: [] };
   add(last);
   if (last === 'Failed') return { status, notes: [{ type: 'Warning', reason, message }] };
   status.completionTime = now;

@@ -104,6 +104,13 @@ describe('the pods of a Job', () => {
       'nothing',
     ],
     [
+      'are made again where one was deleted before it ran, with Failed',
+      { completions: 1, podReplacementPolicy: 'Failed', backoffLimitPerIndex: 1 },
+      {},
+      [jobPod('a', { index: 0, deleting: 0 })],
+      'wait 10000',
+    ],
+    [
       'are made for other indexes while one waits',
       { completions: 3, parallelism: 2, backoffLimitPerIndex: 1 },
       {},
