@@ -1,4 +1,4 @@
-import { asApiError, isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
+import { asApiError, isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { CronJob, Job, ObjectReference } from '../../api/generated/types.ts';
 import { parseSchedule, type Schedule } from '../../api/kinds/cron-job/schedule.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
@@ -11,6 +11,7 @@ import { type Again, type Controller, changesOf, type Source } from '../controll
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { namespaceIndexers, ownedIndexers } from '../owned-pods/pod-index.ts';
+import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { untilAnswered } from '../owned-pods/until-answered.ts';
 import { type CronOutcome, computeCronStatus, decideCronJob, decideHistory, type Note } from './decide.ts';
 import { newJob } from './new-job.ts';
@@ -43,12 +44,15 @@ export class CronJobController implements Controller {
   readonly sources: readonly Source[];
   readonly #options: CronJobControllerOptions;
   readonly #own = new OwnWrites();
+  readonly #statuses: StatusWriter<CronJob>;
   readonly #told = createLru<true>(rememberedSize);
   readonly #schedules = createLru<Schedule>(rememberedSize);
 
   constructor(options: CronJobControllerOptions) {
-    const { cronJobs, jobs } = options;
+    const { cronJobs, jobs, client, writes, context } = options;
     this.#options = options;
+    const note = (key: string, { metadata }: CronJob): void => this.#own.note(key, cronJobs, metadata?.resourceVersion);
+    this.#statuses = new StatusWriter({ writes, client, note, clock: context.clock });
     const ownerOf = (job: Job): readonly string[] => {
       const controller = controllerOf(job);
       return controller?.kind === 'CronJob' ? [`${job.metadata?.namespace}/${controller.name}`] : [];
@@ -61,8 +65,10 @@ export class CronJobController implements Controller {
     const cronJob = cronJobs.lister.get(key);
     if (!cronJob) {
       this.#own.forget(key);
+      this.#statuses.forget(key);
       return undefined;
     }
+    await this.#statuses.settle(key, signal);
     if (!this.#own.areShown(key)) return { afterMs: unshownRetryMs };
     const look: Look = { key, cronJob, about: referenceTo('CronJob', cronJob), signal };
     const owned = jobs.lister.byIndex('controllerUid', cronJob.metadata?.uid ?? '');
@@ -70,7 +76,8 @@ export class CronJobController implements Controller {
     for (const note of plan.notes) this.#tell(look, note);
     await attemptEach(plan.replace, (job) => this.#delete(look, job));
     const started = plan.start === undefined ? undefined : await this.#start(look, plan.start);
-    if (!(await this.#writeStatus(look, owned, { started, deleted: plan.replace }))) return undefined;
+    const status = computeCronStatus(cronJob, owned, { started, deleted: plan.replace });
+    if (status && !(await this.#statuses.write({ ...cronJob, status }, signal))) return undefined;
     await attemptEach(decideHistory(cronJob, owned), (job) => this.#delete(look, job));
     return plan.againMs === undefined ? undefined : { afterMs: plan.againMs };
   }
@@ -139,33 +146,6 @@ export class CronJobController implements Controller {
       if (isNotFound(error)) return;
       const message = `Deleted job: ${asApiError(error)?.message ?? String(error)}`;
       if (!signal.aborted) context.events.event(about, 'Warning', 'FailedDelete', message);
-      throw error;
-    }
-  }
-
-  /** False when the CronJob is gone. */
-  async #writeStatus({ key, cronJob, signal }: Look, owned: readonly Job[], outcome: CronOutcome): Promise<boolean> {
-    const { writes, client, cronJobs, context } = this.#options;
-    const status = computeCronStatus(cronJob, owned, outcome);
-    if (!status) return true;
-    const { namespace, name = '' } = cronJob.metadata ?? {};
-    const attempt = async (isRepeated: boolean): Promise<CronJob> => {
-      try {
-        return await writes.updateStatus({ ...cronJob, status }, {}, { signal });
-      } catch (error) {
-        if (isRepeated && isConflict(error)) {
-          const present = await client.get({ namespace, name }, { signal });
-          this.#own.note(key, cronJobs, present.metadata?.resourceVersion);
-        }
-        throw error;
-      }
-    };
-    try {
-      const written = await untilAnswered(attempt, { clock: context.clock, signal });
-      this.#own.note(key, cronJobs, written.metadata?.resourceVersion);
-      return true;
-    } catch (error) {
-      if (isNotFound(error)) return false;
       throw error;
     }
   }

@@ -11,7 +11,7 @@ import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { OwnedPods } from '../owned-pods/owned-pods.ts';
 import { namespaceIndexers, type Owning, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
 import type { PodOwner } from '../owned-pods/pod-writer.ts';
-import { untilAnswered } from '../owned-pods/until-answered.ts';
+import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { advanceBackoff, BackoffMemory, noBackoff } from './back-off.ts';
 import { decideJob, type JobPlan } from './decide.ts';
 import type { PodsStep } from './decide-pods.ts';
@@ -58,10 +58,11 @@ export class JobController implements Controller {
   readonly sources: readonly Source[];
   readonly #options: JobControllerOptions;
   readonly #owned: OwnedPods<Job>;
+  readonly #statuses: StatusWriter<Job>;
   readonly #backoffs = new BackoffMemory();
 
   constructor(options: JobControllerOptions) {
-    const { context, jobs, pods, client, random } = options;
+    const { context, jobs, pods, client, writes, random } = options;
     this.#options = options;
     const owning: Owning<Job> = { kind, lister: jobs.lister, selectorOf: ({ spec }) => spec?.selector };
     const candidates = function* ({ metadata }: Job): Generator<Pod> {
@@ -70,6 +71,8 @@ export class JobController implements Controller {
     };
     const finalizer = jobTrackingFinalizer;
     this.#owned = new OwnedPods({ ...context, owning, pods, owners: client, candidates, finalizer, pace, random });
+    const note = (key: string, written: Job): void => this.#owned.noteOwner(key, jobs, written);
+    this.#statuses = new StatusWriter({ writes, client, note, clock: context.clock, random });
     this.sources = [changesOf(jobs, (job) => [objectKey(job)]), podChanges(pods, owning)];
   }
 
@@ -79,8 +82,10 @@ export class JobController implements Controller {
     if (!job || isManagedElsewhere(job) || endOf(job)) {
       this.#owned.forget(key);
       this.#backoffs.forget(key);
+      this.#statuses.forget(key);
       return undefined;
     }
+    await this.#statuses.settle(key, signal);
     const owner: PodOwner = { key, uid: job.metadata?.uid ?? '', reference: referenceTo(kind.kind, job) };
     const looked = await this.#owned.look(job, owner, signal);
     if ('again' in looked) return looked.again;
@@ -124,27 +129,11 @@ export class JobController implements Controller {
     await this.#release(owner, plan.counts.release, signal);
   }
 
-  /**
-   * Writes the status, repeated until it is answered; false when the Job is gone. Where an earlier attempt may have been carried out, the Job is
-   * decided on again only when the informer shows at least what the server has now.
-   */
+  /** False when the Job is gone. */
   async #writeStatus({ job, owner, signal }: Look, status: JobStatus): Promise<boolean> {
-    const { writes, client, jobs, context, random } = this.#options;
-    const { namespace, name = '' } = job.metadata ?? {};
-    const attempt = async (isRepeated: boolean): Promise<Job> => {
-      try {
-        return await writes.updateStatus({ ...job, status }, {}, { signal });
-      } catch (error) {
-        if (isRepeated && isConflict(error))
-          this.#owned.noteOwner(owner.key, jobs, await client.get({ namespace, name }, { signal }));
-        throw error;
-      }
-    };
     try {
-      this.#owned.noteOwner(owner.key, jobs, await untilAnswered(attempt, { clock: context.clock, signal, random }));
-      return true;
+      return await this.#statuses.write({ ...job, status }, signal);
     } catch (error) {
-      if (isNotFound(error)) return false;
       // It may have been written: what it counted is found out from the pods again.
       this.#backoffs.forget(owner.key);
       throw error;

@@ -107,7 +107,7 @@ describe('the pods of a Job', () => {
       'are made again where one was deleted before it ran, with Failed',
       { completions: 1, podReplacementPolicy: 'Failed', backoffLimitPerIndex: 1 },
       {},
-      [jobPod('a', { index: 0, deleting: 0 })],
+      [jobPod('a', { phase: 'Pending', index: 0, deleting: 0 })],
       'wait 10000',
     ],
     [
@@ -337,8 +337,8 @@ describe('counting', () => {
     expect(of({ podFailurePolicy }, {}, [failed('a')])).toMatchObject({ uncountedTerminatedPods: {}, release: 'a' });
   });
 
-  it('counts a pod that is deleted with grace when it has ended, with Failed, and without grace at once', () => {
-    const pods = [leaving('a'), jobPod('b', { deleting: 0 })];
+  it('counts a pod that is deleted when it has ended, with Failed, and at once where it never ran', () => {
+    const pods = [leaving('a'), jobPod('b', { phase: 'Pending', deleting: 0 }), jobPod('c', { deleting: 0 })];
     expect(of({ podReplacementPolicy: 'Failed' }, {}, pods)).toMatchObject({
       uncountedTerminatedPods: { failed: ['b'] },
       release: 'b',

@@ -35,13 +35,14 @@ export const hasSucceeded = ({ status }: Pod): boolean => status?.phase === 'Suc
 
 /**
  * Whether the pod counts as failed: it has, or it is deleted before it ended. A Job that replaces only failed pods waits
- * for the end of one that is deleted: for its phase, or for the delete without grace by which an agent says that nothing
- * of the pod runs any more (a pod that never came to a node, or is deleted by force, has no grace from the start).
+ * for the phase of one that is deleted, but not for one that never ran and is deleted without grace, which is how an
+ * agent, or the server where there is no agent, says that it will not run: nothing gives that a phase.
  */
 export function hasFailed(job: Job, { metadata, status }: Pod): boolean {
   if (status?.phase === 'Failed') return true;
   if (metadata?.deletionTimestamp === undefined || status?.phase === 'Succeeded') return false;
-  return !replacesOnlyFailed(job) || !metadata.deletionGracePeriodSeconds;
+  if (!replacesOnlyFailed(job)) return true;
+  return !metadata.deletionGracePeriodSeconds && (status?.phase ?? 'Pending') === 'Pending';
 }
 
 /** The pod's index; undefined where it has none. */

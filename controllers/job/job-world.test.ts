@@ -3,14 +3,14 @@ import type { Job, JobSpec, JobStatus, Pod } from '../../api/generated/types.ts'
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
 import { jobTrackingFinalizer } from '../../api/meta/workload-names.ts';
-import { isConflict, isUnavailable } from '../../client/index.ts';
-import { JobWorld, type Process } from '../../test/fakes/job-world.ts';
+import { asApiError } from '../../client/index.ts';
+import { faultless, JobWorld, type Process } from '../../test/fakes/job-world.ts';
 import { podOutline } from '../outline.ts';
 import { isActive } from '../owned-pods/availability.ts';
 import { namespaceIndexers, ownedIndexers } from '../owned-pods/pod-index.ts';
 import { JobController } from './controller.ts';
 import { IndexSet } from './index-set.ts';
-import { endOf, hasSucceeded, indexOf, isTerminating, isTracked } from './job-facts.ts';
+import { endOf, hasFailed, hasSucceeded, indexOf, isTerminating, isTracked } from './job-facts.ts';
 import { JobLeftovers } from './leftovers.ts';
 import { jobPodIndexers } from './pods-of-jobs.ts';
 
@@ -26,6 +26,8 @@ class Oracle {
   readonly world: JobWorld;
   /** The most pods that any version of the Job allowed that a controller may still go by. */
   allowed = 0;
+  /** Pods of indexes beyond were let go when the Job was smaller. */
+  #smallest = Infinity;
 
   constructor(seed: number) {
     this.world = new JobWorld(seed, {
@@ -38,6 +40,7 @@ class Oracle {
   /** Another parallelism; of a Job with indexes as many indexes. */
   resize(parallelism: number): void {
     this.allowed = Math.max(this.allowed, parallelism);
+    this.#smallest = Math.min(this.#smallest, parallelism);
     this.world.changeJob((job) => {
       job.spec = { ...job.spec, parallelism, ...(job.spec?.completionMode === 'Indexed' && { completions: parallelism }) };
     });
@@ -51,7 +54,9 @@ class Oracle {
     const name = pod.metadata?.name;
     const others = this.world.pods().filter((each) => each !== pod && controllerOf(each));
     const { spec, status } = this.world.job();
-    const running = others.filter((each) => isActive(each) || (spec?.podReplacementPolicy === 'Failed' && isTerminating(each)));
+    const isAwaited = (each: Pod) =>
+      spec?.podReplacementPolicy === 'Failed' && isTerminating(each) && !hasFailed(this.world.job(), each);
+    const running = others.filter((each) => isActive(each) || isAwaited(each));
     this.#expect(running.length + 1 <= this.allowed, `${name} is one more than ${this.allowed}`);
     this.#expect(isTracked(pod), `${name} is made without its finalizer`);
     const index = indexOf(pod);
@@ -89,7 +94,7 @@ class Oracle {
     const job = this.world.job();
     if (!job || job.metadata?.deletionTimestamp || this.recorded.has(uid)) return;
     const index = indexOf(pod);
-    if ((index ?? 0) >= (job.spec?.completions ?? 1)) return;
+    if ((index ?? 0) >= this.#smallest) return;
     const { completedIndexes, failedIndexes } = job.status ?? {};
     if (hasSucceeded(pod) && index !== undefined && IndexSet.parse(`${completedIndexes ?? ''}`, 1e6).has(index)) return;
     if (hasSucceeded(pod) && index !== undefined && IndexSet.parse(`${failedIndexes ?? ''}`, 1e6).has(index)) return;
@@ -161,7 +166,8 @@ class Controllers {
       await look();
     } catch (error) {
       // The loop looks again after any error; those of other kinds there should not be.
-      if (this.#process.signal.aborted || isConflict(error) || isUnavailable(error)) return;
+      if (this.#process.signal.aborted || ['ABORTED', 'UNAVAILABLE', 'PERMISSION_DENIED'].includes(asApiError(error)?.code ?? ''))
+        return;
       throw error;
     }
   }
@@ -241,7 +247,7 @@ async function play(seed: number, { change = (spec: JobSpec) => spec, isCalm = f
   oracle.allowed = spec.parallelism ?? 1;
   const controllers = new Controllers(world);
   const failing = random.pick([0, 0.2, 0.5]) ?? 0;
-  world.faults = { kill: isCalm ? 0 : 0.03, away: 0.03, unanswered: 0.03 };
+  world.faults = { kill: isCalm ? 0 : 0.03, away: 0.03, unanswered: 0.05, refused: 0.05 };
   for (let step = 0; step < 120 && oracle.wrong.length === 0; step++) {
     const what = random.next();
     if (what < 0.35) await controllers.look();
@@ -254,7 +260,7 @@ async function play(seed: number, { change = (spec: JobSpec) => spec, isCalm = f
     else if (what < 0.94 && !isCalm) oracle.resize(1 + random.int(6));
     else world.now += random.int(30_000);
   }
-  world.faults = { kill: 0, away: 0, unanswered: 0 };
+  world.faults = faultless;
   world.changeJob((job) => {
     job.spec = { ...job.spec, suspend: false };
   });

@@ -65,7 +65,7 @@ export class PodWriter {
     const { random = Math.random, events } = this.#options;
     const { name: given, generateName = '' } = pod.metadata ?? {};
     for (let attempt = 1; ; attempt++) {
-      const open = given ? undefined : this.#takeOpenName(owner.key);
+      const open = given ? undefined : this.#takeOpenName(owner.key, generateName);
       const name = given || open || generatedName(generateName, random);
       // A given name is the same one each time: what has it and is the owner's was made for it.
       const wasOpen = open !== undefined || Boolean(given);
@@ -106,8 +106,10 @@ export class PodWriter {
     }
   }
 
-  #takeOpenName(key: string): string | undefined {
-    const [name] = this.#openNames.get(key) ?? [];
+  /** One that begins as the new pod's: of an Indexed Job that is one of the same index. */
+  #takeOpenName(key: string, prefix: string): string | undefined {
+    const start = startOf(generatedName(prefix, () => 0));
+    const name = [...(this.#openNames.get(key) ?? [])].find((each) => startOf(each) === start);
     if (name !== undefined) removeFrom(this.#openNames, key, name);
     return name;
   }
@@ -160,9 +162,13 @@ export class PodWriter {
     const doomed = this.#doomed.get(owner.key);
     if (!doomed) return false;
     const left = owned.filter(({ metadata }) => doomed.has(metadata?.uid ?? '') && !metadata?.deletionTimestamp);
-    this.#doomed.delete(owner.key);
+    if (left.length === 0) {
+      this.#doomed.delete(owner.key);
+      return false;
+    }
+    // Those that are refused stay: what became of the first attempt is still not known.
     await this.deleteAll(owner, left, signal);
-    return left.length > 0;
+    return true;
   }
 
   /** For an owner that is gone. */
@@ -196,6 +202,9 @@ export class PodWriter {
     writes.note(key, informer, pod?.metadata?.resourceVersion);
   }
 }
+
+/** A name that was drawn, without what was drawn. */
+const startOf = (name: string): string => name.slice(0, -5);
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
   const set = sets.get(key) ?? new Set();

@@ -1,4 +1,4 @@
-import { ApiError, alreadyExists, conflict, invalid, notFound, unavailable } from '../../api/errors/index.ts';
+import { ApiError, alreadyExists, conflict, invalid, notFound, permissionDenied, unavailable } from '../../api/errors/index.ts';
 import type { Job, JobSpec, ObjectMeta, Pod } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { labelsOfPods } from '../../api/kinds/job/labels.ts';
@@ -34,7 +34,7 @@ export interface Process {
   kill(): void;
 }
 
-export const faultless = { kill: 0, unanswered: 0, away: 0 };
+export const faultless = { kill: 0, unanswered: 0, away: 0, refused: 0 };
 
 /**
  * An API server's store of one Job and its pods, in memory and without any waiting, for controllers that are called step
@@ -208,6 +208,7 @@ export class JobWorld {
     };
     if (isDead()) throw new ApiError('CANCELLED', 'Cancelled', 'dead');
     if (this.random.chance(this.faults.away)) throw unavailable('away');
+    if (this.random.chance(this.faults.refused)) throw permissionDenied('exceeded quota');
     const { metadata, ...rest } = act();
     this.calls.set(method, (this.calls.get(method) ?? 0) + 1);
     await null;
