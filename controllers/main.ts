@@ -2,11 +2,15 @@ import { setMaxListeners } from 'node:events';
 import { linkAbort } from '../client/abort.ts';
 import { bootstrapTokens } from './bootstrap-tokens/controller.ts';
 import { certificateRequests } from './certificate-requests/controller.ts';
+import { cronJob } from './cron-job/controller.ts';
 import { daemonSet } from './daemon-set/controller.ts';
 import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
 import { disruption } from './disruption/controller.ts';
+import { finishedJobs } from './finished-jobs/controller.ts';
+import { job } from './job/controller.ts';
+import { jobLeftovers } from './job/leftovers.ts';
 import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
@@ -47,6 +51,10 @@ const definitions: readonly ControllerDefinition[] = [
   deployment,
   statefulSet,
   daemonSet,
+  job,
+  jobLeftovers,
+  finishedJobs,
+  cronJob,
 ];
 
 /**

@@ -7,7 +7,9 @@ import type {
   PodCondition,
 } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
-import { workloadAnnotations } from '../api/meta/workload-names.ts';
+import { isFinished } from '../api/kinds/pod/lifecycle.ts';
+import { controllerOf } from '../api/meta/owner.ts';
+import { jobTrackingFinalizer, workloadAnnotations } from '../api/meta/workload-names.ts';
 
 const metadataFields = [
   'name',
@@ -40,16 +42,17 @@ const podAnnotations = [
 export function podOutline(pod: Pod): Pod {
   const { nodeName, affinity } = pod.spec ?? {};
   const { phase, startTime, conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
-  const { labels, generation, annotations = {} } = pod.metadata ?? {};
+  const { labels, generation, deletionGracePeriodSeconds, annotations = {} } = pod.metadata ?? {};
   const kept = podAnnotations.flatMap((name) => (annotations[name] === undefined ? [] : [[name, annotations[name]] as const]));
   const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
-  const isOwned = pod.metadata?.ownerReferences?.some(({ controller }) => controller === true);
+  const isJudged = controllerOf(pod) !== undefined && !isCountedForJob(pod);
   const { metadata } = outlineOf(pod);
   return {
     metadata: {
       ...metadata,
       ...(labels && { labels }),
       ...(generation && { generation }),
+      ...(deletionGracePeriodSeconds && { deletionGracePeriodSeconds }),
       ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
     },
     spec: {
@@ -61,12 +64,17 @@ export function podOutline(pod: Pod): Pod {
       ...(phase && { phase }),
       ...(startTime && { startTime }),
       conditions: conditions.map(conditionOutline),
-      ...(isOwned && {
+      ...(isJudged && {
         initContainerStatuses: initContainerStatuses.map(containerOutline),
         containerStatuses: containerStatuses.map(containerOutline),
       }),
     },
   };
+}
+
+/** Whether the pod has ended, and its Job knows it: then nothing looks at its containers any more. */
+function isCountedForJob(pod: Pod): boolean {
+  return isFinished(pod) && controllerOf(pod)?.kind === 'Job' && !pod.metadata?.finalizers?.includes(jobTrackingFinalizer);
 }
 
 /** Whether the affinity names nodes, as that of a DaemonSet's pod does. */

@@ -4,6 +4,7 @@ import { generatedName } from '../../api/meta/names.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
 import type { Clock, EventRecorder, ResourceClient, ResourceWrites } from '../../client/index.ts';
 import type { OwnWrites, Showing } from './own-writes.ts';
+import { removeFinalizer } from './remove-finalizer.ts';
 import { type SlowStartResult, slowStart } from './slow-start.ts';
 import { isOutcomeUnknown, untilAnswered } from './until-answered.ts';
 
@@ -79,7 +80,7 @@ export class PodWriter {
     const { random = Math.random } = this.#options;
     const { name: given, generateName = '' } = pod.metadata ?? {};
     for (let attempt = 1; ; attempt++) {
-      const open = given ? undefined : this.#takeOpenName(owner.key);
+      const open = given ? undefined : this.#takeOpenName(owner.key, generateName);
       const name = given || open || generatedName(generateName, random);
       // A given name is the same one each time: what has it and is the owner's was made for it.
       const wasOpen = open !== undefined || Boolean(given);
@@ -120,8 +121,10 @@ export class PodWriter {
     }
   }
 
-  #takeOpenName(key: string): string | undefined {
-    const [name] = this.#openNames.get(key) ?? [];
+  /** One that begins as the new pod's: of an Indexed Job that is one of the same index. */
+  #takeOpenName(key: string, prefix: string): string | undefined {
+    const start = startOf(generatedName(prefix, () => 0));
+    const name = [...(this.#openNames.get(key) ?? [])].find((each) => startOf(each) === start);
     if (name !== undefined) removeFrom(this.#openNames, key, name);
     return name;
   }
@@ -174,9 +177,13 @@ export class PodWriter {
     const doomed = this.#doomed.get(owner.key);
     if (!doomed) return false;
     const left = owned.filter(({ metadata }) => doomed.has(metadata?.uid ?? '') && !metadata?.deletionTimestamp);
-    this.#doomed.delete(owner.key);
+    if (left.length === 0) {
+      this.#doomed.delete(owner.key);
+      return false;
+    }
+    // Those that are refused stay: what became of the first attempt is still not known.
     await this.deleteAll(owner, left, signal);
-    return left.length > 0;
+    return true;
   }
 
   /** For an owner that is gone. */
@@ -190,6 +197,12 @@ export class PodWriter {
     const { namespace, name = '', uid, resourceVersion } = pod.metadata ?? {};
     const patch = { metadata: { uid, resourceVersion, ...metadata } };
     this.#note(owner, await this.#options.pods.patch({ namespace, name }, patch, {}, { signal }));
+  }
+
+  /** Takes a finalizer off a pod, by its uid, whatever else changed of it. One that is gone is as good. */
+  async removeFinalizer(owner: PodOwner, pod: Pod, finalizer: string, signal: AbortSignal): Promise<void> {
+    const { pods, clock, random } = this.#options;
+    this.#note(owner, await removeFinalizer(pods, pod, finalizer, { clock, signal, random }));
   }
 
   /** Records that a pod could not be created or deleted. */
@@ -212,6 +225,9 @@ export class PodWriter {
     writes.note(key, informer, pod?.metadata?.resourceVersion);
   }
 }
+
+/** A name that was drawn, without what was drawn. */
+const startOf = (name: string): string => name.slice(0, -5);
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
   const set = sets.get(key) ?? new Set();
