@@ -18,6 +18,7 @@ import { nodeLifecycle } from './node-lifecycle/controller.ts';
 import { podGarbage } from './pod-garbage/controller.ts';
 import { replicaSet } from './replica-set/controller.ts';
 import { replicationController } from './replication-controller/controller.ts';
+import { resourceQuotas } from './resource-quota/controller.ts';
 import { rootCertificatesDefinition } from './root-certificates/controller.ts';
 import { selectControllers } from './select.ts';
 import { serviceAccounts } from './service-accounts/controller.ts';
@@ -55,6 +56,7 @@ const definitions: readonly ControllerDefinition[] = [
   jobLeftovers,
   finishedJobs,
   cronJob,
+  resourceQuotas,
 ];
 
 /**
