@@ -7,6 +7,7 @@ import type { JsonObject } from '../../client/index.ts';
 import type { EditProblem } from '../edit/edited-text.ts';
 import { openEditor } from '../edit/editor.ts';
 import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
+import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
 import { withFieldManagerFlag, withManifestFlags, writeOptions } from '../write/write-options.ts';
@@ -68,7 +69,7 @@ async function editOne(session: Session, target: Target, flags: EditFlags): Prom
       if (outcome === 'unchanged') return cancel(folder, 'no changes made');
       if (outcome === 'saved') {
         rmSync(folder, { recursive: true, force: true });
-        process.stdout.write(`${kind.singular}/${key.name} edited\n`);
+        process.stdout.write(`${typeName(kind)}/${key.name} edited\n`);
         return;
       }
       ({ body, linesBefore } = written);

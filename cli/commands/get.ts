@@ -16,6 +16,7 @@ import { type Output, parseOutput } from '../printers/output.ts';
 import { withOutputFlags } from '../printers/output-flags.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
+import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 import { withManagedFieldsFlag, withManifestFlags } from '../write/write-options.ts';
@@ -195,7 +196,7 @@ function tablePrinter(columns: readonly TableColumn[], kind: Kind, flags: Query)
     showLabels: flags.showLabels ?? false,
     labelColumns: flags.labelColumns ?? [],
     showNamespace: (flags.allNamespaces ?? false) && kind.namespaced,
-    namePrefix: flags.prefixed ? `${kind.singular}/` : '',
+    namePrefix: flags.prefixed ? `${typeName(kind)}/` : '',
     now: () => flags.moment?.at ?? new Date(),
   });
 }
