@@ -58,6 +58,18 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./annotate.ts')).registerAnnotate,
   },
   {
+    name: 'scale',
+    group: 'Create and change objects',
+    description: 'Set how many pods deployments, statefulsets, replicasets or replicationcontrollers keep',
+    load: async () => (await import('./scale.ts')).registerScale,
+  },
+  {
+    name: 'autoscale',
+    group: 'Create and change objects',
+    description: 'Create a HorizontalPodAutoscaler, which sets how many pods a workload keeps by what they use',
+    load: async () => (await import('./autoscale.ts')).registerAutoscale,
+  },
+  {
     name: 'get',
     group: 'Look at objects',
     description: 'Show objects: pods, pod/web, pods,nodes, all ...',
