@@ -64,6 +64,12 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./scale.ts')).registerScale,
   },
   {
+    name: 'set',
+    group: 'Create and change objects',
+    description: 'Change images, variables, resources, accounts and selectors of objects',
+    load: async () => (await import('./set.ts')).registerSet,
+  },
+  {
     name: 'autoscale',
     group: 'Create and change objects',
     description: 'Create a HorizontalPodAutoscaler, which sets how many pods a workload keeps by what they use',
