@@ -24,7 +24,8 @@ const podSpec = {
     { name: 'web-log', image: 'l:1' },
   ],
 };
-const merged = (patch: JsonObject) => strategicMerge('berth.core.v1.PodSpec', podSpec as JsonObject, patch) as typeof podSpec;
+const merged = (patch: JsonObject) =>
+  strategicMerge('berth.core.v1.PodSpec', podSpec as unknown as JsonObject, patch) as unknown as typeof podSpec;
 
 it.each([
   ['*', ['web', 'web-log', 'init']],
