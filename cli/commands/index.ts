@@ -58,6 +58,12 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./annotate.ts')).registerAnnotate,
   },
   {
+    name: 'rollout',
+    group: 'Create and change objects',
+    description: 'Follow, pause, undo and restart rollouts of deployments, daemonsets and statefulsets',
+    load: async () => (await import('./rollout.ts')).registerRollout,
+  },
+  {
     name: 'scale',
     group: 'Create and change objects',
     description: 'Set how many pods deployments, statefulsets, replicasets or replicationcontrollers keep',
