@@ -55,7 +55,7 @@ async function watchOne(
   const read = () => readTroubles(objects, target, Date.now);
   const ended = new AbortController();
   const watch = new TroubleWatch({ read, tell: (line) => sentences.warn(line) });
-  const watching = options.watch ? watch.run(ended.signal) : undefined;
+  if (options.watch) void watch.run(ended.signal);
   let uid: string | undefined;
   const isWanted = (object: Tree | undefined): boolean => {
     uid = checkSame(target, object, uid);
@@ -72,7 +72,6 @@ async function watchOne(
   } finally {
     ended.abort();
     sentences.end();
-    await watching;
   }
 }
 

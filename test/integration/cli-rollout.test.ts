@@ -136,6 +136,9 @@ describe('berth rollout', () => {
       { namespace: 'default', name: 'stuck' },
       { spec: { progressDeadlineSeconds: 1, template: { metadata: { annotations: { a: 'b' } } } } },
     );
+    const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image "none:1"' };
+    const fresh = (await w.waitForPods('stuck', 3)).filter(({ status }) => !status?.containerStatuses);
+    await w.say(fresh, { containerStatuses: [{ name: 'none', image: 'none:1', ready: false, state: { waiting } }] });
     const said = await w.berth('rollout status deployment/stuck');
     expect(said).toMatchObject({ code: 1 });
     expect(said.err).toMatch(/error: deployment "stuck" exceeded its progress deadline\n/);
@@ -190,4 +193,25 @@ describe('berth rollout', () => {
     expect(said.code).toBe(1);
     expect(said.err).toMatch(err);
   });
+});
+
+describe('berth wait', () => {
+  it('waits for workloads by condition, by a path, and for one that is yet to come', async () => {
+    await w.berth('create deployment late --image=i:1 --replicas=1');
+    const available = await whileReady('late', 'wait --for=condition=Available deployment/late --timeout=20s');
+    expect(available).toEqual({ code: 0, out: 'deployment.apps/late condition met\n', err: '' });
+    const path = await w.berth('wait --for=jsonpath={.status.updatedReplicas}=1 deploy/late --timeout=20s');
+    expect(path).toMatchObject({ code: 0, out: 'deployment.apps/late condition met\n' });
+    const created = await w.berth('wait --for=create deploy/late');
+    expect(created).toMatchObject({ code: 0, out: 'deployment.apps/late condition met\n' });
+  }, 60_000);
+
+  it('says what is wrong with the pods while it waits, and when the time is over', async () => {
+    const said = await w.berth('wait --for=condition=Available deployment/stuck --timeout=6s');
+    expect(said).toMatchObject({ code: 1, out: '' });
+    const [warning, error, reason] = said.err.trimEnd().split('\n');
+    expect(warning).toMatch(/^warning: \d pods? with container "none" not starting, ImagePullBackOff/);
+    expect(error).toBe('error: timed out waiting for the condition on deployments/stuck');
+    expect(reason).toMatch(/^ {2}\d pods? with container "none" not starting/);
+  }, 30_000);
 });

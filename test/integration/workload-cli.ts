@@ -25,6 +25,8 @@ export async function openWorkloadCli(): Promise<WorkloadCli> {
   const server = await startServer({ backend: 'memory' });
   const stopControllers = await startControllers(server);
   const cli = await openCommandLine(server.admin);
+  // Each command listens for signals until the process ends.
+  process.setMaxListeners(100);
   const { pods } = server.client;
   const podsOf = async (name: string): Promise<Pod[]> => {
     const { items } = await pods.list({ namespace: 'default', labelSelector: `app=${name}`, limit: 500 });
