@@ -102,7 +102,7 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'why',
     group: 'Look at objects',
-    description: 'Show why a pod is on its node or pending: the rejections and scores of each node; or the last placements',
+    description: 'Show why a workload is not up, why a pod is on its node or pending, or the last placements',
     load: async () => (await import('./why.ts')).registerWhy,
   },
   {
