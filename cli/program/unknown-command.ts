@@ -14,6 +14,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   ps: '"berth get pods -A" lists what runs',
   stop: '"berth delete pod NAME" ends a pod',
   start: '"berth apply -f FILE" starts pods, "berth up" the server',
+  restart: '"berth rollout restart deployment/NAME" replaces all pods of a workload',
   rm: '"berth delete TYPE NAME" deletes an object',
   inspect: '"berth describe TYPE NAME" and "berth get TYPE NAME -o yaml" show an object',
   stats: '"berth top pods" and "berth top nodes" show resource usage',

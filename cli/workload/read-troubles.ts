@@ -30,7 +30,8 @@ export async function readTroubles(objects: ObjectsClient, { kind, key }: Target
     if (!hasPodSelector(kind) || kind.kind === 'Service') return [];
     const [{ current }, events] = await Promise.all([readOwnedPods(objects, kind, object), readEventsOf(objects, object)]);
     const obstacles = [...obstaclesOf(kind.kind, object), ...refusalsIn(kind.kind, events, now())];
-    return [...obstacles.map(({ what }) => ({ key: what, line: what })), ...linesOf(current, now())];
+    // Each refusal names another pod that was not made.
+    return [...obstacles.map(({ type, what }) => ({ key: type, line: what })), ...linesOf(current, now())];
   } catch {
     // What is waited for goes on; a reason is only an addition to it.
     return [];
