@@ -64,6 +64,20 @@ export default {
       to: { path: '^agent/status/' },
     },
     {
+      name: 'verbs-know-no-transport',
+      comment: 'apiserver/verbs/ answers with bytes, pieces and sinks of its own: not even its types are those of gRPC or HTTP.',
+      severity: 'error',
+      from: { path: '^apiserver/verbs/' },
+      to: { path: ['node_modules/(@grpc|grpc-health-check)/', '^(node:)?(http|http2|https|net|tls)$'] },
+    },
+    {
+      name: 'nothing-below-the-transport-imports-it',
+      comment: 'apiserver/rpc/ is imported by the files that wire the server, never by the rooms that it calls.',
+      severity: 'error',
+      from: { path: '^apiserver/[^/]+/', pathNot: ['^apiserver/rpc/'] },
+      to: { path: '^apiserver/rpc/' },
+    },
+    {
       name: 'api-does-no-io',
       comment: 'api/ is pure: no file, process, network or clock of its own. (The hash of an authority is pure, too.)',
       severity: 'error',

@@ -1,6 +1,9 @@
 import { kindOf } from './index.ts';
 
-/** Kinds of Kubernetes that Berth does not have yet, with the nouns that stand for them. One that Berth has is passed over. */
+/**
+ * Kinds of Kubernetes that Berth does not have yet, with the nouns that stand for them. A kind that Berth has is
+ * skipped.
+ */
 const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
   Deployment: ['deployments', 'deploy'],
   ReplicaSet: ['replicasets', 'rs'],

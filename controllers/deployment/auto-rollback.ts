@@ -120,8 +120,8 @@ export function failingContainer({ status }: Pod): Failing | undefined {
     const { waiting, terminated } = state ?? {};
     const ended = terminated ?? lastState?.terminated;
     if (waiting?.reason && waiting.reason !== 'PodInitializing' && waiting.reason !== 'ContainerCreating') {
-      const code = ended?.exitCode === undefined ? '' : ` (exit code ${ended.exitCode})`;
-      return { name, why: `${waiting.reason}${waiting.message ? ` ${waiting.message}` : code}`, hasRun: ended !== undefined };
+      const more = ended ? ` (exit code ${ended.exitCode ?? 0})` : waiting.message ? ` ${waiting.message}` : '';
+      return { name, why: `${waiting.reason}${more}`, hasRun: ended !== undefined };
     }
     if (terminated && terminated.exitCode !== 0)
       return { name, why: `${terminated.reason ?? 'Error'} (exit code ${terminated.exitCode})`, hasRun: true };

@@ -14,10 +14,13 @@ const all = ({ current, old }: Family): ReplicaSet[] => (current ? [...old, curr
 /** Whether the Deployment's size has changed since its ReplicaSets were scaled. */
 export function isScaling(deployment: Deployment, family: Family): boolean {
   const wanted = replicasOf(deployment);
-  return withReplicas(all(family)).some((set) => {
-    const noted = sizeIn(set, workloadAnnotations.desiredReplicas);
-    return noted !== undefined && noted !== wanted;
-  });
+  return withReplicas(all(family)).some((set) => !hasNoted(set, wanted));
+}
+
+/** Whether a ReplicaSet was scaled for this size of the whole, or notes none. */
+function hasNoted(set: ReplicaSet, wanted: number): boolean {
+  const noted = sizeIn(set, workloadAnnotations.desiredReplicas);
+  return noted === undefined || noted === wanted;
 }
 
 /**
@@ -29,7 +32,8 @@ export function decideScale(deployment: Deployment, family: Family): Resize[] {
   const wanted = replicasOf(deployment);
   const sets = withReplicas(all(family));
   const only = sets.length === 0 ? (family.current ?? family.old.at(-1)) : sets.length === 1 ? sets[0] : undefined;
-  if (only) return replicasOf(only) === wanted ? [] : [{ set: only, replicas: wanted }];
+  // One that has its size by chance notes the new size of the whole all the same, or the rollout never goes on.
+  if (only) return replicasOf(only) === wanted && hasNoted(only, wanted) ? [] : [{ set: only, replicas: wanted }];
   if (sets.length === 0) return [];
   if (isSaturated(deployment, family.current)) return withReplicas(family.old).map((set) => ({ set, replicas: 0 }));
   return isRolling(deployment) ? decideParts(deployment, sets) : [];
@@ -59,7 +63,12 @@ function decideParts(deployment: Deployment, sets: readonly ReplicaSet[]): Resiz
     added += part;
     return replicasOf(set) + part;
   });
-  if (toAdd !== 0) sizes[0] = Math.max(0, sizes[0]! + toAdd - added);
+  // What rounding leaves over goes to the largest; what it leaves to take away, to the next where that is used up.
+  for (let at = 0; added !== toAdd && at < sizes.length; at++) {
+    const rest = Math.max(-sizes[at]!, toAdd - added);
+    sizes[at]! += rest;
+    added += rest;
+  }
   // Also those that stay as large: they note the new size of the whole.
   return sorted.map((set, at) => ({ set, replicas: sizes[at]! }));
 }

@@ -51,6 +51,7 @@ export class OwnedPods<O extends ApiObject> {
     const delay = this.#pace.delay(owner.key, candidates.length);
     if (delay) return { again: delay };
     const { owned, adopt, release } = decideClaims(object, owning.selectorOf(object), candidates);
+    if (await this.writer.finishDeletions(owner, owned, signal)) return { again: { afterMs: unshownRetryMs } };
     if (adopt.length + release.length === 0) return { owned };
     if (release.length > 0) await this.#release(owner, release, signal);
     if (adopt.length > 0) await this.#adopt(object, owner, adopt, signal);
@@ -65,6 +66,7 @@ export class OwnedPods<O extends ApiObject> {
   forget(key: string): void {
     this.#writes.forget(key);
     this.#pace.forget(key);
+    this.writer.forget(key);
   }
 
   async #release(owner: PodOwner, pods: readonly Pod[], signal: AbortSignal): Promise<void> {

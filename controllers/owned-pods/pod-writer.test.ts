@@ -87,6 +87,23 @@ describe('a create', () => {
     await expect(writer.create(owner, named('web-0'), signal)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
+  it('that was carried out unheard, and whose repetition is refused, is found by the next create', async () => {
+    const { clock, pods, writer, signal } = setup();
+    const create = pods.create.bind(pods);
+    let calls = 0;
+    pods.create = async (...args) => {
+      if (++calls === 2) throw permissionDenied('exceeded quota: q');
+      const made = await create(...args);
+      if (calls === 1) throw unavailable('gone');
+      return made;
+    };
+    await expect(settled(clock, writer.create(owner, drawn, signal))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await settled(clock, writer.create(owner, drawn, signal));
+    expect(pods.objects()).toHaveLength(1);
+    await settled(clock, writer.create(owner, drawn, signal));
+    expect(pods.objects()).toHaveLength(2);
+  });
+
   it('that was carried out unheard, and whose pod was deleted since, counts as made', async () => {
     const { clock, pods, writer, signal } = setup();
     let calls = 0;
@@ -134,6 +151,22 @@ describe('a delete', () => {
     pods.failNext('delete', unavailable('away'), 3);
     await settled(clock, writer.delete(owner, zero!, signal));
     expect(pods.objects()).toEqual([]);
+  });
+
+  it('whose answer was lost, and whose repetition was refused, is made again before anything is decided', async () => {
+    const { clock, pods, writer, signal } = setup([named('web-0')]);
+    const [zero] = pods.objects();
+    const remove = pods.delete.bind(pods);
+    let calls = 0;
+    pods.delete = async (...args) => {
+      if (++calls === 1) throw unavailable('gone');
+      if (calls === 2) throw conflict({ kind: 'Pod', name: 'web-0' }, 'changed');
+      return remove(...args);
+    };
+    await expect(settled(clock, writer.delete(owner, zero!, signal))).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(await writer.finishDeletions(owner, [zero!], signal)).toBe(true);
+    expect(pods.objects()).toEqual([]);
+    expect(await writer.finishDeletions(owner, [], signal)).toBe(false);
   });
 
   it('tries all, and throws the first refusal', async () => {

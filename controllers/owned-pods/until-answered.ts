@@ -19,17 +19,17 @@ const quietFailures = 2;
 const backoff: BackoffOptions = { initialMs: 100, maxMs: 5_000 };
 
 /**
- * Makes a call, and makes it again while nothing tells whether it was carried out. `isRepeated` says that an earlier
- * attempt may have been. Throws what the server answers, and the last error once `signal` has aborted.
+ * Makes a call, and makes it again while nothing tells whether it was carried out. Throws what the server answers, and
+ * the last error once `signal` has aborted.
  */
 export async function untilAnswered<T>(
-  call: (isRepeated: boolean) => Promise<T>,
+  call: () => Promise<T>,
   { clock, signal, random = Math.random, onFailure }: UntilAnsweredOptions,
 ): Promise<T> {
   const waits = createBackoff({ ...backoff, random });
   for (let failures = 0; ; failures++) {
     try {
-      return await call(failures > 0);
+      return await call();
     } catch (error) {
       if (signal.aborted || !isOutcomeUnknown(error)) throw error;
       if (failures >= quietFailures) onFailure?.(error);

@@ -61,7 +61,9 @@ function defaultContainer(container: AnyContainer): void {
   if (container.lifecycle) defaultLifecycle(container.lifecycle);
 }
 
-/** "Always" for the tag "latest" and for no tag, which means it; "IfNotPresent" for everything that names its version. */
+/**
+ * "Always" for the tag "latest" and for no tag, which means it; "IfNotPresent" for everything that names its version.
+ */
 export function pullPolicyFor(image: string): 'Always' | 'IfNotPresent' {
   const name = image.slice(image.lastIndexOf('/') + 1);
   if (name.includes('@')) return 'IfNotPresent';

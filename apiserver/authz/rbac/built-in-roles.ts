@@ -113,13 +113,15 @@ const appsKinds = ['deployments', 'replicasets', 'statefulsets', 'daemonsets'];
 
 /** What controllers of workloads do besides. */
 const workloadRules: PolicyRule[] = [
-  rule(['create', 'update'], CORE, 'pods', 'replicationcontrollers'),
+  rule(['create'], CORE, 'pods'),
   rule(['get'], CORE, 'pods/log'),
-  rule(['create', 'update'], APPS, ...appsKinds, 'controllerrevisions'),
+  rule(['create', 'update'], APPS, 'replicasets', 'controllerrevisions'),
+  // A Deployment that asks for it is rolled back.
+  rule(['update'], APPS, 'deployments'),
   rule(['update', 'patch'], APPS, ...statusOf(appsKinds)),
   rule(['get', 'update'], APPS, ...scalable),
   rule(['get', 'update'], CORE, 'replicationcontrollers/scale'),
-  rule(['create', 'update'], 'batch', 'jobs', 'cronjobs'),
+  rule(['create', 'update'], 'batch', 'jobs'),
   rule(['update', 'patch'], 'batch', 'jobs/status', 'cronjobs/status'),
   rule(['update', 'patch'], 'autoscaling', 'horizontalpodautoscalers/status'),
   rule(['update', 'patch'], CORE, 'replicationcontrollers/status', 'resourcequotas/status'),

@@ -1,6 +1,6 @@
 import { encodeMessage } from '../../api/codec/message.ts';
+import { fieldSize, writeFieldHeader } from '../../api/codec/wire-format.ts';
 import type { ListMeta } from '../../api/generated/types.ts';
-import { fieldSize, writeFieldHeader } from '../watch/wire.ts';
 import type { Pieces } from './pieces.ts';
 
 const METADATA = 1;
@@ -10,7 +10,10 @@ const PIECE_BYTES = 64 * 1024;
 /** Tag and length of a field of less than 256 MiB. */
 const MOST_HEADER_BYTES = 5;
 
-/** A list of any kind, `{metadata = 1, items = 2}`, assembled from encoded objects with one copy and no decoding, while it is sent. */
+/**
+ * A list of any kind, `{metadata = 1, items = 2}`, assembled from encoded objects with one copy and no decoding, while
+ * it is sent.
+ */
 export function listPieces(metadata: ListMeta, items: readonly Uint8Array[]): Pieces {
   const meta = encodeMessage('berth.meta.v1.ListMeta', metadata);
   let length = fieldSize(meta.length);

@@ -1,20 +1,15 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { Metadata, type ServerUnaryCall } from '@grpc/grpc-js';
+import type { Pieces } from '../verbs/pieces.ts';
 import { http2StreamOf } from './caller.ts';
-
-/** An encoded message that is made while it is sent, so that a large one never stands in memory as a whole. */
-export interface Pieces {
-  readonly length: number;
-  /** Together `length` bytes. */
-  make(): Iterable<Uint8Array>;
-}
 
 /** With more than this on its way nothing is made: one piece leaves while the next is made. */
 const AHEAD_BYTES = 96 * 1024;
 
 /**
- * Sends a message in pieces, each made when the one before has left or fits behind it; true when all are on their way, false where there is
- * no stream to send them on. The library knows messages as a whole only, and copies them; it still ends the call.
+ * Sends a message in pieces, each made when the one before has left or fits behind it; true when all are on their way,
+ * false where there is no stream to send them on. The library knows messages as a whole only, and copies them; it still
+ * ends the call.
  */
 export async function sendPieces(call: ServerUnaryCall<Buffer, Buffer>, pieces: Pieces): Promise<boolean> {
   const stream = http2StreamOf(call);
@@ -28,11 +23,6 @@ export async function sendPieces(call: ServerUnaryCall<Buffer, Buffer>, pieces: 
     if (!stream.write(piece) && stream.writableLength > AHEAD_BYTES) await drained(stream);
   }
   return true;
-}
-
-/** The message as one, for a library that takes no other. */
-export function joinPieces(pieces: Pieces): Buffer {
-  return Buffer.concat([...pieces.make()], pieces.length);
 }
 
 /** Also when the client goes. */

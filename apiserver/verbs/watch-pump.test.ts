@@ -1,4 +1,3 @@
-import type { ServerWritableStream } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import type { ConfigMapWatchResponse } from '../../api/generated/types.ts';
@@ -6,6 +5,7 @@ import { configMap } from '../../api/kinds/config-map/kind.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { systemBatchClock } from '../watch/event-batcher.ts';
 import { protobufEvents } from '../watch/event-format.ts';
+import { FRAME_HEADER_BYTES } from '../watch/event-frame.ts';
 import { KindCache } from '../watch/kind-cache.ts';
 import { compileSelection } from '../watch/selection.ts';
 import { Ticker } from '../watch/ticker.ts';
@@ -45,14 +45,15 @@ function pump(cache: KindCache, labelSelector: string, start: Partial<WatchStart
   };
   const whole = { revision: undefined, initialEvents: false, initialBookmark: false, ...start };
   const source = new WatchSource(cache, counting, protobufEvents(configMap.message), whole);
-  const write = (bytes: Buffer, written: () => void): void => {
+  const send = (frame: Buffer, taken: () => void): void => {
+    const bytes = frame.subarray(FRAME_HEADER_BYTES);
     const { events = [] } = decodeMessage<ConfigMapWatchResponse>('berth.core.v1.ConfigMapWatchResponse', bytes);
     seen.push(...events.map(({ type, object }) => `${type} ${object?.metadata?.name ?? ''}`));
-    written();
+    taken();
   };
   const stop = new AbortController();
   let started = false;
-  const ended = pumpWatch({ write } as unknown as ServerWritableStream<Buffer, Buffer>, source, {
+  const ended = pumpWatch({ begin() {}, send, cutOff() {} }, source, {
     bookmarks: false,
     timeoutSeconds: undefined,
     limits: defaultWatchLimits,

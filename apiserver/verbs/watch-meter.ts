@@ -25,12 +25,13 @@ export class WatchMeters {
     metrics.read(apiserverMetrics.listsRefused, () => lists.read((gate) => gate.refusedLists));
   }
 
-  of(plural: string): WatchMeter {
-    const known = this.#byKind.get(plural);
+  /** Of a group resource (`resourceOf`). */
+  of(resource: string): WatchMeter {
+    const known = this.#byKind.get(resource);
     if (known) return known;
     const { messages, bytes, cutOff } = this.#families;
-    const made = { messages: messages.with(plural), bytes: bytes.with(plural), cutOff: cutOff.with(plural) };
-    this.#byKind.set(plural, made);
+    const made = { messages: messages.with(resource), bytes: bytes.with(resource), cutOff: cutOff.with(resource) };
+    this.#byKind.set(resource, made);
     return made;
   }
 }

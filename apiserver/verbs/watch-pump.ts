@@ -1,12 +1,10 @@
-import type { ServerWritableStream } from '@grpc/grpc-js';
 import { exhausted } from '../../api/errors/index.ts';
 import type { EventBatcher } from '../watch/event-batcher.ts';
 import type { Ticker } from '../watch/ticker.ts';
 import type { Turns } from '../watch/turns.ts';
 import type { WatchSource } from '../watch/watch-source.ts';
-import { resetUnread } from './caller.ts';
-import { frameWriter } from './frame-writer.ts';
 import type { WatchMeter } from './watch-meter.ts';
+import type { WatchSink } from './watch-sink.ts';
 
 export interface WatchLimits {
   /** The longest interval between bookmarks, if requested; the first follows the initial events. */
@@ -38,12 +36,13 @@ export interface PumpOptions {
 }
 
 /**
- * Carries a watch to its client until the client goes, its time is over (then it ends normally), or it is cut off: a client that does
- * not read, so that its place in the ring is lost or nothing leaves for `stallMs`, gets RESOURCE_EXHAUSTED and may resume.
+ * Carries a watch to its client until the client goes, its time is over (then it ends normally), or it is cut off: a
+ * client that does not read, so that its place in the ring is lost or nothing leaves for `stallMs`, gets
+ * RESOURCE_EXHAUSTED and may resume.
  */
-export function pumpWatch(call: ServerWritableStream<Buffer, Buffer>, source: WatchSource, options: PumpOptions): Promise<void> {
+export function pumpWatch(sink: WatchSink, source: WatchSource, options: PumpOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    const pump = new Pump(call, source, options, (error) => {
+    const pump = new Pump(sink, source, options, (error) => {
       if (error === undefined) resolve();
       else reject(error);
     });
@@ -52,11 +51,10 @@ export function pumpWatch(call: ServerWritableStream<Buffer, Buffer>, source: Wa
 }
 
 class Pump {
-  private readonly call: ServerWritableStream<Buffer, Buffer>;
+  private readonly sink: WatchSink;
   private readonly source: WatchSource;
   private readonly options: PumpOptions;
   private readonly done: (error?: unknown) => void;
-  private readonly send: (frame: Buffer, written: () => void) => void;
   private inFlight = 0;
   private ended = false;
   private started = false;
@@ -67,20 +65,15 @@ class Pump {
   private bookmarkAt = 0;
   private progressAt = 0;
 
-  constructor(
-    call: ServerWritableStream<Buffer, Buffer>,
-    source: WatchSource,
-    options: PumpOptions,
-    done: (error?: unknown) => void,
-  ) {
-    this.call = call;
+  constructor(sink: WatchSink, source: WatchSource, options: PumpOptions, done: (error?: unknown) => void) {
+    this.sink = sink;
     this.source = source;
     this.options = options;
     this.done = done;
-    this.send = frameWriter(call);
   }
 
   start(): void {
+    this.sink.begin();
     const { signal, limits, timeoutSeconds, random, batcher, ticker, turns } = this.options;
     const abort = (): void => this.end();
     signal.addEventListener('abort', abort);
@@ -137,7 +130,7 @@ class Pump {
     const { meter } = this.options;
     meter.messages.inc();
     meter.bytes.inc(frame.length);
-    this.send(frame, this.written);
+    this.sink.send(frame, this.written);
   }
 
   private readonly written = (): void => {
@@ -153,7 +146,10 @@ class Pump {
     this.options.onStarted();
   }
 
-  /** A version from before restarts is fresh at once: each kill leaves a gap, and only so many fit into what a start replays. */
+  /**
+   * A version from before restarts is fresh at once: each kill leaves a gap, and only so many fit into what a start
+   * replays.
+   */
   private greet(): void {
     if (this.ended || this.greeted || !this.options.bookmarks || this.inFlight > 0 || this.source.pending) return;
     this.greeted = true;
@@ -165,7 +161,7 @@ class Pump {
   }
 
   private cutOff(): void {
-    resetUnread(this.call);
+    this.sink.cutOff();
     this.options.meter.cutOff.inc();
     this.end(exhausted('the watch was cut off because its events were not read: resume from the last version', 1_000));
   }

@@ -3,21 +3,14 @@ import type { KindReference, ObjectDeleteRequest, ObjectPatchRequest, ObjectWrit
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { CallContext, Reply } from './call-pipeline.ts';
-import { encodeObjectResponse, type ObjectFormat, parseFormat, parseObjectFormat } from './object-format.ts';
-import type { PreparedWrite, Verbs, WriteInput, WriteVerb } from './verbs.ts';
+import type { CallContext } from './call-context.ts';
+import { objectForm, parseFormat, parseObjectFormat } from './object-format.ts';
+import type { PreparedWrite } from './standard-writes.ts';
+import type { Verbs } from './verbs.ts';
+import type { WriteVerb } from './write-request.ts';
 
 /** The writes of the generic service, each by itself or as an item of Bulk. */
 export type ObjectWriteVerb = WriteVerb | 'patch' | 'delete';
-
-/** A write of the generic service that was read and admitted, but not started. */
-export interface PreparedObjectWrite extends Pick<PreparedWrite, 'at'> {
-  readonly store: KindStore;
-  run(): Promise<Reply>;
-}
-
-/** Reads a write's request. Throws what is wrong with it. */
-type ReadWrite = (request: Uint8Array, call: CallContext) => PreparedObjectWrite;
 
 /** Reads a request of the generic service. Throws INVALID_ARGUMENT. */
 export function readRequest<T extends object>(name: string, request: Uint8Array): T {
@@ -29,26 +22,19 @@ export function storeOf(registry: Registry, reference: KindReference | undefined
   return registry.stores.find(reference ?? {});
 }
 
-/** The writes by their verbs: the same for a call of its own and for an item of a stream. */
-export type ObjectWrites = Readonly<Record<ObjectWriteVerb, ReadWrite>>;
+/** The writes by their verbs: the same for a call of its own and for an item of a stream. They throw what is wrong. */
+export type ObjectWrites = Readonly<Record<ObjectWriteVerb, (request: Uint8Array, call: CallContext) => PreparedWrite>>;
 
 export function objectWrites(registry: Registry, verbs: Verbs, now: () => Date): ObjectWrites {
-  const prepared = (store: KindStore, write: PreparedWrite, format: ObjectFormat): PreparedObjectWrite => ({
-    store,
-    at: write.at,
-    async run() {
-      const { bytes, warnings, form } = await write.run();
-      return { bytes: encodeObjectResponse(form ?? store.kind, bytes, format, now()), warnings };
-    },
-  });
   const write =
-    (verb: WriteVerb): ReadWrite =>
-    (bytes, call) => {
+    (verb: WriteVerb) =>
+    (bytes: Uint8Array, call: CallContext): PreparedWrite => {
       const request = readRequest<ObjectWriteRequest>('ObjectWriteRequest', bytes);
       const { kind, namespace = '', object = Buffer.alloc(0), options = {}, subresource = '' } = request;
       const store = storeOf(registry, kind);
-      const input: WriteInput = { object, options, namespace, subresource, format: parseWriteFormat(request.format) };
-      return prepared(store, verbs.prepareWrite(verb, store, input, call), parseObjectFormat(request.accept, input.format));
+      const format = parseWriteFormat(request.format);
+      const form = objectForm(parseObjectFormat(request.accept, format), now);
+      return verbs.write({ verb, store, object, format, options, subresource, namespace, form }, call);
     };
   return {
     create: write('create'),
@@ -56,13 +42,13 @@ export function objectWrites(registry: Registry, verbs: Verbs, now: () => Date):
     updateStatus: write('updateStatus'),
     patch(bytes, call) {
       const { kind, patch = {}, accept } = readRequest<ObjectPatchRequest>('ObjectPatchRequest', bytes);
-      const store = storeOf(registry, kind);
-      return prepared(store, verbs.preparePatch(store, patch, call), parseObjectFormat(accept, 'protobuf'));
+      const form = objectForm(parseObjectFormat(accept, 'protobuf'), now);
+      return verbs.patch({ store: storeOf(registry, kind), patch, form }, call);
     },
     delete(bytes, call) {
       const { kind, delete: target = {}, accept } = readRequest<ObjectDeleteRequest>('ObjectDeleteRequest', bytes);
-      const store = storeOf(registry, kind);
-      return prepared(store, verbs.prepareDelete(store, target, call), parseObjectFormat(accept, 'protobuf'));
+      const form = objectForm(parseObjectFormat(accept, 'protobuf'), now);
+      return verbs.delete({ store: storeOf(registry, kind), delete: target, form }, call);
     },
   };
 }

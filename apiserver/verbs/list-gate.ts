@@ -62,8 +62,9 @@ const RETRY_MS = 1_000;
 const RETRY_JITTER_MS = 2_000;
 
 /**
- * Bounds what the answers of lists hold in memory together, however many clients come at once. Each priority level has room of its own, so that tenants never make administrators and nodes
- * wait. Fails with RESOURCE_EXHAUSTED and a delay when a list waits too long or too many wait.
+ * Bounds what the answers of lists hold in memory together, however many clients come at once. Each priority level has
+ * room of its own, so that tenants never make administrators and nodes wait. Fails with RESOURCE_EXHAUSTED and a delay
+ * when a list waits too long or too many wait.
  */
 export class ListGate {
   private readonly gates: Readonly<Record<Level, LevelGate>>;

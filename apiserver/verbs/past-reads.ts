@@ -8,7 +8,7 @@ import { versionOf } from '../registry/list.ts';
 import { NamespaceBirths } from '../registry/namespace-births.ts';
 import type { Registry } from '../registry/registry.ts';
 import { parseVersion } from '../registry/resource-version.ts';
-import type { CallContext } from './call-pipeline.ts';
+import type { CallContext } from './call-context.ts';
 
 type Reader = Pick<CallContext, 'identity' | 'authorizer'>;
 

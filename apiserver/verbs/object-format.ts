@@ -1,12 +1,12 @@
 import { toJson } from '../../api/codec/json.ts';
 import { encodeMessage } from '../../api/codec/message.ts';
+import { field } from '../../api/codec/wire-format.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Table, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { type Entry, EntryDecoder } from '../watch/entry.ts';
 import { type EventFormat, protobufEvents } from '../watch/event-format.ts';
 import { metadataBytes } from '../watch/stamp-resource-version.ts';
-import { field } from '../watch/wire.ts';
 
 /** ObjectResponse.object, and the metadata of every object. */
 const OBJECT = 1;
@@ -77,7 +77,10 @@ class JsonMemo {
   }
 }
 
-/** JSON made for one watcher serves the others of its kind. Only their formats hold it, so that it goes with the last of them. */
+/**
+ * JSON made for one watcher serves the others of its kind. Only their formats hold it, so that it goes with the last of
+ * them.
+ */
 const jsonMemos = new WeakMap<EntryDecoder, WeakRef<JsonMemo>>();
 
 function jsonMemo(decoder: EntryDecoder): JsonMemo {
@@ -117,10 +120,22 @@ export function eventFormat(format: Format, decoder: EntryDecoder, now: () => Da
   return format === 'table' ? tableEvents(decoder, now) : protobufEvents(decoder.kind.message);
 }
 
-/** An ObjectResponse in the requested format. */
-export function encodeObjectResponse(kind: Kind, bytes: Buffer, format: ObjectFormat, now: Date): Buffer {
-  if (format === 'protobuf') return field(OBJECT, bytes);
-  if (format === 'metadata') return field(OBJECT, field(METADATA, metadataBytes(bytes)));
+/** How an answer with one object is sent, other than as it is stored. */
+export interface ObjectForm {
+  encode(kind: Kind, bytes: Buffer): Buffer;
+}
+
+/** An ObjectResponse in the requested format; the ages of a table count up to `now`. */
+export function objectForm(format: ObjectFormat, now: () => Date): ObjectForm {
+  if (format === 'protobuf') return storedResponse;
+  if (format === 'metadata') return metadataResponse;
+  return { encode: (kind, bytes) => encodeDecoded(kind, bytes, format, now()) };
+}
+
+const storedResponse: ObjectForm = { encode: (_, bytes) => field(OBJECT, bytes) };
+const metadataResponse: ObjectForm = { encode: (_, bytes) => field(OBJECT, field(METADATA, metadataBytes(bytes))) };
+
+function encodeDecoded(kind: Kind, bytes: Buffer, format: 'json' | 'table', now: Date): Buffer {
   const decoder = new EntryDecoder(kind);
   const entry: Entry = { key: '', bytes, revision: 0 };
   if (format === 'json') return field(OBJECT, encodeJson(kind, decoder.decode(entry)));
