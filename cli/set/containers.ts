@@ -7,7 +7,9 @@ export interface Selected {
   readonly container: Tree;
 }
 
-/** The containers whose names match a pattern, in which * is any characters and ? is one: containers, then init ones. */
+/**
+ * The containers whose names match a pattern, in which * is any characters and ? is one: containers, then init ones.
+ */
 export function selectContainers(podSpec: Tree, pattern: string): Selected[] {
   const expression = new RegExp(
     `^${pattern

@@ -1,6 +1,8 @@
 import { type Tree, text } from '../describe/json.ts';
 
-/** What counts towards an object being up, of how many: "1 of 3 replicas available". Empty for kinds that count nothing. */
+/**
+ * What counts towards an object being up, of how many: "1 of 3 replicas available". Empty for kinds that count nothing.
+ */
 export function countsText(kind: string, object: Tree): string {
   const number = (...path: readonly string[]): number => Number(text(object, ...path) || '0');
   switch (kind) {

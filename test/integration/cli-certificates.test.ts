@@ -52,7 +52,7 @@ describe('berth certificate', () => {
     const refused = await line.berth('certificate', 'approve', no, 'none', yes);
     expect(refused).toMatchObject({ code: 1, out: `certificatesigningrequest.certificates.k8s.io/${yes} approved already\n` });
     expect(refused.err).toContain(`${no}: it was denied before, which stays`);
-    expect(refused.err).toMatch(/certificatesigningrequest\/none: .*not found/);
+    expect(refused.err).toMatch(/certificatesigningrequest.certificates.k8s.io\/none: .*not found/);
   });
 
   it('needs the right to approve for the signer', async () => {

@@ -6,7 +6,7 @@ import { type CommandLine, openCommandLine } from './cli-harness.ts';
 import { startControllers } from './controllers-harness.ts';
 import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
 
-// `berth why` and `describe` of workloads, against a real server, its controllers and scheduler; no agent runs anything.
+// `why` and `describe` of workloads, against a real server, its controllers and scheduler; no agent runs anything.
 let cluster: SchedulerCluster;
 let cli: CommandLine;
 let stopControllers: () => Promise<void>;

@@ -6,7 +6,7 @@ import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 import { startControllers } from './controllers-harness.ts';
 
-// Commands about workloads as users of kubectl type them, against a real server and its controllers; no node runs anything.
+// Commands about workloads as users of kubectl type them, against a real server and its controllers; nothing runs.
 let server: RunningServer;
 let cli: CommandLine;
 let stopControllers: () => Promise<void>;
@@ -249,4 +249,40 @@ describe('set', () => {
     expect(said).toMatchObject({ code: 1, out: '' });
     expect(said.err).toMatch(err);
   });
+});
+
+describe('delete', () => {
+  const podsOf = (name: string) =>
+    server.client.pods.list({ namespace: 'default', labelSelector: `app=${name}` }).then(({ items }) => items);
+
+  it('waits until a workload is gone, and with --cascade=foreground until its pods are', async () => {
+    for (const name of ['back', 'fore', 'orphan']) await berth(`create deployment ${name} --image=i --replicas=2`);
+    for (const name of ['back', 'fore', 'orphan']) await expect.poll(async () => (await podsOf(name)).length).toBe(2);
+    expect(await berth('delete deployment back')).toEqual({ code: 0, out: 'deployment.apps "back" deleted\n', err: '' });
+    await expect.poll(async () => (await podsOf('back')).length).toBe(0);
+    expect((await berth('delete deploy/fore --cascade=foreground')).out).toBe('deployment.apps "fore" deleted\n');
+    expect(await podsOf('fore')).toEqual([]);
+    expect((await berth('delete deploy/orphan --cascade=orphan -o name')).out).toBe('deployment.apps/orphan\n');
+    expect(await podsOf('orphan')).toHaveLength(2);
+  }, 60_000);
+});
+
+it('takes the names that it prints', async () => {
+  const { out } = await berth('get deploy -o name');
+  const [first = ''] = out.split('\n');
+  expect(first).toMatch(/^deployment\.apps\//);
+  expect(await berth(`get ${first} -o name`)).toEqual({ code: 0, out: `${first}\n`, err: '' });
+});
+
+it('port-forward leads to a pod of a workload or service that runs', async () => {
+  const said = await berth('port-forward deployment/one 8080:80');
+  expect(said.code).toBe(1);
+  expect(said.err).toMatch(
+    /^Found 2 pods, using pod\/one-\S+\nerror: unable to forward port because pod is not running\. Current/,
+  );
+  await berth('create service clusterip one --tcp=80:8080');
+  expect((await berth('port-forward service/one 8080:81')).err).toMatch(
+    /error: service "one" does not have a service port 81; it has 80 \(80-8080\)\n$/,
+  );
+  expect((await berth('port-forward svc/one 8080:80')).err).toMatch(/Current status=Pending/);
 });
