@@ -3,11 +3,11 @@ import { type Tree, text } from '../describe/json.ts';
 import { type Target, targetText } from '../get/targets.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session } from '../session.ts';
-import { createProgress, type Progress } from '../terminal/progress.ts';
 import { timeoutSignal, waitForObject } from '../wait/wait.ts';
 import { readTroubles } from '../workload/read-troubles.ts';
 import { TroubleWatch } from '../workload/trouble-watch.ts';
-import { type RolloutStatus, RolloutStuck, rolloutStatus } from './rollout-status.ts';
+import { RolloutStuck, rolloutStatus } from './rollout-status.ts';
+import { createSentences } from './sentences.ts';
 
 export interface StatusOptions {
   readonly revision: number;
@@ -85,30 +85,4 @@ function checkSame({ kind, key }: Target, object: Tree | undefined, before: stri
 async function reasons({ kind, key }: Target, read: () => Promise<readonly { readonly line: string }[]>): Promise<string[]> {
   const lines = (await read()).map(({ line }) => `  ${line}`);
   return [...lines, `  "berth why ${kind.singular}/${key.name}" says more`];
-}
-
-/** What is printed: each sentence once, in one line that changes where a person looks at it. */
-function createSentences() {
-  const isLive = process.stdout.isTTY === true && process.stderr.isTTY === true;
-  const progress: Progress | undefined = isLive ? createProgress() : undefined;
-  let last = '';
-  return {
-    show({ text: sentence, done }: RolloutStatus): void {
-      if (sentence === last) return;
-      last = sentence;
-      if (progress && !done) progress.show(sentence);
-      else {
-        progress?.clear();
-        process.stdout.write(`${sentence}\n`);
-      }
-    },
-    warn(line: string): void {
-      progress?.clear();
-      process.stderr.write(`warning: ${line}\n`);
-      if (last !== '') progress?.show(last);
-    },
-    end(): void {
-      progress?.clear();
-    },
-  };
 }

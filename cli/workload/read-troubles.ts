@@ -24,10 +24,10 @@ const unreadyMs = 30_000;
  * kinds without pods, and where the caller may not read them.
  */
 export async function readTroubles(objects: ObjectsClient, { kind, key }: Target, now: () => number): Promise<TroubleLine[]> {
+  if (kind.kind !== 'Pod' && (!hasPodSelector(kind) || kind.kind === 'Service')) return [];
   try {
     const object = await objects.get(kind.kind, key);
     if (kind.kind === 'Pod') return linesOf([object], now());
-    if (!hasPodSelector(kind) || kind.kind === 'Service') return [];
     const [{ current }, events] = await Promise.all([readOwnedPods(objects, kind, object), readEventsOf(objects, object)]);
     const obstacles = [...obstaclesOf(kind.kind, object), ...refusalsIn(kind.kind, events, now())];
     // Each refusal names another pod that was not made.

@@ -3,6 +3,8 @@ import type { TroubleLine } from './read-troubles.ts';
 
 /** Between looks at the pods. */
 const lookMs = 2_000;
+/** Looking takes at most one part in so many of the time: a workload may have thousands of pods. */
+const restParts = 4;
 
 export interface TroubleWatchOptions {
   read(): Promise<readonly TroubleLine[]>;
@@ -23,9 +25,13 @@ export class TroubleWatch {
 
   /** Until the signal aborts. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await delay(this.#options.everyMs ?? lookMs, undefined, { signal }).catch(() => undefined);
-      if (!signal.aborted) this.#tell(await this.#options.read(), signal);
+    for (let tookMs = 0; !signal.aborted; ) {
+      const restMs = Math.max(this.#options.everyMs ?? lookMs, restParts * tookMs);
+      await delay(restMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      const begun = performance.now();
+      this.#tell(await this.#options.read(), signal);
+      tookMs = performance.now() - begun;
     }
   }
 
