@@ -8,8 +8,8 @@ import { World } from '../simulation/world.ts';
 import { effort } from './effort.ts';
 import { createChance } from './random.ts';
 
-// Random histories of a cluster in memory: real controllers and registry, faulty calls and watches, controllers that are
-// killed at any moment.
+// Random histories of a cluster in memory: real controllers and registry, faulty calls and watches, and controllers
+// that are killed at any moment.
 const histories = effort(200, 10_000);
 const at = (name: string) => ({ namespace: 'default', name });
 const names = ['a', 'b'];
