@@ -16,6 +16,8 @@ const test = '\\.test\\.ts$';
 const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
 /** Of the programs: the library never loads it. */
 const certificateRequest = '^client/certificates/certificate-request\\.ts$';
+/** Likewise: clients judge schedules, and only the programs compute times from them. */
+const schedules = '^api/kinds/cron-job/schedule\\.ts$';
 
 const roomRules = rooms.map((room) => ({
   name: `${room}-imports-only-${allowed[room].join('-and-') || 'itself'}`,
@@ -55,6 +57,27 @@ export default {
       to: { path: 'node_modules/(@grpc|grpc-health-check)/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'pods-import-no-status',
+      comment: 'agent/status/ reports what agent/pod/ knows, and agent/pod/ sees only the interface PodReport of it.',
+      severity: 'error',
+      from: { path: '^agent/pod/' },
+      to: { path: '^agent/status/' },
+    },
+    {
+      name: 'verbs-know-no-transport',
+      comment: 'apiserver/verbs/ answers with bytes, pieces and sinks of its own: not even its types are those of gRPC or HTTP.',
+      severity: 'error',
+      from: { path: '^apiserver/verbs/' },
+      to: { path: ['node_modules/(@grpc|grpc-health-check)/', '^(node:)?(http|http2|https|net|tls)$'] },
+    },
+    {
+      name: 'nothing-below-the-transport-imports-it',
+      comment: 'apiserver/rpc/ is imported by the files that wire the server, never by the rooms that it calls.',
+      severity: 'error',
+      from: { path: '^apiserver/[^/]+/', pathNot: ['^apiserver/rpc/'] },
+      to: { path: '^apiserver/rpc/' },
+    },
+    {
       name: 'api-does-no-io',
       comment: 'api/ is pure: no file, process, network or clock of its own. (The hash of an authority is pure, too.)',
       severity: 'error',
@@ -74,7 +97,7 @@ export default {
       comment:
         "What `import 'berth'` and `import 'berth/scheduler'` find must not need a devDependency. The program may: hack/bundle.js puts what it imports into it.",
       severity: 'error',
-      from: { path: '^(api|client|scheduler)/', pathNot: [test, certificateRequest] },
+      from: { path: '^(api|client|scheduler)/', pathNot: [test, certificateRequest, schedules] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
     {
@@ -83,6 +106,13 @@ export default {
       severity: 'error',
       from: { path: '^(client|scheduler)/index\\.ts$' },
       to: { path: certificateRequest, reachable: true },
+    },
+    {
+      name: 'the-library-computes-no-schedules',
+      comment: 'What computes the times of a CronJob needs a package that only the programs have.',
+      severity: 'error',
+      from: { path: '^(client|scheduler)/index\\.ts$' },
+      to: { path: schedules, reachable: true },
     },
     {
       name: 'no-unlisted-packages',

@@ -45,6 +45,7 @@ import { createCheck } from './probes/check.ts';
 import { createHooks } from './probes/hooks.ts';
 import { createProbes } from './probes/probes.ts';
 import type { ContainerRuntime, ObservedContainer } from './runtime/runtime.ts';
+import { createStatusReport } from './status/status-report.ts';
 import type { StatusWriter } from './status/status-writer.ts';
 import { createEtcFiles } from './volumes/etc-files.ts';
 import { createPodVolumes, type PodVolumes } from './volumes/pod-volumes.ts';
@@ -160,25 +161,26 @@ export function wireWorkers(
   const { commands } = ports;
   const hooks = createHooks({ commands, events, hostIP, clock, logger });
   const { preStop } = hooks;
-  const stopper = createStopper({ runtime, pods: podWrites, volumes, status, events, preStop, clock, limit });
   const check = createCheck(commands);
   const look = (podUid: string) => workers.look(podUid);
   const health = createProbes({ check, hooks, events, hostIP, clock, random: Math.random, look });
+  const backOff = wiring.maxContainerRestartMs === undefined ? restartBackOff : backOffUpTo(wiring.maxContainerRestartMs);
+  const report = createStatusReport({ writer: status, events, health, backOff, hostIP, clock });
+  const stopper = createStopper({ runtime, pods: podWrites, volumes, report, events, preStop, clock, limit });
   const isolation = { appArmor: isAppArmorEnabled(), allowedUnsafeSysctls: wiring.nodeConfig.allowedUnsafeSysctls };
   const admit = createAdmit({ allocatable: amounts, isolation, node, events });
   const workers = createPodWorkers({
     runtime,
     starter,
     stopper,
-    status,
+    report,
     events,
     clock,
     logger,
     metrics,
-    hostIP,
     admit,
     health,
-    backOff: wiring.maxContainerRestartMs === undefined ? restartBackOff : backOffUpTo(wiring.maxContainerRestartMs),
+    backOff,
     resizer,
     messages,
     gone,

@@ -12,8 +12,9 @@ function split(listen: string): { readonly host: string; readonly port: string }
 }
 
 /**
- * Where the server listens besides, so that it is reached at the address that it advertises: there, when that address is one of this machine's
- * own. Undefined when it listens there anyway, and for an address of another machine, which forwards connections.
+ * Where the server listens besides, so that it is reached at the address that it advertises: there, when that address
+ * is one of this machine's own. Undefined when it listens there anyway, and for an address of another machine, which
+ * forwards connections.
  */
 export async function listenBesides(listen: string, advertise: string | undefined): Promise<string | undefined> {
   if (advertise === undefined) return undefined;

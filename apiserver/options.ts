@@ -12,12 +12,12 @@ export type { ClientLimits } from './limits/client-limits.ts';
 import type { NamespaceLimits } from './registry/namespace-ledger.ts';
 import type { Keepalive } from './rpc/grpc-server.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
-import type { ListLimits } from './rpc/list-gate.ts';
 import type { ArrivalLimits } from './rpc/listener/arrivals.ts';
 import type { TlsOptions } from './rpc/listener/credentials.ts';
 import type { ListenerLimits } from './rpc/listener/listener.ts';
-import type { WatchLimits } from './rpc/watch-pump.ts';
 import type { LostNodeSeconds } from './served-kinds.ts';
+import type { ListLimits } from './verbs/list-gate.ts';
+import type { WatchLimits } from './verbs/watch-pump.ts';
 import type { RingBounds } from './watch/event-ring.ts';
 
 export interface ServerOptions {

@@ -27,8 +27,13 @@ export interface ServerRegistry {
   addKind(kind: Kind): Promise<void>;
 }
 
+export type ServerRegistryOptions = Pick<
+  ServerOptions,
+  'log' | 'ring' | 'kinds' | 'lostNodeSeconds' | 'namespaceLimits' | 'systemPriorityNamespaces'
+>;
+
 /** Makes the caches and stores of the kinds that the options name, and measures them; starts nothing. */
-export function createServerRegistry(options: ServerOptions, storage: Storage, metrics: MetricsRegistry): ServerRegistry {
+export function createServerRegistry(options: ServerRegistryOptions, storage: Storage, metrics: MetricsRegistry): ServerRegistry {
   const { log, ring = {} } = options;
   const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: ring, log });
   const caches = new KindCaches(servedKinds(options).map(cacheOf));

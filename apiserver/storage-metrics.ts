@@ -23,7 +23,9 @@ export function compactionFailed(log: Logger, metrics: MetricsRegistry): (err: u
   };
 }
 
-/** What a store takes up, computed when the page is read; the returned function ends that, before the store is closed. */
+/**
+ * What a store takes up, computed when the page is read; the returned function ends that, before the store is closed.
+ */
 export function measureStorage(metrics: MetricsRegistry, { usage }: Storage): () => void {
   if (!usage) return () => {};
   const one = (value: (of: StorageUsage) => number) => () => value(usage());

@@ -40,7 +40,9 @@ function openBackend({ backend, dataDir, log, historyBytes, metrics }: ServerOpt
   return openStorage({ backend, directory: storeDir(dataDir), limits: bound, notice: (text) => log.info(text), ...onCommit });
 }
 
-/** Mends what a rotation left undone, and what was stored before there were keys. Never rejects; the next start goes on. */
+/**
+ * Mends what a rotation left undone, and what was stored before there were keys. Never rejects; the next start goes on.
+ */
 export async function rewriteSecrets(
   { secretKeys: keys }: OpenedStore,
   log: ServerOptions['log'],

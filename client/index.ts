@@ -87,6 +87,7 @@ export type {
   PatchTarget,
   PatchType,
   ResourceClient,
+  ScalableClient,
   Scope,
   VersionedKey,
   WatchEvent,

@@ -26,7 +26,13 @@ export interface Controller {
   readonly sources: readonly Source[];
   /** How many keys are worked on at once (default 4). */
   readonly workers?: number;
-  reconcile(key: string, signal: AbortSignal): Promise<void>;
+  /** May say when the key is to be looked at again though nothing changes; a change wakes it before. */
+  reconcile(key: string, signal: AbortSignal): Promise<Again | undefined> | Promise<void>;
+}
+
+/** In how many milliseconds a key is looked at again. */
+export interface Again {
+  readonly afterMs: number;
 }
 
 /** Says that what a key stands for may have changed. */
@@ -113,7 +119,8 @@ export async function runController(
 
   async function handle(key: string): Promise<void> {
     try {
-      await controller.reconcile(key, signal);
+      const again = await controller.reconcile(key, signal);
+      if (again) queue.addAfter(key, again.afterMs);
     } catch (error) {
       if (!isConflict(error)) throw error;
       queue.addAfter(key, conflictRetryMs);

@@ -1,7 +1,17 @@
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { Growing } from '../api/meta/growing-set.ts';
-import type { Client, Clock, EventRecorder, IndexFunction, Informer, Logger, ResourceClient, Scope } from '../client/index.ts';
+import type {
+  BulkWriter,
+  Client,
+  Clock,
+  EventRecorder,
+  IndexFunction,
+  Informer,
+  Logger,
+  ResourceClient,
+  Scope,
+} from '../client/index.ts';
 import type { Controller } from './controller.ts';
 import type { EvictionRates } from './node-lifecycle/zone-state.ts';
 import type { Outage } from './outage.ts';
@@ -46,6 +56,8 @@ export interface ControllerContext {
   scoped<Name extends KindName>(kind: Name, scope: Scope, name: string): Informer<KindMap[Name]>;
   /** Every kind whose objects may own and be owned; kinds may come while the controllers run. */
   readonly followed: Growing<FollowedKind>;
+  /** For controllers that write much: their writes share a stream, and answer the metadata alone. */
+  readonly writer: BulkWriter;
   /** Records events as the definition's component. */
   readonly events: EventRecorder;
   readonly outage: Outage;

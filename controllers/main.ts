@@ -4,12 +4,15 @@ import { bootstrapTokens } from './bootstrap-tokens/controller.ts';
 import { certificateRequests } from './certificate-requests/controller.ts';
 import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
+import { deployment } from './deployment/controller.ts';
 import { disruption } from './disruption/controller.ts';
 import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
 import { nodeLifecycle } from './node-lifecycle/controller.ts';
 import { podGarbage } from './pod-garbage/controller.ts';
+import { replicaSet } from './replica-set/controller.ts';
+import { replicationController } from './replication-controller/controller.ts';
 import { rootCertificatesDefinition } from './root-certificates/controller.ts';
 import { selectControllers } from './select.ts';
 import { serviceAccounts } from './service-accounts/controller.ts';
@@ -37,6 +40,9 @@ const definitions: readonly ControllerDefinition[] = [
   certificateRequests,
   bootstrapTokens,
   disruption,
+  replicaSet,
+  replicationController,
+  deployment,
 ];
 
 /**

@@ -1,6 +1,13 @@
-import type { ObjectMeta, Pod } from '../api/generated/types.ts';
+import type {
+  ContainerStateTerminated,
+  ContainerStatus,
+  NodeAffinity,
+  ObjectMeta,
+  Pod,
+  PodCondition,
+} from '../api/generated/types.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
-import { isPodReady } from '../api/kinds/pod/readiness.ts';
+import { workloadAnnotations } from '../api/meta/workload-names.ts';
 
 const metadataFields = [
   'name',
@@ -18,23 +25,71 @@ export function outlineOf<T extends ApiObject>({ metadata = {} }: T): ApiObject 
   return { metadata: Object.fromEntries(metadataFields.flatMap((field) => (metadata[field] ? [[field, metadata[field]]] : []))) };
 }
 
-const readiness = { True: [{ type: 'Ready', status: 'True' }], False: [{ type: 'Ready', status: 'False' }] } as const;
+/** Annotations that controllers read. */
+const podAnnotations = [
+  workloadAnnotations.podDeletionCost,
+  workloadAnnotations.completionIndex,
+  workloadAnnotations.indexFailureCount,
+  workloadAnnotations.indexIgnoredFailureCount,
+];
 
 /**
- * The same of a pod, with its labels, whether its spec is another, where it is, which claims it uses, whether it has
- * ended and whether it is ready.
+ * The same of a pod, with its labels, whether its spec is another, where it is or has to be, which claims it uses, how
+ * it stands, and how its containers ended.
  */
 export function podOutline(pod: Pod): Pod {
-  const { nodeName } = pod.spec ?? {};
-  const { phase } = pod.status ?? {};
-  const { labels, generation } = pod.metadata ?? {};
+  const { nodeName, affinity } = pod.spec ?? {};
+  const { phase, startTime, conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  const { labels, generation, annotations = {} } = pod.metadata ?? {};
+  const kept = podAnnotations.flatMap((name) => (annotations[name] === undefined ? [] : [[name, annotations[name]] as const]));
   const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
-  const spec = { ...(nodeName && { nodeName }), ...(volumes.length > 0 && { volumes }) };
+  const isOwned = pod.metadata?.ownerReferences?.some(({ controller }) => controller === true);
   const { metadata } = outlineOf(pod);
-  const conditions = isPodReady(pod) ? readiness.True : readiness.False;
   return {
-    metadata: { ...metadata, ...(labels && { labels }), ...(generation && { generation }) },
-    spec,
-    status: { ...(phase && { phase }), conditions: [...conditions] },
+    metadata: {
+      ...metadata,
+      ...(labels && { labels }),
+      ...(generation && { generation }),
+      ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
+    },
+    spec: {
+      ...(nodeName && { nodeName }),
+      ...(volumes.length > 0 && { volumes }),
+      ...(affinity?.nodeAffinity && pinsNode(affinity.nodeAffinity) && { affinity: { nodeAffinity: affinity.nodeAffinity } }),
+    },
+    status: {
+      ...(phase && { phase }),
+      ...(startTime && { startTime }),
+      conditions: conditions.map(conditionOutline),
+      ...(isOwned && {
+        initContainerStatuses: initContainerStatuses.map(containerOutline),
+        containerStatuses: containerStatuses.map(containerOutline),
+      }),
+    },
   };
 }
+
+/** Whether the affinity names nodes, as that of a DaemonSet's pod does. */
+function pinsNode({ requiredDuringSchedulingIgnoredDuringExecution: required }: NodeAffinity): boolean {
+  return required?.nodeSelectorTerms?.some(({ matchFields = [] }) => matchFields.length > 0) === true;
+}
+
+function conditionOutline({ type, status, reason, lastTransitionTime }: PodCondition): PodCondition {
+  return {
+    ...(type && { type }),
+    ...(status && { status }),
+    ...(reason && { reason }),
+    ...(lastTransitionTime && { lastTransitionTime }),
+  };
+}
+
+function containerOutline({ name, restartCount, state }: ContainerStatus): ContainerStatus {
+  const { terminated } = state ?? {};
+  return {
+    ...(name && { name }),
+    ...(restartCount && { restartCount }),
+    ...(terminated && { state: { terminated: { exitCode: terminated.exitCode ?? 0, ...timeOf(terminated) } } }),
+  };
+}
+
+const timeOf = ({ finishedAt }: ContainerStateTerminated) => (finishedAt ? { finishedAt } : {});

@@ -43,8 +43,8 @@ export interface RunControllersOptions extends ControllerSettings {
 }
 
 const defaultComponent = 'controllermanager';
-/** Informers, queues and calls under way: some dozens; more would be a leak. */
-export const mostListeners = 100;
+/** Informers, queues, and calls under way, of which each worker may have hundreds at once; more would be a leak. */
+export const mostListeners = 10_000;
 /** A standby takes over at most 15 s after the last sign of life of the leader. */
 const electionTimes = { leaseDurationMs: 10_000, renewDeadlineMs: 6_000, retryPeriodMs: 2_000 };
 const leaseName = 'berth-controllers';
@@ -93,8 +93,10 @@ export async function runTerms(room: Room, own: LinkedAbort): Promise<void> {
 
 async function runTerm({ options, chosen, informers, base }: Room, signal: AbortSignal): Promise<void> {
   const { client, metrics } = options;
+  const writer = client.bulkWriter({ answers: 'metadata' });
   const shared = {
     client,
+    writer,
     outage: createOutage(base.clock),
     settings: options,
     informer: informers.of,
@@ -103,9 +105,10 @@ async function runTerm({ options, chosen, informers, base }: Room, signal: Abort
     ...base,
   };
   const recorders = chosen.map(({ component = defaultComponent }) =>
-    createEventRecorder({ client: client.events, component, ...base }),
+    createEventRecorder({ client: writer.resource('Event'), component, ...base }),
   );
   const controllers = chosen.flatMap((definition, at) => definition.create({ ...shared, events: recorders[at]! }) ?? []);
   await Promise.all(controllers.map((controller) => runController(controller, { ...base, metrics }, signal)));
   await Promise.all(recorders.map((events) => events.flush()));
+  await writer.close();
 }

@@ -1,7 +1,9 @@
-import type { FieldSupportTable } from '../api/kinds/field-support.ts';
+import type { FieldSupport, FieldSupportTable } from '../api/kinds/field-support.ts';
 import { kinds } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import { metadataFields } from '../api/kinds/metadata-fields.ts';
+import { persistentVolumeClaimFields } from '../api/kinds/persistent-volume-claim/fields.ts';
+import { podFields } from '../api/kinds/pod/fields.ts';
 
 const head = `# What Berth does with a manifest
 
@@ -20,14 +22,38 @@ the support and the meaning of each field.
 export function manifestSupport(): string {
   const parts = [
     section('Every kind', 'The metadata of all objects.', metadataFields, () => true),
-    ...kinds.map((kind) => section(kind.kind, about(kind), kind.fields, (path) => !(path in metadataFields))),
+    ...kinds.map((kind) =>
+      section(kind.kind, about(kind), kind.fields, (path) => !(path in metadataFields) && !isOfTemplate(kind, path)),
+    ),
   ];
   return [head, ...parts].join('\n');
 }
 
+/** What a template describes, and where templates of it stand. */
+const templates = [
+  { of: 'a Pod', at: /^(spec\.)?template\.(?=spec\.)/, fields: podFields },
+  { of: 'a PersistentVolumeClaim', at: /^spec\.volumeClaimTemplates\[\]\.(?=spec\.)/, fields: persistentVolumeClaimFields },
+];
+
+/** Whether a field of a template has the support of the same field of what it describes. */
+function isOfTemplate({ fields: own }: Kind, path: string): boolean {
+  return templates.some(({ at, fields }) => at.test(path) && fields[path.replace(at, '')] === own[path]);
+}
+
+/** Where a kind has templates: the fields that its table leaves out. */
+function aboutTemplates(kind: Kind): string {
+  return templates
+    .flatMap(({ of, at }) => {
+      const first = Object.keys(kind.fields).find((path) => at.test(path));
+      const [place] = at.exec(first ?? '') ?? [];
+      return place === undefined ? [] : [`\n\nFields below \`${place}spec\` that are not listed are as those of ${of}.`];
+    })
+    .join('');
+}
+
 function about(kind: Kind): string {
   const [names] = [[kind.plural, ...kind.shortNames].map((name) => `\`${name}\``).join(', ')];
-  return `\`apiVersion: ${kind.apiVersion}\`, ${names}, ${kind.namespaced ? 'namespaced' : 'cluster-scoped'}.\n${counts(kind)}`;
+  return `\`apiVersion: ${kind.apiVersion}\`, ${names}, ${kind.namespaced ? 'namespaced' : 'cluster-scoped'}.\n${counts(kind)}${aboutTemplates(kind)}`;
 }
 
 function counts({ fields }: Kind): string {
@@ -36,10 +62,19 @@ function counts({ fields }: Kind): string {
 }
 
 function section(title: string, text: string, table: FieldSupportTable, isShown: (path: string) => boolean): string {
-  const rows = Object.entries(table)
-    .filter(([path]) => isShown(path))
-    .map(([path, entry]) => `| \`${path}\` | ${entry.support} | ${entry.support === 'works' ? '' : note(entry)} |`);
-  return [`## ${title}`, '', text, '', '| field | support | note |', '|---|---|---|', ...rows, ''].join('\n');
+  const shown = Object.entries(table).filter(([path]) => isShown(path));
+  const rows = shown.map(([path, entry]) => {
+    const template = templateOf(path, entry);
+    if (template !== undefined) return `| \`${template}.spec\` | as in [Pod](#pod) | but for what is listed here |`;
+    return `| \`${path}\` | ${entry.support} | ${entry.support === 'works' ? '' : note(entry)} |`;
+  });
+  return [`## ${title}`, '', text, '', '| field | support | note |', '|---|---|---|', ...new Set(rows), ''].join('\n');
+}
+
+/** The template of pods that a field is in, if the same is true of it as in a pod. */
+function templateOf(path: string, entry: FieldSupport): string | undefined {
+  const [, template, field = ''] = /^((?:.*\.)?template)\.(spec\..*)$/.exec(path) ?? [];
+  return podFields[field] === entry ? template : undefined;
 }
 
 /** Why, and which values are passed over. */

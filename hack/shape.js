@@ -46,7 +46,7 @@ export function longFunctions(fileName, text, limit = functionLimit) {
 export function wideComments(fileName, text, limit = commentLimit) {
   const wide = text.split('\n').flatMap((line, at) => {
     if (line.length <= limit) return [];
-    const comment = /^\s*(?:\/\/|\/\*\*?|\*)\s*(.*)$/.exec(line);
+    const comment = /^\s*(?:\/\/|\/\*\*?|\*(?=\s))\s*(.*)$/.exec(line);
     return comment?.[1].includes(' ') ? [at] : [];
   });
   if (wide.length === 0) return [];

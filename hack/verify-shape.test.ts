@@ -45,6 +45,7 @@ describe('the width of comments', () => {
   it.each([
     ['a long address, which cannot be wrapped', `// https://example.com/${'path/'.repeat(30)}`],
     ['long code', `const text = '${words}';`],
+    ['the long head of a generator method', `class A {\n  *#walk(text = '${words}') {}\n}`],
     ['a line of a template literal', `const script = \`\n// ${words}\n\`;`],
   ])('accepts %s', (_title, text) => {
     expect(wideComments('a.ts', `${text}\n`)).toEqual([]);

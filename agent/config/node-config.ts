@@ -1,20 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { qualifiedNameError } from '../../api/meta/names.ts';
-import { sysctlPatternError } from '../pod/isolation-admission.ts';
 import type { DeviceMapping } from '../runtime/runtime.ts';
-
-/** One unit of the resource: a container that requests one gets all of its devices exclusively. */
-export interface DeviceUnit {
-  /** Stays the same as long as the configuration says the same of it. */
-  readonly id: string;
-  readonly devices: readonly DeviceMapping[];
-}
+import type { DeviceOffer, DeviceUnit } from './device-units.ts';
+import { sysctlPatternError } from './sysctl-patterns.ts';
 
 /** What the node allows its pods and offers them. */
 export interface NodeConfig {
   readonly allowedUnsafeSysctls: readonly string[];
-  readonly devices: ReadonlyMap<string, readonly DeviceUnit[]>;
+  readonly devices: DeviceOffer;
   /** The folder, or the file, of this machine's static pods. */
   readonly staticPodPath: string | undefined;
   /** In which folder volumes of local-path classes are made, in place of one in the agent's own. */

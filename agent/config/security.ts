@@ -1,9 +1,9 @@
 import type { Container, Pod, PodSecurityContext, SecurityContext } from '../../api/generated/types.ts';
 import { dottedSysctl } from '../../api/kinds/pod/sysctls.ts';
 import { isUnconfined } from '../../api/kinds/pod/validate-security.ts';
-import type { GivenDevices } from '../pod/devices.ts';
 import type { ContainerSecurity, Mount, PodNamespaces } from '../runtime/runtime.ts';
 import { ContainerConfigError } from './config-error.ts';
+import type { GivenDevices } from './device-units.ts';
 
 /** What a container's security depends on besides its pod. */
 export interface SecurityFacts {

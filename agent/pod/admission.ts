@@ -22,7 +22,8 @@ export interface Room {
 }
 
 /**
- * Whether a pod that was bound to this node fits here: the last line against two schedulers, or a nodeName that was set by hand. Pure.
+ * Whether a pod that was bound to this node fits here: the last line against two schedulers, or a nodeName that was set
+ * by hand. Pure.
  */
 export function decideAdmission(pod: Pod, { admitted, allocatable, node }: Room): Refusal | undefined {
   return shortage(pod, admitted, allocatable) ?? misplacement(pod, node) ?? portConflict(pod, admitted);

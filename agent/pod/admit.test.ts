@@ -3,7 +3,8 @@ import type { Node } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import type { PodBuilder } from '../../test/builders/pod.ts';
 import { createAdmit } from './admit.ts';
-import { createRecord, demandKill, type PodRecord } from './pod-record.ts';
+import { isAdmitted, refusalOf } from './pod-lifecycle.ts';
+import { advance, createRecord, demandKill, type PodRecord } from './pod-record.ts';
 
 const node: Node = { metadata: { name: 'n1' } };
 
@@ -20,8 +21,8 @@ async function admit(builder: PodBuilder) {
     recordOf(pod('leaves').uid('2').requests({ cpu: '2' })),
     recordOf(builder.uid('3')),
   ];
-  for (const other of [stays, leaves]) other.admitted = true;
-  demandKill(leaves, 600);
+  for (const other of [stays, leaves]) advance(other, { type: 'admit' });
+  demandKill(leaves, { type: 'delete', gracePeriodSeconds: 600 });
   const decide = createAdmit({
     allocatable: { cpu: 4000, pods: 10 },
     isolation: { appArmor: false, allowedUnsafeSysctls: [] },
@@ -29,7 +30,7 @@ async function admit(builder: PodBuilder) {
     events: (_pod, _type, reason) => told.push(reason),
   });
   const decided = await decide(record, [stays, leaves, record]);
-  return { decided, admitted: record.admitted, refused: record.refused?.reason, told };
+  return { decided, admitted: isAdmitted(record.life), refused: refusalOf(record.life)?.reason, told };
 }
 
 describe('admission beside a pod that takes long to leave', () => {

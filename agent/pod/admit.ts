@@ -6,7 +6,8 @@ import type { NodeView } from '../node/node-view.ts';
 import { decideAdmission, misplacement } from './admission.ts';
 import { decideIsolation, type NodeIsolation } from './isolation-admission.ts';
 import type { PodEvents } from './pod-events.ts';
-import type { PodRecord } from './pod-record.ts';
+import { isLeaving } from './pod-lifecycle.ts';
+import { advance, type PodRecord } from './pod-record.ts';
 import { heldBy, holdersBeside } from './room.ts';
 
 export interface AdmitOptions {
@@ -17,9 +18,9 @@ export interface AdmitOptions {
 }
 
 /**
- * Admits a pod to this node or refuses it, once; what was decided is in its record. False while it does not fit but will when those have gone
- * that are leaving, and while the static pod that its file described before has not ended. Pods whose containers are there already were admitted
- * before. Throws ApiError when the node cannot be read.
+ * Admits a pod to this node or refuses it, once; what was decided is in its record. False while it does not fit but
+ * will when those have gone that are leaving, and while the static pod that its file described before has not ended.
+ * Pods whose containers are there already were admitted before. Throws ApiError when the node cannot be read.
  */
 export type Admit = (record: PodRecord, all: Iterable<PodRecord>) => Promise<boolean>;
 
@@ -27,7 +28,7 @@ export function createAdmit({ allocatable, isolation, node, events }: AdmitOptio
   return async (record, all) => {
     if (isDecided(record)) return true;
     if (record.containers.size > 0) {
-      record.admitted = true;
+      advance(record, { type: 'admit' });
       return true;
     }
     if (hasPredecessor(record, all)) return false;
@@ -43,11 +44,14 @@ export function createAdmit({ allocatable, isolation, node, events }: AdmitOptio
       decideAdmission(pod, { admitted: those.map(heldBy), allocatable, node: current });
     const never = decideIsolation(pod, isolation);
     const refusal = never ?? beside(others);
-    const staying = others.filter(({ kill }) => kill === undefined);
+    const staying = others.filter(({ life }) => !isLeaving(life));
     if (refusal !== undefined && never === undefined && beside(staying) === undefined) return false;
-    record.admitted = refusal === undefined;
-    if (refusal === undefined) return true;
-    record.refused = { reason: refusal.reason, message: `Pod was rejected: ${refusal.message}` };
+    if (refusal === undefined) {
+      advance(record, { type: 'admit' });
+      return true;
+    }
+    const why = { reason: refusal.reason, message: `Pod was rejected: ${refusal.message}` };
+    advance(record, { type: 'refuse', why });
     events(pod, 'Warning', refusal.reason, refusal.message);
     return true;
   };
@@ -67,6 +71,6 @@ function nameOf({ pod, containers }: PodRecord): string | undefined {
   return first && objectKey({ metadata: { namespace: first.podNamespace, name: first.podName } });
 }
 
-function isDecided({ admitted, refused, kill, pod }: PodRecord): boolean {
-  return admitted || refused !== undefined || kill !== undefined || pod === undefined || isFinished(pod);
+function isDecided({ life, pod }: PodRecord): boolean {
+  return life.decision.type !== 'new' || isLeaving(life) || pod === undefined || isFinished(pod);
 }

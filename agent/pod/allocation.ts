@@ -2,7 +2,10 @@ import type { Container, Pod, ResourceRequirements } from '../../api/generated/t
 import { equalResources, resizableResources } from '../../api/kinds/pod/resize.ts';
 import { type Amounts, podRequests } from '../../api/kinds/pod/resources.ts';
 
-/** What the node has given to a pod's containers, by name: the resources of their spec, as they were when the node last agreed to them. */
+/**
+ * What the node has given to a pod's containers, by name: the resources of their spec, as they were when the node last
+ * agreed to them.
+ */
 export type Allocation = ReadonlyMap<string, ResourceRequirements>;
 
 /** Why a new size has to wait, or will never be: Kubernetes' reason and message. */
@@ -17,8 +20,8 @@ export function allocationOf(pod: Pod): Allocation {
 }
 
 /**
- * What an agent before this one gave, as the status tells it; of what it does not tell, what the spec asks for. A size that the agent gave
- * and did not get to write down is found to fit once more.
+ * What an agent before this one gave, as the status tells it; of what it does not tell, what the spec asks for. A size
+ * that the agent gave and did not get to write down is found to fit once more.
  */
 export function allocationFromStatus(pod: Pod): Allocation {
   const told = new Map(
@@ -66,7 +69,10 @@ export interface ResizeInput {
   readonly allocatable: Readonly<Amounts>;
 }
 
-/** Whether a pod fits on this node with another size; undefined: it does. What it asks no more of than before always fits. Pure. */
+/**
+ * Whether a pod fits on this node with another size; undefined: it does. What it asks no more of than before always
+ * fits. Pure.
+ */
 export function decideResize({ pod, before, others, allocatable }: ResizeInput): PendingResize | undefined {
   const [wanted, has] = [podRequests(withoutStatus(pod)), podRequests(withoutStatus(before))];
   const used = others.map((other) => podRequests(withoutStatus(other)));

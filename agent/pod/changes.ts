@@ -1,24 +1,10 @@
-import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
+import type { Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { podContainers } from './pod-containers.ts';
 import type { PodRecord } from './pod-record.ts';
 import { specHash } from './spec-hash.ts';
-
-/** The containers that wait after a crash now and did not before, or not for this restart. */
-export function newCrashLoops(before: PodStatus | undefined, after: PodStatus): string[] {
-  const waits = (status: ContainerStatus | undefined) => status?.state?.waiting?.reason === 'CrashLoopBackOff';
-  const all = ({ initContainerStatuses = [], containerStatuses = [] }: PodStatus) => [
-    ...initContainerStatuses,
-    ...containerStatuses,
-  ];
-  const known = new Map(all(before ?? {}).map((status) => [status.name, status]));
-  return all(after).flatMap((status) => {
-    const last = known.get(status.name);
-    return waits(status) && !(waits(last) && last?.restartCount === status.restartCount) ? [status.name ?? ''] : [];
-  });
-}
 
 /** A changed image makes a new container, without the waiting reason of the old one. */
 export function unblockChanged(record: PodRecord, before: Pod, after: Pod): void {
@@ -28,7 +14,10 @@ export function unblockChanged(record: PodRecord, before: Pod, after: Pod): void
     if (hashes.get(container.name) !== specHash(container)) record.blocked.delete(container.name ?? '');
 }
 
-/** Whether anything changed that a worker acts on; not so the status, which is the agent's own work, but for what others answer for. */
+/**
+ * Whether anything changed that a worker acts on; not so the status, which is the agent's own work, but for what others
+ * answer for.
+ */
 export function wantsChanged(before: Pod, after: Pod): boolean {
   const [a, b] = [before.metadata ?? {}, after.metadata ?? {}];
   if (

@@ -2,19 +2,19 @@ import type { Container, Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { type BackOff, computeRestart } from './back-off.ts';
+import type { SizeChange } from './container-size.ts';
 import { containerStep, discardStep, ephemeralStep, removal, restStep, type Step, type StepContext } from './container-step.ts';
 import type { Health } from './health.ts';
 import { initSteps } from './init-step.ts';
 import { allContainers, hasEnded, isAlive, isBare, isIn, type PodObservation, readySandbox } from './observation.ts';
 import type { Action, Plan, StopInTurn } from './plan.ts';
 import { ephemeralContainers, initContainers, mainContainers, type PodContainer, podContainers } from './pod-containers.ts';
-import type { SizeChange } from './resize.ts';
 import { mayRestart, restartsAll } from './restart-policy.ts';
 import { specHash } from './spec-hash.ts';
 
 export interface PlanOptions {
-  /** The pod is to go, and how long its containers may take. Set once and never taken back. */
-  readonly kill: { readonly gracePeriodSeconds: number } | undefined;
+  /** The pod is to go, and how long its containers may take; where that is undefined, their labels say it. */
+  readonly kill: { readonly gracePeriodSeconds: number | undefined } | undefined;
   /** It has ended for a reason of the agent's own (it was refused, its time is over), whatever the API says yet. */
   readonly finished: boolean;
   /** When its time is over. */
@@ -43,7 +43,10 @@ export function computeActions(pod: Pod | undefined, observed: PodObservation, n
   return { type: 'sync', actions: step.actions, wakeAt: wakes.length === 0 ? undefined : Math.min(...wakes) };
 }
 
-/** What runs in a sandbox that nothing can join is left alone until something is to start: then all of the pod moves to another one. */
+/**
+ * What runs in a sandbox that nothing can join is left alone until something is to start: then all of the pod moves to
+ * another one.
+ */
 function planSync(observed: PodObservation, context: StepContext): Step {
   const step = syncStep(observed, context);
   const { pod, sandbox } = context;
@@ -71,7 +74,10 @@ function finishPlan(pod: Pod, observed: PodObservation): Plan {
   return { type: 'finish', stop: running.length > 0 ? running : sandboxes, remove: surplus };
 }
 
-/** Whether nothing of the pod will run again: its containers have ended for good, sidecars aside, or its initialization has failed for good. */
+/**
+ * Whether nothing of the pod will run again: its containers have ended for good, sidecars aside, or its initialization
+ * has failed for good.
+ */
 export function isOver(pod: Pod, observed: PodObservation): boolean {
   if (beginsAnew(pod, observed) !== undefined) return false;
   const newest = (name: string | undefined) => observed.containers.get(name ?? '')?.[0];
@@ -110,8 +116,9 @@ function syncStep(observed: PodObservation, context: StepContext): Step {
 }
 
 /**
- * One stage after the other, the container that asked for it last, so that an agent that starts again goes on. There is no grace period.
- * With all containers gone only the count of restarts tells how often it happened, so that is what the back-off goes by.
+ * One stage after the other, the container that asked for it last, so that an agent that starts again goes on. There is
+ * no grace period. With all containers gone only the count of restarts tells how often it happened, so that is what the
+ * back-off goes by.
  */
 function anewStep(observed: PodObservation, trigger: ObservedContainer, { nowMs, backOff }: StepContext): Step {
   const others = allContainers(observed).filter((container) => container !== trigger);
@@ -140,7 +147,10 @@ function ownSteps(observed: PodObservation, context: StepContext): Step[] {
   return [...steps, ...afterHooks(main, observed, context)];
 }
 
-/** As in Kubernetes, which starts containers one by one: those behind one whose postStart hook is to run or runs wait for its end. */
+/**
+ * As in Kubernetes, which starts containers one by one: those behind one whose postStart hook is to run or runs wait
+ * for its end.
+ */
 function afterHooks(
   steps: readonly (readonly [PodContainer, Step])[],
   observed: PodObservation,

@@ -1,11 +1,11 @@
 import type { Container, Pod, PodStatus } from '../../api/generated/types.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { type BackOff, computeRestart } from './back-off.ts';
+import type { SizeChange } from './container-size.ts';
 import type { Health, HealthFailure } from './health.ts';
 import { hasEnded, isAlive, isIn } from './observation.ts';
 import type { Action } from './plan.ts';
 import type { PodContainer } from './pod-containers.ts';
-import type { SizeChange } from './resize.ts';
 import { mayRestart, restartsOnFailure } from './restart-policy.ts';
 import { specHash } from './spec-hash.ts';
 
@@ -34,7 +34,10 @@ export interface Step {
 /** What is said of a container that goes with its sandbox; why the sandbox goes is an event of its own. */
 export const stopping = (name: string) => `Stopping container ${name}`;
 
-/** What a container needs that is to run now: its newest attempt decides, of the older ones the newest dead one is kept for its log. */
+/**
+ * What a container needs that is to run now: its newest attempt decides, of the older ones the newest dead one is kept
+ * for its log.
+ */
 export function containerStep(each: PodContainer, list: readonly ObservedContainer[], context: StepContext): Step {
   const [newest, ...older] = list;
   const name = each.container.name ?? '';
@@ -85,8 +88,8 @@ function endedStep(each: PodContainer, ended: ObservedContainer, context: StepCo
 }
 
 /**
- * One that its probes or its postStart hook gave up. After a probe it starts again at once if its policy has any restarts and its
- * back-off allows; else its end decides, like any other.
+ * One that its probes or its postStart hook gave up. After a probe it starts again at once if its policy has any
+ * restarts and its back-off allows; else its end decides, like any other.
  */
 function stopFailed(each: PodContainer, running: ObservedContainer, failed: HealthFailure, context: StepContext): Step {
   const { probe, message, gracePeriodSeconds } = failed;
@@ -115,8 +118,8 @@ function startStep(name: string, attempt: number, restartsInRow: number, { nowMs
 }
 
 /**
- * What a container needs that runs once, beside whatever the pod does now. It waits for a sandbox and makes none; whatever became of it, it
- * does not start again.
+ * What a container needs that runs once, beside whatever the pod does now. It waits for a sandbox and makes none;
+ * whatever became of it, it does not start again.
  */
 export function ephemeralStep(name: string, list: readonly ObservedContainer[], context: StepContext): Step {
   const { sandbox, previous } = context;

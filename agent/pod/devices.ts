@@ -2,30 +2,23 @@ import { existsSync } from 'node:fs';
 import type { Container, NodeStatus } from '../../api/generated/types.ts';
 import { quantityValue } from '../../api/meta/quantity.ts';
 import { ContainerConfigError } from '../config/config-error.ts';
-import type { DeviceUnit } from '../config/node-config.ts';
+import type { DeviceOffer, DeviceUnit, GivenDevices, HeldUnits } from '../config/device-units.ts';
 import type { DeviceMapping, ObservedContainer } from '../runtime/runtime.ts';
 
-/** Which units of which resources a container has: what its label says. */
-export type HeldUnits = Readonly<Record<string, readonly string[]>>;
-
-export interface GivenDevices {
-  readonly held: HeldUnits;
-  readonly devices: readonly DeviceMapping[];
-}
-
-type Offer = ReadonlyMap<string, readonly DeviceUnit[]>;
-
 /** A container's device requests, by resource. */
-export function wantedDevices(container: Container, offer: Offer): ReadonlyMap<string, number> {
+export function wantedDevices(container: Container, offer: DeviceOffer): ReadonlyMap<string, number> {
   const limits = container.resources?.limits ?? {};
   const wanted = Object.entries(limits).map(([name, amount]) => [name, quantityValue(amount)] as const);
   return new Map(wanted.filter(([name, amount]) => offer.has(name) && amount > 0));
 }
 
-/** Chooses free units; `before` is what the container had the last time, which it gets again where it can. Throws ContainerConfigError. Pure. */
+/**
+ * Chooses free units; `before` is what the container had the last time, which it gets again where it can. Throws
+ * ContainerConfigError. Pure.
+ */
 export function chooseUnits(
   wanted: ReadonlyMap<string, number>,
-  offer: Offer,
+  offer: DeviceOffer,
   taken: readonly HeldUnits[],
   before: HeldUnits,
 ): GivenDevices {
@@ -57,7 +50,7 @@ export interface DeviceBook {
   settled(podUid: string, containerName: string): void;
 }
 
-export function createDeviceBook(offer: Offer, containers: () => Iterable<ObservedContainer>): DeviceBook {
+export function createDeviceBook(offer: DeviceOffer, containers: () => Iterable<ObservedContainer>): DeviceBook {
   const starting = new Map<string, HeldUnits>();
   return {
     give(podUid, container) {
@@ -83,8 +76,11 @@ export function createDeviceBook(offer: Offer, containers: () => Iterable<Observ
 
 type Room = Required<Pick<NodeStatus, 'capacity' | 'allocatable'>>;
 
-/** A node with its devices among what it has, and among what it can give those of which every path is there. Looked at when the agent starts. */
-export function withDevices<T extends Room>(node: T, offer: Offer, isThere: (path: string) => boolean = existsSync): T {
+/**
+ * A node with its devices among what it has, and among what it can give those of which every path is there. Looked at
+ * when the agent starts.
+ */
+export function withDevices<T extends Room>(node: T, offer: DeviceOffer, isThere: (path: string) => boolean = existsSync): T {
   const usable = ({ devices }: DeviceUnit) => devices.every(({ hostPath }) => isThere(hostPath));
   const amounts = (count: (units: readonly DeviceUnit[]) => number) =>
     Object.fromEntries([...offer].map(([resource, units]) => [resource, { string: String(count(units)) }]));

@@ -4,7 +4,10 @@ import type { PodRecord } from './pod-record.ts';
 
 /** What probes and hooks say of a container that runs. */
 export interface ContainerHealth {
-  /** Its startup probe has succeeded and its postStart hook has ended; the next init container waits for this one of a sidecar. */
+  /**
+   * Its startup probe has succeeded and its postStart hook has ended; the next init container waits for this one of a
+   * sidecar.
+   */
   readonly started: boolean;
   /** Its readiness probe succeeds. Never true before `started`. */
   readonly ready: boolean;
@@ -23,8 +26,8 @@ export interface HealthFailure {
 }
 
 /**
- * The seam to the probes. Asked in every step of a pod, for each container that the engine has, also for those that have ended: it
- * answers at once from what it knows. A change of an answer must call `PodWorkers.look`.
+ * The seam to the probes. Asked in every step of a pod, for each container that the engine has, also for those that
+ * have ended: it answers at once from what it knows. A change of an answer must call `PodWorkers.look`.
  */
 export interface Health {
   of(container: ObservedContainer): ContainerHealth;

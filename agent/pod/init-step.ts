@@ -13,9 +13,9 @@ export interface InitSteps {
 }
 
 /**
- * What a pod's init containers need, one after the other. Each waits for the one before: an init container for its success, a sidecar for
- * being started. What has begun in this sandbox proves that everything before it was done, whatever became of its containers since; only
- * sidecars are looked after for good. In a new sandbox all run again.
+ * What a pod's init containers need, one after the other. Each waits for the one before: an init container for its
+ * success, a sidecar for being started. What has begun in this sandbox proves that everything before it was done,
+ * whatever became of its containers since; only sidecars are looked after for good. In a new sandbox all run again.
  *
  *     waits --(the one before is passed)--> runs --exit 0 / started--> passed
  *                                            ^ |
@@ -38,7 +38,10 @@ export function initSteps(observed: PodObservation, context: StepContext): InitS
   return { steps, initialized: true };
 }
 
-/** The last init container that has begun in this sandbox, by place; beyond all of them once a container of the pod proper has. */
+/**
+ * The last init container that has begun in this sandbox, by place; beyond all of them once a container of the pod
+ * proper has.
+ */
 function lastBegun(all: readonly PodContainer[], observed: PodObservation, context: StepContext): number {
   const began = ({ container: { name = '' } }: PodContainer) => {
     const here = observed.containers.get(name)?.some((container) => isIn(context.sandbox, container));

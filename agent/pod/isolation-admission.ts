@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/generated/types.ts';
 import { dottedSysctl, safeSysctls, sysctlNamespace } from '../../api/kinds/pod/sysctls.ts';
 import { effectiveSecurity, everyContainer } from '../config/security.ts';
+import { matchesSysctl } from '../config/sysctl-patterns.ts';
 import type { Refusal } from './admission.ts';
 
 /** What a node can and may do to keep pods apart. */
@@ -28,15 +29,14 @@ function sysctlProblem(name: string, pod: Pod, { allowedUnsafeSysctls }: NodeIso
   const namespace = sysctlNamespace(name);
   if (namespace === 'net' && pod.spec?.hostNetwork === true) return 'not allowed with host net enabled';
   if (namespace === 'ipc' && pod.spec?.hostIPC === true) return 'not allowed with host ipc enabled';
-  const allowed = [...safeSysctls, ...allowedUnsafeSysctls].some((pattern) => matches(pattern, name));
+  const allowed = [...safeSysctls, ...allowedUnsafeSysctls].some((pattern) => matchesSysctl(pattern, name));
   return allowed ? undefined : 'not allowlisted';
 }
 
-function matches(pattern: string, name: string): boolean {
-  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
-}
-
-/** A profile that the kernel does not enforce protects from nothing: as in Kubernetes, also the engine's default one when it is asked for. */
+/**
+ * A profile that the kernel does not enforce protects from nothing: as in Kubernetes, also the engine's default one
+ * when it is asked for.
+ */
 function missingAppArmor(pod: Pod, { appArmor }: NodeIsolation): Refusal | undefined {
   if (appArmor) return undefined;
   const wants = everyContainer(pod).some((container) => {
@@ -45,14 +45,4 @@ function missingAppArmor(pod: Pod, { appArmor }: NodeIsolation): Refusal | undef
   });
   if (!wants) return undefined;
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
-}
-
-/** What is wrong with a pattern of kernel parameters that a node is to allow; undefined when nothing is. */
-export function sysctlPatternError(pattern: string): string | undefined {
-  const name = pattern.replace(/\*$/, '');
-  if (!/^[a-z0-9]([-_./a-z0-9]*)$/.test(name)) return 'is not the name of a kernel parameter, or a prefix of one and "*"';
-  const namespace = sysctlNamespace(name);
-  return namespace === 'net' || namespace === 'ipc'
-    ? undefined
-    : 'belongs to the whole machine: only parameters of the network and of IPC can be set for a pod';
 }

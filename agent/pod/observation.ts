@@ -55,14 +55,17 @@ export function readySandbox(observed: PodObservation): ObservedContainer | unde
 }
 
 /**
- * Whether nothing can join a sandbox that runs: an engine that is killed may give its network and shared memory back, and starts no container in it
- * any more. Then it has no address.
+ * Whether nothing can join a sandbox that runs: an engine that is killed may give its network and shared memory back,
+ * and starts no container in it any more. Then it has no address.
  */
 export function isBare(pod: Pod, sandbox: ObservedContainer): boolean {
   return sandbox.ip === undefined && pod.spec?.hostNetwork !== true;
 }
 
-/** Whether a container shares this sandbox's network. Those of earlier versions do not say whose: they never outlived theirs. */
+/**
+ * Whether a container shares this sandbox's network. Those of earlier versions do not say whose: they never outlived
+ * theirs.
+ */
 export function isIn(sandbox: ObservedContainer | undefined, { sandboxId }: ObservedContainer): boolean {
   return sandbox !== undefined && (sandboxId === undefined || sandboxId === sandbox.id);
 }

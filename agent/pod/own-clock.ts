@@ -1,11 +1,16 @@
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { hasEnded } from './observation.ts';
 
-/** A container as the agent keeps it. The engine's times are by the engine's clock, which may be another, or have been set meanwhile. */
+/**
+ * A container as the agent keeps it. The engine's times are by the engine's clock, which may be another, or have been
+ * set meanwhile.
+ */
 export interface SeenContainer extends ObservedContainer {
   /** When the agent last saw it, before it had ended (milliseconds since 1970, by the agent's clock). */
   readonly seenAtMs?: number;
-  /** When it ended, by the agent's clock: not before it was last seen without an end, not after the end was first seen. */
+  /**
+   * When it ended, by the agent's clock: not before it was last seen without an end, not after the end was first seen.
+   */
   readonly endedAtMs?: number;
 }
 

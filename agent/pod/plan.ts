@@ -15,7 +15,10 @@ export type Action =
   | { readonly type: 'run-sandbox'; readonly attempt: number }
   | { readonly type: 'run-container'; readonly name: string; readonly attempt: number; readonly restartsInRow: number };
 
-/** A container that ends with its pod: told to end when all those of earlier turns have ended. Sidecars come after the others, the last one first. */
+/**
+ * A container that ends with its pod: told to end when all those of earlier turns have ended. Sidecars come after the
+ * others, the last one first.
+ */
 export interface StopInTurn {
   readonly container: ObservedContainer;
   readonly turn: number;
@@ -24,8 +27,10 @@ export interface StopInTurn {
 /**
  * What a pod needs now.
  *
- * - `sync`: walk the actions: stops first, all at once; then removals beside sandbox and containers. Look again at `wakeAt`.
- * - `finish`: the pod has ended; its containers stay for their logs, everything that runs is stopped, the surplus is removed.
+ * - `sync`: walk the actions: stops first, all at once; then removals beside sandbox and containers. Look again at
+ *   `wakeAt`.
+ * - `finish`: the pod has ended; its containers stay for their logs, everything that runs is stopped, the surplus is
+ *   removed.
  * - `kill`: the pod goes: stop every container in turn within the grace period, remove all, volumes, the API object.
  */
 export type Plan =

@@ -2,8 +2,9 @@ import type { Container, Pod } from '../../api/generated/types.ts';
 import { isSidecar } from '../../api/kinds/pod/status-cells.ts';
 
 /**
- * What a container is in its pod: `init` runs to its end before the next one begins, `sidecar` is an init container that goes on running
- * beside the others, `main` makes the pod what it is, `ephemeral` was added by `debug` and runs once.
+ * What a container is in its pod: `init` runs to its end before the next one begins, `sidecar` is an init container
+ * that goes on running beside the others, `main` makes the pod what it is, `ephemeral` was added by `debug` and runs
+ * once.
  */
 export type Role = 'init' | 'sidecar' | 'main' | 'ephemeral';
 

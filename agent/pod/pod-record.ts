@@ -1,25 +1,10 @@
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import { isStatic } from '../../api/kinds/pod/static-pods.ts';
 import { toMillis } from '../../api/meta/time.ts';
-import type { Waiting } from '../status/container-status.ts';
-import type { Refusal } from './admission.ts';
-import { boundedWords } from './bounded-words.ts';
+import type { Blocked } from './blocked.ts';
 import type { SeenContainer } from './own-clock.ts';
-import { createResizeState, type ResizeState } from './resize.ts';
-
-/** A failure that left nothing behind: why something waits, and until when. */
-export interface Blocked extends Waiting {
-  readonly failures: number;
-  readonly notBefore: number;
-  /** What the status says once the failure is a moment old. */
-  readonly later?: Waiting;
-  readonly laterFrom?: number;
-}
-
-/** Why the agent ends a pod; `gracePeriodSeconds` where its own does not count. */
-export interface Ending extends Refusal {
-  readonly gracePeriodSeconds?: number;
-}
+import { beginLife, computeLife, departureOf, orphanLife, type PodLife, type PodLifeEvent } from './pod-lifecycle.ts';
+import { createResizeState, type ResizeState } from './resize-state.ts';
 
 /** Which sources of pods have synced: the API, files. Pods of the others are left alone. */
 export interface SyncedSources {
@@ -28,11 +13,8 @@ export interface SyncedSources {
 }
 
 /**
- * All that is known of one pod, by uid. Only its worker changes `containers`, `blocked` and `status`; the informer's handler changes
- * `pod`, and what ends a pod is set once:
- *
- *     new --admitted--> running --finished--> (containers stay) --kill--> gone
- *      \--refused--> (Failed) ----------------------------------kill--/
+ * All that is known of one pod, by uid. Only its worker changes `containers`, `blocked` and `status`; the informer's
+ * handler changes `pod`.
  */
 export interface PodRecord {
   readonly uid: string;
@@ -42,20 +24,8 @@ export interface PodRecord {
   containers: Map<string, SeenContainer>;
   /** What containers that have ended left to say, by container id. */
   readonly messages: Map<string, string>;
-  /** Something happened that is not in `containers` yet. */
-  stale: boolean;
-  /** The pod is to go; never taken back, the grace period only shrinks. */
-  kill: { gracePeriodSeconds: number } | undefined;
-  /** The API has it no more, or its file is gone. */
-  gone: boolean;
-  admitted: boolean;
-  refused: Refusal | undefined;
-  /** The agent ends it before its containers do, and why: its time is over, or it takes too much of the disk. Set once. */
-  ended: Ending | undefined;
-  /** It has ended, and its volumes are gone. */
-  volumesReleased: boolean;
-  /** Nothing of it is left on the machine; only the status write remains. */
-  released: boolean;
+  /** How far it is in its life here. Only `advance` and `demandKill` change it. */
+  readonly life: PodLife;
   /** By container name; "" is the sandbox. */
   readonly blocked: Map<string, Blocked>;
   readonly resize: ResizeState;
@@ -71,19 +41,27 @@ export function createRecord(uid: string, pod: Pod | undefined): PodRecord {
     containers: new Map(),
     messages: new Map(),
     // A file may describe what runs already, whenever it comes.
-    stale: pod !== undefined && isStatic(pod),
-    kill: undefined,
-    gone: pod === undefined,
-    admitted: false,
-    refused: undefined,
-    ended: undefined,
-    volumesReleased: false,
-    released: false,
+    life: pod === undefined ? orphanLife() : beginLife(isStatic(pod)),
     blocked: new Map(),
     resize: createResizeState(),
     status: pod?.status,
     interrupt: new AbortController(),
   };
+}
+
+/** Applies an event to the pod's life. False when it changes nothing. */
+export function advance(record: PodRecord, event: PodLifeEvent): boolean {
+  const own: { life: PodLife } = record;
+  const before = own.life;
+  own.life = computeLife(before, event);
+  return own.life !== before;
+}
+
+/** Demands that the pod goes, and interrupts the wait for a longer grace period. */
+export function demandKill(record: PodRecord, event: Extract<PodLifeEvent, { type: 'delete' | 'vanish' }>): void {
+  const before = departureOf(record.life)?.gracePeriodSeconds;
+  advance(record, event);
+  if (departureOf(record.life)?.gracePeriodSeconds !== before) record.interrupt.abort();
 }
 
 const defaultGraceSeconds = 30;
@@ -98,31 +76,4 @@ export function deadlineOf({ pod, status }: PodRecord): number | undefined {
   const startTime = status?.startTime ?? pod?.status?.startTime;
   const seconds = pod?.spec?.activeDeadlineSeconds;
   return seconds === undefined || startTime === undefined ? undefined : toMillis(startTime) + seconds * 1000;
-}
-
-/** Wants the pod gone. True when that is news, so that a wait for a longer grace period is interrupted. */
-export function demandKill(record: PodRecord, gracePeriodSeconds: number): boolean {
-  if (record.kill !== undefined && record.kill.gracePeriodSeconds <= gracePeriodSeconds) return false;
-  record.kill = { gracePeriodSeconds };
-  record.interrupt.abort();
-  return true;
-}
-
-/** Counts a failure and says when to try again. */
-export function block(
-  record: PodRecord,
-  name: string,
-  waiting: Waiting,
-  at: { nowMs: number; initialMs: number; maxMs: number },
-): void {
-  const failures = (record.blocked.get(name)?.failures ?? 0) + 1;
-  const delayMs = Math.min(at.maxMs, at.initialMs * 2 ** (failures - 1));
-  const message = waiting.message && boundedWords(waiting.message);
-  record.blocked.set(name, { ...waiting, message, failures, notBefore: at.nowMs + delayMs });
-}
-
-export function waitingOf(record: PodRecord, name: string, nowMs: number): Waiting | undefined {
-  const blocked = record.blocked.get(name);
-  if (blocked === undefined) return undefined;
-  return blocked.later !== undefined && blocked.laterFrom !== undefined && blocked.laterFrom <= nowMs ? blocked.later : blocked;
 }

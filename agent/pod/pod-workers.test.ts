@@ -3,12 +3,15 @@ import type { Pod } from '../../api/generated/types.ts';
 import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { pod as podOf } from '../../test/builders/index.ts';
 import { container, now } from '../../test/builders/plan.ts';
+import { statusReport } from '../../test/builders/report.ts';
 import { createFakeClock, type FakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createLimit } from '../limit.ts';
 import type { ContainerRuntime, ObservedContainer } from '../runtime/runtime.ts';
 import { restartBackOff } from './back-off.ts';
+import type { HealthKeeper } from './health.ts';
 import { isAlive } from './observation.ts';
+import { advance } from './pod-record.ts';
 import { createPodWorkers, type PodWorkers } from './pod-workers.ts';
 import { createStopper } from './stop-containers.ts';
 
@@ -60,13 +63,22 @@ beforeEach(() => {
     remove: async (id: string) => void containers.delete(id),
   } as unknown as ContainerRuntime;
   const events = () => {};
+  const health: HealthKeeper = {
+    of: (each) => ({ started: isAlive(each), ready: isReady, ...(failing.includes(each.id) ? { failed: unhealthy } : {}) }),
+    sync: () => {},
+    forget: (uid) => void forgotten.push(uid),
+  };
+  const report = statusReport({
+    ...{ events, health, clock, backOff: restartBackOff },
+    set: (_pod, status) => said.push(isConditionTrue(status.conditions, 'Ready')),
+  });
   const stopper = createStopper({
     runtime,
     events,
     clock,
     pods: { delete: async () => ({}) },
     volumes: { removePodVolumes: async () => {}, releasePodVolumes: async () => {} },
-    status: { write: async () => {} },
+    report,
     preStop: async (_record, _container, seconds) => seconds,
     limit: createLimit(8),
   });
@@ -76,15 +88,13 @@ beforeEach(() => {
     events,
     clock,
     starter: { start: () => pull() },
-    status: { set: (_pod, status) => said.push(isConditionTrue(status.conditions, 'Ready')), forget: () => {} },
+    report,
     logger: createFakeLogger(),
-    hostIP: '10.0.0.1',
-    admit: async () => true,
-    health: {
-      of: (each) => ({ started: isAlive(each), ready: isReady, ...(failing.includes(each.id) ? { failed: unhealthy } : {}) }),
-      sync: () => {},
-      forget: (uid) => void forgotten.push(uid),
+    async admit(record) {
+      advance(record, { type: 'admit' });
+      return true;
     },
+    health,
     backOff: restartBackOff,
     resizer: {
       allocate() {},
@@ -257,8 +267,20 @@ describe('a static pod', () => {
   });
 
   it('is not evicted', async () => {
-    workers.update(podOf('static').uid(uid).build());
+    containers = new Map(['POD', 'app'].map((name) => container(name, { podUid: uid })).map((each) => [each.id, each]));
+    workers.update(podOf('static').uid(uid).container('app', { image: 'app:1' }).build());
+    void workers.run(new AbortController().signal);
+    await settle();
     workers.evict(uid, { reason: 'Evicted', message: 'too much' });
-    expect(workers.get(uid)?.ended).toBeUndefined();
+    expect(workers.get(uid)?.life.decision).toEqual({ type: 'admitted' });
   });
+});
+
+it('a pod of the API that is evicted stops within the grace period of the eviction, once', async () => {
+  await running();
+  const why = { reason: 'Evicted', message: 'too much', gracePeriodSeconds: 1 };
+  workers.evict('u', why);
+  workers.evict('u', { ...why, message: 'more' });
+  await settle();
+  expect([told, workers.get('u')?.life.decision]).toEqual([['stop app-0 within 1'], { type: 'ended', why }]);
 });

@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { withAllocation, withoutStatus } from './allocation.ts';
+import { isAdmitted } from './pod-lifecycle.ts';
 import type { PodRecord } from './pod-record.ts';
 
 /** The pod as the node runs it: while another size that was asked for is not given yet, with the one before. */
@@ -19,7 +20,7 @@ export function heldBy(record: PodRecord): Pod {
 }
 
 /** Whether the room it takes on the node is still taken. */
-function holdsRoom({ pod, admitted, released, status }: PodRecord): boolean {
+function holdsRoom({ pod, life, status }: PodRecord): boolean {
   const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
-  return pod !== undefined && admitted && !released && !isFinished(pod) && !ended;
+  return pod !== undefined && isAdmitted(life) && life.type !== 'released' && !isFinished(pod) && !ended;
 }

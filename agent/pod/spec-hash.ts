@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Container } from '../../api/generated/types.ts';
 
 /**
- * What of a container's spec makes it another container. Only the image of a bound pod's container can change, so nothing else goes
- * in: a default that a later version adds must not restart what runs.
+ * What of a container's spec makes it another container. Only the image of a bound pod's container can change, so
+ * nothing else goes in: a default that a later version adds must not restart what runs.
  */
 export function specHash(container: Container): string {
   return createHash('sha256')

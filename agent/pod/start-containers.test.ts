@@ -79,7 +79,7 @@ describe('a start that waits for its turn', () => {
     turns[waits] = promise;
     const started = start();
     await settle();
-    demandKill(record, 30);
+    demandKill(record, { type: 'delete', gracePeriodSeconds: 30 });
     come();
     await started;
     expect([made, begun, record.containers.size, record.blocked.size]).toEqual([names, times, names.length, 0]);

@@ -16,9 +16,14 @@ export interface ImageStarterOptions {
 /** What is needed for the image of a container: its name in the pod and what it says of the image. */
 export type ImageUser = Pick<Container, 'name' | 'image' | 'imagePullPolicy'>;
 
+type AbsentImage = Extract<ImageResult, { present: false }>;
+
 /** How long a pull that failed is told as such, before the status says that it waits. */
 const errImagePullMs = 2_000;
-/** An image may appear without a pull, and a missing Secret too: both are looked for this often, however long the pulls back off. */
+/**
+ * An image may appear without a pull, and a missing Secret too: both are looked for this often, however long the pulls
+ * back off.
+ */
 const imageLookMs = 30_000;
 
 /** The reason of the event with the cause; the kubelet's words. */
@@ -28,12 +33,50 @@ const firstReason = {
   InvalidImageName: 'InspectFailed',
 } as const;
 
-/**
- * Sees to it that the image of a container is there, and tells the pod's events and its record what becomes of it. False: it is not there yet, or
- * the pod is to go.
- */
-export function createImageStarter({ images, credentials, events, clock }: ImageStarterOptions) {
-  async function credentialsOf(pod: Pod, repository: string): Promise<readonly PullCredential[]> {
+/** Ensures the images of a pod's containers; tells its events and its record what becomes of them. */
+export class ImageStarter {
+  readonly #options: ImageStarterOptions;
+
+  constructor(options: ImageStarterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns whether the image is there. False: not yet, which is in the record, or the pod is to go. Throws
+   * RuntimeError when the engine is away, ApiError when a Secret cannot be read.
+   */
+  async ensure(record: PodRecord, pod: Pod, container: ImageUser, onBegin: () => void): Promise<boolean> {
+    const { name = '', image = '', imagePullPolicy = 'IfNotPresent' } = container;
+    const { images, events } = this.#options;
+    const { signal } = record.interrupt;
+    try {
+      const result = await images.ensure({
+        reference: image,
+        policy: imagePullPolicy,
+        signal,
+        credentials: (repository) => this.#credentialsOf(pod, repository),
+        onPulling() {
+          onBegin();
+          events(pod, 'Normal', 'Pulling', `Pulling image "${image}"`, name);
+        },
+        onProgress: (words) => events(pod, 'Normal', 'Pulling', `Pulling image "${image}": ${words}`, name),
+      });
+      if (signal.aborted) return false;
+      if (result.present) {
+        this.#tellPresent(pod, container, result);
+        return true;
+      }
+      this.#blockOn(record, container, result);
+      this.#tellAbsent(pod, container, result);
+      return false;
+    } catch (error) {
+      if (signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  async #credentialsOf(pod: Pod, repository: string): Promise<readonly PullCredential[]> {
+    const { credentials, events } = this.#options;
     const found = await credentials.forPod(pod, repository);
     const absent = [...found.missing, ...found.unreadable];
     if (absent.length > 0) {
@@ -43,7 +86,7 @@ export function createImageStarter({ images, credentials, events, clock }: Image
     return found.credentials;
   }
 
-  function tellPresent(pod: Pod, { name = '', image = '' }: ImageUser, result: Extract<ImageResult, { present: true }>): void {
+  #tellPresent(pod: Pod, { name = '', image = '' }: ImageUser, result: Extract<ImageResult, { present: true }>): void {
     const { pulled, unchecked } = result;
     const message =
       pulled === undefined
@@ -51,12 +94,11 @@ export function createImageStarter({ images, credentials, events, clock }: Image
         : `Successfully pulled image "${image}" in ${formatElapsed(pulled.pullMs)} (${formatElapsed(pulled.waitedMs)} including waiting). ` +
           `Image size: ${pulled.sizeBytes} bytes.`;
     const addition = unchecked === undefined ? '' : `; its registry could not be asked for a newer one: ${unchecked}`;
-    events(pod, 'Normal', 'Pulled', message + addition, name);
+    this.#options.events(pod, 'Normal', 'Pulled', message + addition, name);
   }
 
-  function tellAbsent(pod: Pod, { name = '', image = '' }: ImageUser, result: Extract<ImageResult, { present: false }>): void {
-    const { reason, message } = result;
-    const tell = (type: 'Normal' | 'Warning', why: string, words: string) => events(pod, type, why, words, name);
+  #tellAbsent(pod: Pod, { name = '', image = '' }: ImageUser, { reason, message }: AbsentImage): void {
+    const tell = (type: 'Normal' | 'Warning', why: string, words: string) => this.#options.events(pod, type, why, words, name);
     if (reason === 'ImagePullBackOff') {
       tell('Normal', 'BackOff', message);
       return;
@@ -66,48 +108,15 @@ export function createImageStarter({ images, credentials, events, clock }: Image
     if (reason === 'ErrImagePull') tell('Normal', 'BackOff', backOffMessage(image, message));
   }
 
-  function blockOn(
-    record: PodRecord,
-    { name = '', image = '' }: ImageUser,
-    result: Extract<ImageResult, { present: false }>,
-  ): void {
-    const { reason, message } = result;
+  #blockOn(record: PodRecord, { name = '', image = '' }: ImageUser, { reason, message, notBefore }: AbsentImage): void {
+    const nowMs = this.#options.clock.now();
     const later = { reason: 'ImagePullBackOff', message: backOffMessage(image, message) };
     record.blocked.set(name, {
       reason,
       message,
-      notBefore: Math.min(result.notBefore, clock.now() + imageLookMs),
+      notBefore: Math.min(notBefore, nowMs + imageLookMs),
       failures: (record.blocked.get(name)?.failures ?? 0) + 1,
-      ...(reason === 'ErrImagePull' ? { later, laterFrom: clock.now() + errImagePullMs } : {}),
+      ...(reason === 'ErrImagePull' ? { later, laterFrom: nowMs + errImagePullMs } : {}),
     });
   }
-
-  return async (record: PodRecord, pod: Pod, container: ImageUser, onBegin: () => void): Promise<boolean> => {
-    const { name = '', image = '', imagePullPolicy = 'IfNotPresent' } = container;
-    const { signal } = record.interrupt;
-    try {
-      const result = await images.ensure({
-        reference: image,
-        policy: imagePullPolicy,
-        signal,
-        credentials: (repository) => credentialsOf(pod, repository),
-        onPulling() {
-          onBegin();
-          events(pod, 'Normal', 'Pulling', `Pulling image "${image}"`, name);
-        },
-        onProgress: (words) => events(pod, 'Normal', 'Pulling', `Pulling image "${image}": ${words}`, name),
-      });
-      if (signal.aborted) return false;
-      if (result.present) {
-        tellPresent(pod, container, result);
-        return true;
-      }
-      blockOn(record, container, result);
-      tellAbsent(pod, container, result);
-      return false;
-    } catch (error) {
-      if (signal.aborted) return false;
-      throw error;
-    }
-  };
 }

@@ -34,7 +34,7 @@ beforeEach(() => {
     runtime,
     pods: unused,
     volumes: unused,
-    status: unused,
+    report: unused,
     events: () => {},
     clock,
     async preStop(_record, { id }, gracePeriodSeconds) {

@@ -23,7 +23,10 @@ export interface TerminationMessages {
   collect(record: PodRecord): Promise<void>;
 }
 
-/** Kubernetes' figures: of a file its last 4096 bytes, of a log its last 2048 bytes or 80 lines, of all containers of a pod 12 KiB. */
+/**
+ * Kubernetes' figures: of a file its last 4096 bytes, of a log its last 2048 bytes or 80 lines, of all containers of a
+ * pod 12 KiB.
+ */
 const maxFileBytes = 4096;
 const maxLogBytes = 2048;
 const maxLogLines = 80;

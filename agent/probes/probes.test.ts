@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Container, Pod, Probe } from '../../api/generated/types.ts';
 import { createFakeClock, type FakeClock, settle } from '../../test/fakes/fake-clock.ts';
-import { createRecord, type PodRecord } from '../pod/pod-record.ts';
+import { advance, createRecord, type PodRecord } from '../pod/pod-record.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import type { CheckResult } from './check-result.ts';
 import { createProbes } from './probes.ts';
@@ -156,7 +156,7 @@ describe('a readiness probe', () => {
   it('goes on while its pod goes, and ends with its container', async () => {
     const h = house({ readinessProbe: probe('ready') });
     await h.clock.advance(1);
-    h.record.kill = { gracePeriodSeconds: 30 };
+    advance(h.record, { type: 'delete', gracePeriodSeconds: 30 });
     h.probes.sync(h.record);
     await h.clock.advance(10_000);
     expect(h.times('ready')).toEqual([0, 10]);
@@ -260,7 +260,7 @@ describe('a liveness probe', () => {
     await h.clock.advance(10_000);
     expect(h.health()).toEqual({ started: true, ready: true });
     expect(h.times('live')).toEqual([20]);
-    h.record.kill = { gracePeriodSeconds: 30 };
+    advance(h.record, { type: 'delete', gracePeriodSeconds: 30 });
     h.probes.sync(h.record);
     await h.clock.advance(30_000);
     expect(h.times('live')).toEqual([20]);

@@ -2,9 +2,10 @@ import type { Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { ContainerHealth, HealthKeeper } from '../pod/health.ts';
 import { isAlive } from '../pod/observation.ts';
+import { isLeaving } from '../pod/pod-lifecycle.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
+import { containerId } from '../runtime/container-id.ts';
 import { type ObservedContainer, sandboxName } from '../runtime/runtime.ts';
-import { containerId } from '../status/container-status.ts';
 import { ContainerWatch, type KnownHealth, type WatchOptions } from './container-watch.ts';
 import { addressOf, specOf } from './targets.ts';
 
@@ -60,7 +61,7 @@ export function createProbes(options: ProbesOptions): HealthKeeper {
         const watch = watches.get(container.id) ?? begin(record, pod, container, podIP);
         watches.set(container.id, watch);
         watch.podIP = podIP;
-        if (record.kill !== undefined || isFinished(pod)) watch.stopKilling();
+        if (isLeaving(record.life) || isFinished(pod)) watch.stopKilling();
       }
     },
     forget,

@@ -3,6 +3,7 @@ import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isConditionTrue, setConditions } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { type BackOff, computeRestart, formatDuration } from '../pod/back-off.ts';
+import type { Waiting } from '../pod/blocked.ts';
 import { beginsAnew, isOver } from '../pod/compute-actions.ts';
 import type { Health } from '../pod/health.ts';
 import { isSaidDone } from '../pod/init-step.ts';
@@ -11,7 +12,7 @@ import { ephemeralContainers, initContainers, mainContainers, type PodContainer,
 import { mayRestart } from '../pod/restart-policy.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { computeConditions } from './conditions.ts';
-import { computeContainerStatus, initializing, type Waiting } from './container-status.ts';
+import { computeContainerStatus, initializing } from './container-status.ts';
 import { computePhase } from './phase.ts';
 
 export interface StatusInput {

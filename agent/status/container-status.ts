@@ -1,15 +1,11 @@
 import type { Container, ContainerState, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
+import type { Waiting } from '../pod/blocked.ts';
 import type { Health } from '../pod/health.ts';
 import { hasEnded, isAlive } from '../pod/observation.ts';
 import type { Role } from '../pod/pod-containers.ts';
+import { containerId } from '../runtime/container-id.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
-
-/** Why a container does not run yet or not again: Kubernetes' reason and a sentence. */
-export interface Waiting {
-  readonly reason: string;
-  readonly message: string | undefined;
-}
 
 export interface ContainerFacts {
   /** What the engine has of it, the newest attempt first. */
@@ -111,10 +107,6 @@ function waitingState({ reason, message }: Waiting): ContainerState {
 /** As Kubernetes words it with Docker: by what it can be pulled again, or by its id alone. */
 function imageIdOf({ imageDigest, imageId }: ObservedContainer): string {
   return imageDigest === undefined ? `docker://${imageId}` : `docker-pullable://${imageDigest}`;
-}
-
-export function containerId(container: ObservedContainer): string {
-  return `docker://${container.id}`;
 }
 
 function terminated(container: ObservedContainer, { previous, messages }: ContainerFacts): ContainerStateTerminated {

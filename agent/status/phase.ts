@@ -13,15 +13,18 @@ export interface PhaseInput {
   readonly parts: readonly PhasePart[];
   /** The pod is terminating: none of its containers restarts. */
   readonly killing: boolean;
-  /** A container of the pod proper has begun since its sandbox is there: a sidecar that restarts does not make it Pending again. */
+  /**
+   * A container of the pod proper has begun since its sandbox is there: a sidecar that restarts does not make it
+   * Pending again.
+   */
   readonly initialized: boolean;
   /** All containers are being restarted together, whatever their policies say. */
   readonly anew: boolean;
 }
 
 /**
- * Kubernetes' rule: Pending while the pod initializes and until every container has run once; then Running; ended only when nothing will run
- * again. Pure.
+ * Kubernetes' rule: Pending while the pod initializes and until every container has run once; then Running; ended only
+ * when nothing will run again. Pure.
  */
 export function computePhase({ pod, parts, killing, initialized, anew }: PhaseInput): string {
   const again = ({ each, status }: PhasePart) => anew || mayRestart(pod, each, endOf(status)?.exitCode ?? 0);

@@ -1,16 +1,20 @@
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/generated/types.ts';
 import { setConditions } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
+import { otherSize } from '../pod/container-size.ts';
+import { refusalOf } from '../pod/pod-lifecycle.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
-import { otherSize } from '../pod/resize.ts';
-import { containerId } from './container-status.ts';
+import { containerId } from '../runtime/container-id.ts';
 
 /** The conditions that a status has only while they are true. */
 export const resizeConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
 
-/** A pod's status with what its containers were given and have, and how far a change of that is. `pod` is as it was given. Pure. */
+/**
+ * A pod's status with what its containers were given and have, and how far a change of that is. `pod` is as it was
+ * given. Pure.
+ */
 export function withResizeStatus(status: PodStatus, record: PodRecord, pod: Pod, nowMs: number): PodStatus {
-  if (record.refused !== undefined) return status;
+  if (refusalOf(record.life) !== undefined) return status;
   const next: PodStatus = { ...status };
   const { containers, initContainers } = pod.spec ?? {};
   if (status.containerStatuses) next.containerStatuses = withSizes(status.containerStatuses, containers, record);

@@ -11,13 +11,18 @@ import { createWorkQueue } from '../../client/work-queue/work-queue.ts';
 import { resizeConditions } from './resize-status.ts';
 
 /**
- * Brings pod statuses to the API: the newest of each pod, and only when the API says otherwise. Pod workers call `set` after every
- * step; what is superseded before it was written is never written. While the server is away it keeps trying.
+ * Brings pod statuses to the API: the newest of each pod, and only when the API says otherwise. Pod workers call `set`
+ * after every step; what is superseded before it was written is never written. While the server is away it keeps
+ * trying.
  */
 export interface StatusWriter {
-  /** Wants this status written, after `delayMs` at the latest (a status that will not last can wait to be superseded). */
+  /**
+   * Wants this status written, after `delayMs` at the latest (a status that will not last can wait to be superseded).
+   */
   set(pod: Pod, status: PodStatus, delayMs?: number): void;
-  /** Writes now and throws ApiError when that fails: for the last status before the pod is deleted. NOT_FOUND is fine. */
+  /**
+   * Writes now and throws ApiError when that fails: for the last status before the pod is deleted. NOT_FOUND is fine.
+   */
   write(pod: Pod, status: PodStatus): Promise<void>;
   /** The pod is gone: what is still unwritten of it is dropped. */
   forget(uid: string): void;
@@ -114,7 +119,10 @@ function statusOf({ metadata: { uid, resourceVersion } = {}, status }: Pod): Pod
   return { metadata: { uid, resourceVersion }, status };
 }
 
-/** The server's own order of versions is asked for by its only client that may: both come from the same server, as revisions. */
+/**
+ * The server's own order of versions is asked for by its only client that may: both come from the same server, as
+ * revisions.
+ */
 function newer(answer: Pod | undefined, known: Pod | undefined): Pod | undefined {
   if (answer === undefined || known === undefined) return answer ?? known;
   return Number(answer.metadata?.resourceVersion) >= Number(known.metadata?.resourceVersion) ? answer : known;
@@ -154,8 +162,8 @@ export function computePatch(from: PodStatus | undefined, to: PodStatus): JsonOb
 }
 
 /**
- * The server merges conditions by type and field, so only ours that changed go there, with null for what they no longer say. Those that are
- * there only while they are true are taken away.
+ * The server merges conditions by type and field, so only ours that changed go there, with null for what they no longer
+ * say. Those that are there only while they are true are taken away.
  */
 function changedConditions(before: Json | undefined, after: Json | undefined): Json[] {
   const known = new Map(objectsOf(before).map((condition) => [condition.type, condition]));

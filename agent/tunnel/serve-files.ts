@@ -3,6 +3,7 @@ import type { FileStat, PodReadFilesRequest, PodWriteFilesStart } from '../../ap
 import { linkAbort } from '../../client/abort.ts';
 import type { TunnelStream } from '../../client/client.ts';
 import type { Clock } from '../../client/clock.ts';
+import { isLeaving } from '../pod/pod-lifecycle.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import type { FileInfo } from '../runtime/runtime.ts';
 import { chooseForFiles } from './choose-container.ts';
@@ -83,7 +84,7 @@ async function whileMoving(
   });
   let cancelCheck = () => {};
   const check = (): void => {
-    if (record.kill !== undefined)
+    if (isLeaving(record.life))
       end(unavailable(`the copy was ended: pod "${record.pod?.metadata?.name ?? ''}" is being deleted`));
     else if (clock.now() - movedAt >= stallMs) end(unavailable(`the copy was ended: nothing moved for ${stallMs / 1000} s`));
     else cancelCheck = clock.after(checkMs, check);

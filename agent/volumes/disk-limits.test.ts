@@ -7,7 +7,7 @@ import type { Container, Volume } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import { container } from '../../test/builders/plan.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
-import { createRecord } from '../pod/pod-record.ts';
+import { advance, createRecord } from '../pod/pod-record.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
 import { createDiskLimits } from './disk-limits.ts';
 import { storageLimits } from './storage-limits.ts';
@@ -124,7 +124,7 @@ describe('the limit of an emptyDir on the disk', () => {
 
   function limitsFor(...volumes: Volume[]) {
     const record = createRecord('u1', pod('web').uid('u1').spec({ volumes }).build());
-    record.admitted = true;
+    advance(record, { type: 'admit' });
     const evicted: string[] = [];
     const limits = createDiskLimits({
       records: () => [record],
@@ -182,7 +182,7 @@ describe('the limit of an emptyDir on the disk', () => {
   it('is not looked at any more once the pod is on its way out', async () => {
     const { record, evicted, limits } = limitsFor(limit('v', '1Ki'));
     write(`${volumeDir('v')}/f`, 100_000);
-    record.kill = { gracePeriodSeconds: 30 };
+    advance(record, { type: 'delete', gracePeriodSeconds: 30 });
     await limits.look();
     expect(evicted).toEqual([]);
   });
@@ -209,7 +209,7 @@ describe('the limits of ephemeral-storage', () => {
 
   function house(containers: Container[], volumes: Volume[] = []) {
     const record = createRecord('u1', pod('web').uid('u1').spec({ containers, volumes }).build());
-    record.admitted = true;
+    advance(record, { type: 'admit' });
     const evicted: string[] = [];
     const run = (...all: ObservedContainer[]) => {
       for (const each of all) {
@@ -221,8 +221,7 @@ describe('the limits of ephemeral-storage', () => {
       records: () => [record],
       podDir: (uid) => join(folder, uid),
       evict(_uid, ending) {
-        if (record.ended === undefined) evicted.push(`${ending.reason}: ${ending.message}`);
-        record.ended = ending;
+        if (advance(record, { type: 'end', why: ending })) evicted.push(`${ending.reason}: ${ending.message}`);
       },
       clock: createFakeClock(),
       entriesOfLook: 100,

@@ -1,4 +1,5 @@
 import { type Clock, pause } from '../../client/clock.ts';
+import { isActive } from '../pod/pod-lifecycle.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import { fileBytes, type StorageLimit, storageLimits, usedWords } from './storage-limits.ts';
 import { TreeMeter } from './tree-meter.ts';
@@ -55,7 +56,7 @@ export function createDiskLimits({ records, podDir, evict, clock, entriesOfLook 
   let looks = 0;
 
   function limits(): StorageLimit[] {
-    const active = [...records()].filter((record) => record.kill === undefined && record.ended === undefined && record.admitted);
+    const active = [...records()].filter(({ life }) => isActive(life));
     return active.flatMap((record) => storageLimits(record, podDir(record.uid)));
   }
 

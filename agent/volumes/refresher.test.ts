@@ -3,7 +3,7 @@ import type { Volume } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
-import { createRecord, type PodRecord } from '../pod/pod-record.ts';
+import { advance, createRecord, type PodRecord } from '../pod/pod-record.ts';
 import { createVolumeRefresher } from './refresher.ts';
 
 const downward: Volume = { name: 'd', volumeSource: { downwardAPI: { items: [] } } };
@@ -83,7 +83,7 @@ describe('volumes that show what changes', () => {
   it('are left alone when the pod is to go in the very moment before they are written', async () => {
     const record = running(web('a', settings));
     const { clock, refreshed, end } = await setup(record);
-    record.kill = { gracePeriodSeconds: 0 };
+    advance(record, { type: 'delete', gracePeriodSeconds: 0 });
     await clock.advance(31_000);
     expect(refreshed).toEqual([]);
     await end();

@@ -4,6 +4,7 @@ import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import { createWorkQueue } from '../../client/work-queue/work-queue.ts';
 import { isAlive } from '../pod/observation.ts';
+import { isLeaving } from '../pod/pod-lifecycle.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
@@ -30,7 +31,7 @@ export function createVolumeRefresher(options: VolumeRefresherOptions): VolumeRe
   const { podVolumes, records, get, clock, logger } = options;
   const queue = createWorkQueue({ name: 'volumes', backoff: { initialMs: 1_000, maxMs: refreshMs }, clock, logger });
 
-  const runs = (record: PodRecord) => record.kill === undefined && [...record.containers.values()].some(isAlive);
+  const runs = (record: PodRecord) => !isLeaving(record.life) && [...record.containers.values()].some(isAlive);
 
   async function refresh(uid: string): Promise<void> {
     const record = get(uid);

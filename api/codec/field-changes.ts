@@ -15,7 +15,7 @@ const INLINE = '(berth.meta.v1.inline)';
 const LIST_TYPE = '(berth.meta.v1.list_type)';
 const LIST_KEYS = '(berth.meta.v1.list_map_key)';
 /** Messages that are one value in the JSON form. */
-const VALUES = ['Timestamp', 'Duration', 'Quantity', 'IntOrString', 'FieldsV1'];
+const VALUES = ['Timestamp', 'Duration', 'Quantity', 'IntOrString', 'FieldsV1', 'RawExtension'];
 
 /** Compares two values of a message in the in-memory form. Parts that are the same value cost nothing. */
 export function fieldChanges(messageName: string, before: object, after: object): FieldChanges {

@@ -18,6 +18,7 @@ const values: Readonly<Record<string, string>> = {
   '.berth.meta.v1.Quantity': 'Quantity',
   '.berth.meta.v1.IntOrString': 'IntOrString',
   '.berth.meta.v1.FieldsV1': 'FieldsV1',
+  '.berth.meta.v1.RawExtension': 'Object',
 };
 
 const scalars: Readonly<Record<string, string>> = {

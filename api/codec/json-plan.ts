@@ -32,6 +32,7 @@ interface WritePlan {
 
 const MICRO_TIME = '(berth.meta.v1.micro_time)';
 const RAW_JSON = '(berth.meta.v1.raw_json)';
+const EMBEDDED_KIND = '(berth.meta.v1.embedded_kind)';
 
 const plans = new Map<string, MessagePlan>();
 
@@ -142,22 +143,49 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Kubernetes' FieldsV1 is its JSON. */
-const fieldsV1: ValueCodec = {
-  read: (json, at) => (isJsonObject(json) ? { Raw: rawJson.read(json, at) } : at.wrong('an object', json)),
-  write: (value) => {
-    const raw = (value as { Raw?: Buffer }).Raw;
-    return raw === undefined ? undefined : rawJson.write(raw);
-  },
-  check(value, at) {
-    const text = (value as { Raw?: Buffer }).Raw?.toString() ?? '';
-    if (text !== '' && !isJsonObject(parsed(text))) at.wrong('a JSON object', text);
-  },
-};
+/** Kubernetes' FieldsV1 and RawExtension are the JSON object in their only member. */
+function jsonObjectCodec(member: 'Raw' | 'raw'): ValueCodec {
+  const rawOf = (value: unknown) => (value as { [member]?: Buffer })[member];
+  return {
+    read: (json, at) => (isJsonObject(json) ? { [member]: rawJson.read(json, at) } : at.wrong('an object', json)),
+    write: (value) => {
+      const raw = rawOf(value);
+      return raw === undefined ? undefined : rawJson.write(raw);
+    },
+    check(value, at) {
+      const text = rawOf(value)?.toString() ?? '';
+      if (text !== '' && !isJsonObject(parsed(text))) at.wrong('a JSON object', text);
+    },
+  };
+}
+
+const fieldsV1 = jsonObjectCodec('Raw');
+const rawExtension = jsonObjectCodec('raw');
+
+/** Objects of a kind within another object: apiVersion and kind stand in the JSON form alone, and may be left out. */
+function embeddedCodec(single: ValueCodec, names: string): ValueCodec {
+  const [apiVersion = '', kind = ''] = names.split(' ');
+  return {
+    ...single,
+    read: (json, at) => {
+      if (!isJsonObject(json)) return single.read(json, at);
+      const { apiVersion: sentVersion, kind: sentKind, ...rest } = json;
+      if (sentVersion != null) at.within('apiVersion', sentVersion, (sent) => readName(sent, apiVersion, at));
+      if (sentKind != null) at.within('kind', sentKind, (sent) => readName(sent, kind, at));
+      return single.read(rest, at);
+    },
+    write: (value) => ({ apiVersion, kind, ...(single.write(value) as JsonObject) }),
+  };
+}
+
+function readName(sent: unknown, name: string, at: JsonReader): undefined {
+  if (sent !== name) at.refuse(`must be "${name}"`);
+}
 
 function fieldCodec(field: Field): ValueCodec {
   field.resolve();
-  const single = valueCodec(field);
+  const embedded: unknown = field.options?.[EMBEDDED_KIND];
+  const single = typeof embedded === 'string' ? embeddedCodec(valueCodec(field), embedded) : valueCodec(field);
   if (field.map) return mapCodec(single);
   return field.repeated ? listCodec(single) : single;
 }
@@ -183,6 +211,8 @@ function messageCodec(name: string, micro: boolean): ValueCodec {
       return intOrStringCodec;
     case 'berth.meta.v1.FieldsV1':
       return fieldsV1;
+    case 'berth.meta.v1.RawExtension':
+      return rawExtension;
     default: {
       const plan = messagePlan(name);
       return { read: (json, at) => plan.read(json, at), write: (value) => plan.write(value) };

@@ -37,6 +37,7 @@ const special: Record<string, fc.Arbitrary<unknown>> = {
     fc.integer().map((intVal) => ({ type: 0, intVal })),
     fc.string().map((strVal) => ({ type: 1, strVal })),
   ),
+  'berth.meta.v1.RawExtension': fc.dictionary(key, fc.boolean()).map((json) => ({ raw: Buffer.from(JSON.stringify(json)) })),
   'berth.meta.v1.FieldsV1': fc.dictionary(key, fc.boolean()).map((json) => ({ Raw: Buffer.from(JSON.stringify(json)) })),
 };
 

@@ -1,4 +1,5 @@
 import type { FieldShape, MessageShape } from './message-shapes.ts';
+import { LENGTH_DELIMITED, VARINT } from './wire-format.ts';
 import type { WireInput } from './wire-input.ts';
 import type { WireOutput } from './wire-output.ts';
 
@@ -13,9 +14,7 @@ interface Form {
   readonly empty: string;
 }
 
-const VARINT = 0;
 const FIXED64 = 1;
-const LENGTH_DELIMITED = 2;
 
 const scalars: Readonly<Record<string, Form>> = {
   bool: { wire: VARINT, empty: 'false' },

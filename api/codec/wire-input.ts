@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { LENGTH_DELIMITED, VARINT, WireError } from './wire-format.ts';
 
 /**
  * Where a decoder stands in encoded bytes. The compiled decoders (message-compiler.ts) read with it, forward,
@@ -9,16 +10,16 @@ export class WireInput {
   readonly end: number;
   /** The decoder met a field that its message does not have. */
   hasUnknown = false;
-  private readonly buffer: Buffer;
+  protected readonly buffer: Buffer;
   private readonly isStrict: boolean;
 
   /**
    * A strict one refuses values that would not be the same when they are read; the other takes what is nearest to them.
    */
-  constructor(bytes: Uint8Array, isStrict: boolean) {
+  constructor(bytes: Uint8Array, isStrict: boolean, end = bytes.length) {
     this.isStrict = isStrict;
     this.buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.end = bytes.length;
+    this.end = end;
   }
 
   /** The low 32 bits of a varint, unsigned. */
@@ -33,7 +34,7 @@ export class WireInput {
     }
     // The upper half of a 64-bit number: of a negative int32, for one.
     for (let i = 0; i < 5; i++) if (this.byte() < 0x80) return value >>> 0;
-    throw new Error('a number is longer than 10 bytes');
+    throw new WireError('a number is longer than 10 bytes');
   }
 
   int32(): number {
@@ -43,7 +44,7 @@ export class WireInput {
   int64(): number {
     const value = this.varint();
     if (Number.isSafeInteger(value)) return value;
-    if (this.isStrict) throw new Error('a 64-bit number is not within ±(2^53-1), which is what can be kept');
+    if (this.isStrict) throw new WireError('a 64-bit number is not within ±(2^53-1), which is what can be kept');
     return value < 0 ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER;
   }
 
@@ -62,7 +63,7 @@ export class WireInput {
     if (length === 0) return '';
     const text = this.buffer.toString(undefined, at, this.at);
     if (this.isStrict && text.includes('\uFFFD') && !isUtf8(this.buffer.subarray(at, this.at)))
-      throw new Error('a text is not UTF-8');
+      throw new WireError('a text is not UTF-8');
     return text;
   }
 
@@ -82,25 +83,21 @@ export class WireInput {
   /** Passes over a field that the message does not have. Throws for one that it has, in another form. */
   other(tag: number, end: number, known: ReadonlySet<number>): void {
     const number = tag >>> 3;
-    if (number === 0) throw new Error('a field has the number 0');
-    if (known.has(number)) throw new Error(`the field ${number} has the wrong wire type ${tag & 7}`);
+    if (number === 0) throw new WireError('a field has the number 0');
+    if (known.has(number)) throw new WireError(`the field ${number} has the wrong wire type ${tag & 7}`);
     this.hasUnknown = true;
-    switch (tag & 7) {
-      case 0:
-        this.varint();
-        return;
-      case 1:
-        this.skip(8, end);
-        return;
-      case 2:
-        this.skip(this.uint32(), end);
-        return;
-      case 5:
-        this.skip(4, end);
-        return;
-      default:
-        throw new Error(`a field has the unknown wire type ${tag & 7}`);
-    }
+    const wire = tag & 7;
+    this.skipValue(wire, wire === LENGTH_DELIMITED ? this.uint32() : 0, end);
+  }
+
+  /** Passes over a value, of this length when it is length-delimited. */
+  protected skipValue(wire: number, length: number, end = this.end): void {
+    if (wire === LENGTH_DELIMITED) this.skip(length, end);
+    else if (wire === VARINT) this.varint();
+    else if (wire === 1) this.skip(8, end);
+    else if (wire === 5) this.skip(4, end);
+    else throw new WireError(`a field has the unknown wire type ${wire}`);
+    if (this.at > end) cutOff();
   }
 
   /** Every message ends where its length says. */
@@ -123,7 +120,7 @@ export class WireInput {
       }
       if (byte < 0x80) return high * 0x1_0000_0000 + (low >>> 0);
     }
-    throw new Error('a number is longer than 10 bytes');
+    throw new WireError('a number is longer than 10 bytes');
   }
 
   private byte(): number {
@@ -139,5 +136,5 @@ export class WireInput {
 }
 
 function cutOff(): never {
-  throw new Error('a field is longer than its message');
+  throw new WireError('a field is longer than its message');
 }

@@ -1,3 +1,5 @@
+import { varintSize, writeVarint } from './wire-format.ts';
+
 const startBytes = 16 * 1024;
 /** A buffer that grew beyond this for a large message is not kept. */
 const keptBytes = 256 * 1024;
@@ -39,12 +41,8 @@ export class WireOutput {
       return;
     }
     if (value !== value >>> 0) throw new RangeError(`${value} is no 32-bit number`);
-    let size = 2;
-    for (let rest = value >>> 14; rest !== 0; rest >>>= 7) size++;
-    this.at -= size;
-    let at = this.at;
-    for (; value > 0x7f; value >>>= 7) this.buffer[at++] = (value & 0x7f) | 0x80;
-    this.buffer[at] = value;
+    this.at -= varintSize(value);
+    writeVarint(this.buffer, this.at, value);
   }
 
   int32(value: number): void {

@@ -20,5 +20,6 @@ export const isUnavailable = (error: unknown): boolean => hasCode(error, 'UNAVAI
 export const isUnauthenticated = (error: unknown): boolean => hasCode(error, 'UNAUTHENTICATED');
 export const isExhausted = (error: unknown): boolean => hasCode(error, 'RESOURCE_EXHAUSTED');
 export const isUnimplemented = (error: unknown): boolean => hasCode(error, 'UNIMPLEMENTED');
+export const isInternal = (error: unknown): boolean => hasCode(error, 'INTERNAL');
 export const isTimeout = (error: unknown): boolean => hasCode(error, 'DEADLINE_EXCEEDED');
 export const isCancelled = (error: unknown): boolean => hasCode(error, 'CANCELLED');

@@ -3,8 +3,8 @@ import { invalidValue, notSupported, required } from '../errors/violations.ts';
 import { ipVersion } from '../meta/ip.ts';
 
 /**
- * Small checks that add to a list of violations. `at` is the parent's path and `name` what follows it (".image"), so that a good
- * object, which is the rule, costs no text.
+ * Small checks that add to a list of violations. `at` is the parent's path and `name` what follows it (".image"), so
+ * that a good object, which is the rule, costs no text.
  */
 export type Violations = FieldViolation[];
 

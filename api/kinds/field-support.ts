@@ -2,14 +2,19 @@ import { type FieldShape, type MessageShape, messageShape, shapesTo } from '../c
 import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden } from '../errors/violations.ts';
 
-/** Whether Berth acts on a field, accepts it with a warning, or refuses it; `why` is a clause that ends the sentence. */
+/**
+ * Whether Berth acts on a field, accepts it with a warning, or refuses it; `why` is a clause that ends the sentence.
+ */
 export type FieldSupport = { readonly support: 'works' } | UnsupportedField;
 
 /** A field that Berth does not act on. */
 export interface UnsupportedField {
   readonly support: 'warned' | 'refused';
   readonly why: string;
-  /** The values that ask for nothing and are passed over; false and "" where not said, which is wrong where false asks for something. */
+  /**
+   * The values that ask for nothing and are passed over; false and "" where not said, which is wrong where false asks
+   * for something.
+   */
   readonly unless?: readonly unknown[];
 }
 
@@ -25,8 +30,8 @@ export function refused(why: string, ...unless: unknown[]): FieldSupport {
 }
 
 /**
- * What Berth does with the fields of a kind, by path in the JSON form: "spec.containers[].livenessProbe"; a map is one field. What
- * stands below a listed path inherits from it unless it is listed itself; an unlisted path works.
+ * What Berth does with the fields of a kind, by path in the JSON form: "spec.containers[].livenessProbe"; a map is one
+ * field. What stands below a listed path inherits from it unless it is listed itself; an unlisted path works.
  */
 export type FieldSupportTable = Readonly<Record<string, FieldSupport>>;
 
@@ -38,7 +43,10 @@ export interface CompiledFieldSupport {
   hidden?: boolean;
 }
 
-/** Compiles a table for a message. Throws for a path that the message does not have, so that a table cannot go stale unseen. */
+/**
+ * Compiles a table for a message. Throws for a path that the message does not have, so that a table cannot go stale
+ * unseen.
+ */
 export function compileFieldSupport(messageName: string, table: FieldSupportTable): CompiledFieldSupport {
   const root: CompiledFieldSupport = { children: new Map() };
   for (const [path, support] of Object.entries(table)) insert(root, messageShape(messageName), path, support);
@@ -103,13 +111,19 @@ export function fieldWarnings(messageName: string, table: FieldSupportTable): (o
   return (object) => checkFieldSupport(support(), object).warnings;
 }
 
-/** What a table says of an object: a sentence for each field that is set and only warned about, a violation for each refused one. */
+/**
+ * What a table says of an object: a sentence for each field that is set and only warned about, a violation for each
+ * refused one.
+ */
 export interface FieldSupportFindings {
   readonly warnings: string[];
   readonly violations: FieldViolation[];
 }
 
-/** Walks an object beside a compiled table. Costs nothing where the table says nothing, and little for an object of which it says nothing. */
+/**
+ * Walks an object beside a compiled table. Costs nothing where the table says nothing, and little for an object of
+ * which it says nothing.
+ */
 export function checkFieldSupport(support: CompiledFieldSupport, object: object): FieldSupportFindings {
   const findings: FieldSupportFindings = { warnings: [], violations: [] };
   if (isMentioned(support, object)) walk(support, object, '', findings);

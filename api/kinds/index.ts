@@ -2,10 +2,17 @@ import { certificateSigningRequest } from './certificate-signing-request/kind.ts
 import { clusterRole } from './cluster-role/kind.ts';
 import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
+import { controllerRevision } from './controller-revision/kind.ts';
+import { cronJob } from './cron-job/kind.ts';
+import { daemonSet } from './daemon-set/kind.ts';
+import { deployment } from './deployment/kind.ts';
 import { event } from './event/kind.ts';
+import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
+import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
+import { limitRange } from './limit-range/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { node } from './node/kind.ts';
 import { nodeMetrics } from './node-metrics/kind.ts';
@@ -13,12 +20,18 @@ import { persistentVolume } from './persistent-volume/kind.ts';
 import { persistentVolumeClaim } from './persistent-volume-claim/kind.ts';
 import { pod } from './pod/kind.ts';
 import { podDisruptionBudget } from './pod-disruption-budget/kind.ts';
+import { podTemplate } from './pod-template/kind.ts';
 import { priorityClass } from './priority-class/kind.ts';
+import { replicaSet } from './replica-set/kind.ts';
+import { replicationController } from './replication-controller/kind.ts';
+import { resourceQuota } from './resource-quota/kind.ts';
 import { role } from './role/kind.ts';
 import { roleBinding } from './role-binding/kind.ts';
 import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
+import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
+import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
@@ -26,9 +39,22 @@ const all = [
   namespace,
   node,
   pod,
+  podTemplate,
+  replicationController,
+  deployment,
+  replicaSet,
+  statefulSet,
+  daemonSet,
+  controllerRevision,
+  job,
+  cronJob,
+  horizontalPodAutoscaler,
+  service,
   configMap,
   secret,
   serviceAccount,
+  resourceQuota,
+  limitRange,
   persistentVolume,
   persistentVolumeClaim,
   storageClass,

@@ -54,6 +54,23 @@ export interface Subresource<T> {
   validate(next: T, previous: T): FieldViolation[];
 }
 
+/** What the Scale of an object says. */
+export interface ScaleParts {
+  /** How many pods it should have. */
+  readonly replicas: number;
+  /** How many it had when its controller looked last. */
+  readonly current: number;
+  /** Its pods, as the text of a label selector. */
+  readonly selector: string;
+}
+
+/** How objects of a kind are scaled, by themselves or through the subresource "scale". Pure. */
+export interface Scaling<T> {
+  read(object: T): ScaleParts;
+  /** Sets how many pods the object should have, in place. */
+  write(object: T, replicas: number): void;
+}
+
 /** Reads one field as text. Written as a method's type, so that a Kind<Pod> is a Kind wherever kinds are only data. */
 export type FieldReader<T> = { read(object: T): string }['read'];
 
@@ -121,6 +138,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly isCreatedWithStatus?: true;
   /** The subresources besides the status, by name. */
   readonly subresources?: { readonly [name: string]: Subresource<T> };
+  /** Of kinds whose number of pods can be changed: the subresource "scale". */
+  readonly scale?: Scaling<T>;
   /**
    * How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters), "path" (what can stand
    * between two slashes, e.g. "system:node").

@@ -24,7 +24,14 @@ describe('the index', () => {
       'Lease',
       'Secret',
     ]);
-    expect([kindOf('deployment'), kindOf('')]).toEqual([undefined, undefined]);
+    expect(['deploy', 'rs', 'sts', 'ds', 'rc'].map((name) => kindOf(name)?.kind)).toEqual([
+      'Deployment',
+      'ReplicaSet',
+      'StatefulSet',
+      'DaemonSet',
+      'ReplicationController',
+    ]);
+    expect([kindOf('picture'), kindOf('')]).toEqual([undefined, undefined]);
   });
 
   it('has no name twice', () => {

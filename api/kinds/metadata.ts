@@ -31,7 +31,7 @@ export function validateMetadata(kind: Pick<Kind, 'nameRule' | 'namespaced'>, me
   else if (namespace && !kind.namespaced) violations.push(forbidden('metadata.namespace', 'the kind has no namespaces'));
   else if (namespace) pushRule(violations, 'metadata.namespace', namespace, labelNameError(namespace));
   if (labels) violations.push(...validateLabels('metadata.labels', labels));
-  if (annotations) violations.push(...validateAnnotations(annotations));
+  if (annotations) violations.push(...validateAnnotations('metadata.annotations', annotations));
   if (meta?.ownerReferences) violations.push(...validateOwners(meta));
   if (meta?.finalizers) violations.push(...validateFinalizers('metadata.finalizers', meta.finalizers));
   return violations;
@@ -73,14 +73,15 @@ export function validateLabels(field: string, labels: Readonly<Record<string, st
   return violations;
 }
 
-function validateAnnotations(annotations: Readonly<Record<string, string>>): FieldViolation[] {
+/** Keys and size of annotations, wherever they stand. */
+export function validateAnnotations(field: string, annotations: Readonly<Record<string, string>>): FieldViolation[] {
   const violations: FieldViolation[] = [];
   let bytes = 0;
   for (const key of Object.keys(annotations)) {
-    pushRule(violations, `metadata.annotations[${key}]`, key, qualifiedNameError(key.toLowerCase()));
+    pushRule(violations, `${field}[${key}]`, key, qualifiedNameError(key.toLowerCase()));
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key]!);
   }
-  if (bytes > ANNOTATIONS_MAX_BYTES) violations.push(tooLong('metadata.annotations', ANNOTATIONS_MAX_BYTES, 'bytes'));
+  if (bytes > ANNOTATIONS_MAX_BYTES) violations.push(tooLong(field, ANNOTATIONS_MAX_BYTES, 'bytes'));
   return violations;
 }
 

@@ -3,14 +3,16 @@ import { kinds } from './index.ts';
 import { kindNotYet, notYetReason } from './not-yet.ts';
 
 it.each([
-  ['deploy', 'Deployment'],
-  ['deployments.apps', 'Deployment'],
-  ['StatefulSet', 'StatefulSet'],
-  ['svc', 'Service'],
+  ['ing', 'Ingress'],
+  ['ingresses.networking.k8s.io', 'Ingress'],
+  ['NetworkPolicy', 'NetworkPolicy'],
+  ['deploy', undefined],
+  ['svc', undefined],
+  ['jobs.batch', undefined],
   ['fly', undefined],
 ])('knows that "%s" means %s of Kubernetes', (noun, kind) => expect(kindNotYet(noun)).toBe(kind));
 
 it('says in one line that a kind is not there yet, and nothing of the kinds that Berth has', () => {
-  expect(notYetReason('deploy')).toMatch(/^Deployment is not there yet: [^\n]+$/);
+  expect(notYetReason('ing')).toMatch(/^Ingress is not there yet: [^\n]+$/);
   expect(kinds.flatMap((kind) => [kind.kind, kind.plural].flatMap((noun) => notYetReason(noun) ?? []))).toEqual([]);
 });

@@ -1,6 +1,9 @@
 import { kindOf } from './index.ts';
 
-/** Kinds of Kubernetes that Berth does not have yet, with the nouns that stand for them. One that Berth has is passed over. */
+/**
+ * Kinds of Kubernetes that Berth does not have yet, with the nouns that stand for them. A kind that Berth has is
+ * skipped.
+ */
 const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
   Deployment: ['deployments', 'deploy'],
   ReplicaSet: ['replicasets', 'rs'],
@@ -44,5 +47,5 @@ export function kindNotYet(noun: string): string | undefined {
 /** The sentence about such a kind; undefined for every other noun. */
 export function notYetReason(noun: string): string | undefined {
   const kind = kindNotYet(noun);
-  return kind && `${kind} is not there yet: Berth runs pods so far; "berth api-resources" lists the kinds it has`;
+  return kind && `${kind} is not there yet: "berth api-resources" lists the kinds that Berth has`;
 }

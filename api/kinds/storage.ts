@@ -22,7 +22,10 @@ export function storageClassOf({ metadata, spec }: PersistentVolume | Persistent
   return metadata?.annotations?.[annotations.betaStorageClass] ?? spec?.storageClassName ?? '';
 }
 
-/** Whether a volume is kept for this claim: its claimRef names it, and the claim is that very one, or its uid is not set yet. */
+/**
+ * Whether a volume is kept for this claim: its claimRef names it, and the claim is that very one, or its uid is not set
+ * yet.
+ */
 export function isKeptFor({ claimRef }: PersistentVolumeSpec, { metadata = {} }: PersistentVolumeClaim): boolean {
   if (claimRef?.name !== metadata.name || claimRef?.namespace !== metadata.namespace) return false;
   return !claimRef?.uid || claimRef.uid === metadata.uid;

@@ -47,7 +47,10 @@ export function compileChoice(claim: PersistentVolumeClaim): (volume: Persistent
     (selector === undefined || selector.matches(volume.metadata?.labels));
 }
 
-/** Kubernetes' preference: the fewest access modes, then the smallest. Equal ones by name, so that the choice can be repeated. */
+/**
+ * Kubernetes' preference: the fewest access modes, then the smallest. Equal ones by name, so that the choice can be
+ * repeated.
+ */
 export function compareVolumes(a: PersistentVolume, b: PersistentVolume): number {
   const modes = (a.spec?.accessModes?.length ?? 0) - (b.spec?.accessModes?.length ?? 0);
   const size = compareQuantity(a.spec?.capacity?.storage, b.spec?.capacity?.storage);

@@ -26,3 +26,10 @@ function countGroups(part: string, isLast: boolean): number {
   const hex = endsInV4 ? groups.slice(0, -1) : groups;
   return hex.every((group) => GROUP.test(group)) ? hex.length + (endsInV4 ? 2 : 0) : Number.NaN;
 }
+
+/** Whether a text is a range of addresses: "10.88.1.0/24", "fd00::/8". */
+export function isAddressRange(text: string): boolean {
+  const [address = '', length = '', ...rest] = text.split('/');
+  const version = ipVersion(address);
+  return version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128);
+}

@@ -207,3 +207,35 @@ export function labelSelectorMatches(selector: LabelSelector | undefined, labels
   if (!selector) return false;
   return compileLabelSelector(selector)?.matches(labels) ?? false;
 }
+
+/**
+ * A LabelSelector as text, in the order of the keys: "app=web,tier in (a,b),!old". "" for one that is absent, empty or
+ * has an operator that does not exist.
+ */
+export function formatLabelSelector(selector: LabelSelector | undefined): string {
+  const requirements = [...(compileLabelSelector(selector ?? {})?.requirements ?? [])];
+  const equals = new Set(Object.keys(selector?.matchLabels ?? {}));
+  const [byLabels, byExpressions] = [requirements.slice(0, equals.size), requirements.slice(equals.size)];
+  const texts = [
+    ...byLabels.map(({ key, values }) => [key, `${key}=${values[0]}`] as const),
+    ...byExpressions.map((requirement) => [requirement.key, formatRequirement(requirement)] as const),
+  ];
+  return texts
+    .sort(([a], [b]) => compareTexts(a, b))
+    .map(([, text]) => text)
+    .join(',');
+}
+
+function formatRequirement({ key, operator, values }: LabelRequirement): string {
+  if (operator === 'exists') return key;
+  return operator === '!exists' ? `!${key}` : `${key} ${operator} (${values.toSorted(compareTexts).join(',')})`;
+}
+
+/** Labels as text, in the order of the keys: "app=web,tier=a"; "" for none. */
+export function formatLabels(labels: Labels | undefined): string {
+  return formatLabelSelector({ matchLabels: { ...labels } });
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -93,6 +93,11 @@ export function portNameError(text: string): Rule {
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 
+/** A text in the letters of generated names, byte by byte; several bytes may have the same letter. */
+export function safeText(text: string): string {
+  return [...Buffer.from(text)].map((byte) => SUFFIX_ALPHABET[byte % SUFFIX_ALPHABET.length]).join('');
+}
+
 /**
  * A name from metadata.generateName: the prefix, cut to fit 63 characters, and five random characters.
  * `random` is in [0, 1).

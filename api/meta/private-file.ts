@@ -19,7 +19,7 @@ export function privateFileProblem(path: string, { mode, uid }: FileFacts, self:
 }
 
 /**
- * What is wrong with a folder that holds such files; undefined when only its owner and his group can exchange what is
+ * What is wrong with a folder that holds such files; undefined when only its owner and its group can exchange what is
  * in it.
  */
 export function privateFolderProblem(path: string, { mode, uid }: FileFacts, self: number | undefined): string | undefined {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { isInvalid } from '../errors/index.ts';
 import { parseFieldSelector } from './fields.ts';
-import { labelSelectorMatches, parseLabelSelector } from './labels.ts';
+import { formatLabelSelector, formatLabels, labelSelectorMatches, parseLabelSelector } from './labels.ts';
 
 const labels = { app: 'web', tier: 'front', 'a.b/c': '3', empty: '' };
 
@@ -109,4 +109,31 @@ it('repeats no more than the beginning of a selector in its refusal', () => {
   const long = 'x'.repeat(60_000);
   for (const read of [() => parseLabelSelector(`${long}=?`), () => parseFieldSelector(long)])
     expect(read).toThrow(expect.objectContaining({ message: expect.stringMatching(/^.{1,600}$/s) }));
+});
+
+it.each<[string, Parameters<typeof formatLabelSelector>[0], string]>([
+  ['labels, in the order of the keys', { matchLabels: { tier: 'a', app: 'web' } }, 'app=web,tier=a'],
+  [
+    'expressions, with sorted values',
+    {
+      matchLabels: { m: '1' },
+      matchExpressions: [
+        { key: 'z', operator: 'Exists' },
+        { key: 'a', operator: 'In', values: ['y', 'x'] },
+        { key: 'b', operator: 'NotIn', values: ['q'] },
+        { key: 'c', operator: 'DoesNotExist' },
+      ],
+    },
+    'a in (x,y),b notin (q),!c,m=1,z',
+  ],
+  ['one that chooses all', {}, ''],
+  ['none', undefined, ''],
+  ['one with an operator that does not exist', { matchExpressions: [{ key: 'a', operator: 'Like' }] }, ''],
+])('writes a selector of %s', (_title, selector, text) => {
+  expect(formatLabelSelector(selector)).toBe(text);
+  if (text !== '') expect(parseLabelSelector(text).requirements.length).toBeGreaterThan(0);
+});
+
+it('writes labels in the order of their keys', () => {
+  expect([formatLabels({ b: '2', a: '1' }), formatLabels({}), formatLabels(undefined)]).toEqual(['a=1,b=2', '', '']);
 });

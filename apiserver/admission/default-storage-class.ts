@@ -11,6 +11,7 @@ export type StorageClassesReader = () => Promise<readonly StorageClass[]>;
  */
 export function defaultStorageClassRules(listClasses: StorageClassesReader): Admission {
   return {
+    reads: { PersistentVolumeClaim: ['StorageClass'] },
     async create(kind, object) {
       const claim = object as PersistentVolumeClaim;
       if (!isKind(kind, 'PersistentVolumeClaim') || !claim.spec || !namesNoClass(claim)) return;

@@ -13,6 +13,7 @@ export type NodeReader = (name: string) => Promise<Node | undefined>;
  */
 export function mirrorPods(readNode: NodeReader): Admission {
   return {
+    reads: { Pod: ['Node'] },
     async create(kind, object) {
       if (!isKind(kind, 'Pod') || !isMirror(object as Pod)) return;
       const pod = object as Pod;

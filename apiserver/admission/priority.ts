@@ -29,6 +29,7 @@ export interface PriorityOptions {
 export function priorityRules(classes: PriorityClasses, { systemPriorityNamespaces = [] }: PriorityOptions = {}): Admission {
   const permitted = [namespaces.system, ...systemPriorityNamespaces];
   return {
+    reads: { Pod: ['PriorityClass'], PriorityClass: ['PriorityClass'] },
     async create(kind, object) {
       if (isKind(kind, 'Pod')) {
         refuseSystemClass(object as Pod, permitted);

@@ -15,6 +15,7 @@ export type RuntimeClassReader = (name: string) => Promise<RuntimeClass | undefi
  */
 export function runtimeClassRules(readClass: RuntimeClassReader): Admission {
   return {
+    reads: { Pod: ['RuntimeClass'] },
     async create(kind, object) {
       if (!isKind(kind, 'Pod')) return;
       const pod = object as Pod;

@@ -18,6 +18,7 @@ export type AccountReader = (namespace: string, name: string) => Promise<Service
  */
 export function serviceAccountRules(readAccount: AccountReader): Admission {
   return {
+    reads: { Pod: ['ServiceAccount'] },
     async create(kind, object) {
       const pod = object as Pod;
       const { spec } = pod;

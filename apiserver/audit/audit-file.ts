@@ -13,7 +13,9 @@ export interface AuditFileOptions {
   readonly maxWaitingBytes?: number;
 }
 
-/** Lines that go to a bounded set of files: FILE, FILE.1 (the one before) ... Adding a line does not wait for the disk. */
+/**
+ * Lines that go to a bounded set of files: FILE, FILE.1 (the one before) ... Adding a line does not wait for the disk.
+ */
 export interface AuditFile {
   add(line: string): void;
   /** Writes what waits, then nothing more. */

@@ -6,7 +6,10 @@ import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import { controlPlane, groups as groupNames, type Identity } from '../authn/identity.ts';
 import type { Attributes } from '../authz/attributes.ts';
 
-/** How much of a call is written down, Kubernetes' words: nothing; who, what and how it ended; also what was sent; also what was answered. */
+/**
+ * How much of a call is written down, Kubernetes' words: nothing; who, what and how it ended; also what was sent; also
+ * what was answered.
+ */
 export const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
 export type AuditLevel = (typeof auditLevels)[number];
 
@@ -61,7 +64,10 @@ export const defaultPolicy: AuditPolicy = {
 /** More are a sign of something that is not in the API. */
 const mostRemembered = 1_000;
 
-/** Says how much of a call is written down: by the first rule that fits, nothing when none does. What it said of a caller is remembered where only his verb and resource count. */
+/**
+ * Says how much of a call is written down: by the first rule that fits, nothing when none does. Caches the level of a
+ * caller where only verb and resource decide.
+ */
 export class AuditLevels {
   readonly #rules: readonly CompiledRule[];
   readonly #isSimple: boolean;

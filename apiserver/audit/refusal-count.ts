@@ -1,4 +1,7 @@
-/** Refusals of one user in this time that are written down. At these figures it takes one user four days to fill the log with them. */
+/**
+ * How many refusals of one user are logged in this time. At these figures it takes one user four days to fill the log
+ * with them.
+ */
 const mostRefusals = 500;
 const windowMs = 600_000;
 /** An evicted user starts again at 0. */
@@ -10,8 +13,8 @@ interface Window {
 }
 
 /**
- * Recent refusals per user. A user without any rights can be refused thousands of times a second, and would push older lines out of a log of
- * bounded size.
+ * Recent refusals per user. A user without any rights can be refused thousands of times a second, and would push older
+ * lines out of a log of bounded size.
  */
 export class RefusalCount {
   readonly #users = new Map<string, Window>();

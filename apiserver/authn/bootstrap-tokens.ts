@@ -17,8 +17,8 @@ interface Row {
 const nothing = Buffer.alloc(32);
 
 /**
- * The tokens with which machines join, kept incrementally from the watch cache of Secrets. Who brings one is system:bootstrap:ID of the group
- * system:bootstrappers. Of secrets it remembers hashes.
+ * The tokens with which machines join, kept incrementally from the watch cache of Secrets. A caller with one is
+ * system:bootstrap:ID of the group system:bootstrappers. Only hashes of the tokens are kept.
  */
 export class BootstrapTokens implements TokenTable {
   private readonly cache: KindCache;

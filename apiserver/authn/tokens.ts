@@ -20,8 +20,9 @@ export function formatToken(token: string, identity: Identity): string {
 }
 
 /**
- * Reads a token file: lines of "sha-256 in hex,user,group;group"; empty lines and those that start with "#" are skipped. Throws an
- * Error that names the line that cannot be read. Looking up compares with every row in constant time.
+ * Reads a token file: lines of "sha-256 in hex,user,group;group"; empty lines and those that start with "#" are
+ * skipped. Throws an Error that names the line that cannot be read. Looking up compares with every row in constant
+ * time.
  */
 export function parseTokens(text: string): TokenTable {
   const rows = text.split('\n').flatMap((line, i) => parseRow(line.trim(), i + 1));

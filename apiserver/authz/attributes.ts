@@ -55,7 +55,7 @@ const meanings = {
   'bind-role': { verb: 'bind' },
 } satisfies Record<string, Meaning>;
 
-export type AccessVerb = keyof typeof meanings | `update-${string}` | `patch-${string}`;
+export type AccessVerb = keyof typeof meanings | `get-${string}` | `update-${string}` | `patch-${string}`;
 
 /** Where a kind stands among the resources. */
 export interface ResourceName {

@@ -25,7 +25,7 @@ interface Open {
   calls: number;
 }
 
-/** Bounds the calls of peers that show no credentials: there is no user that they could count against, so their address is. */
+/** Bounds the calls without credentials: they count against the peer's address, because they have no user. */
 export class AnonymousCalls {
   readonly limits: AnonymousLimits;
   readonly #rejected: Counter;

@@ -14,7 +14,10 @@ export interface AnswerLimits {
   readonly takeMs: number;
 }
 
-/** 64 of the largest objects for one user: more at once is no faster, as all go over one line. 4,000 small ones are at most as much again. */
+/**
+ * 64 of the largest objects for one user: more at once is no faster, as all go over one line. 4,000 small ones are at
+ * most as much again.
+ */
 export const defaultAnswerLimits: AnswerLimits = {
   bytes: 256 * 1024 * 1024,
   userBytes: 64 * 1024 * 1024,
@@ -34,9 +37,10 @@ interface Room {
 }
 
 /**
- * Bounds the answers of unary calls that their clients do not take: they lie in this process, and a call counts as over when its answer was given. Lists have a bound of
- * their own before they are made. A change is never refused after it was made; so that this bounds changes too, a flow that has its part may begin nothing. A flow that holds
- * nothing is never refused: a full level refuses the flows that hold more than an equal share of it.
+ * Bounds the answers of unary calls that their clients do not take: they lie in this process, and a call counts as over
+ * when its answer was given. Lists have a bound of their own before they are made. A change is never refused after it
+ * was made; so that this bounds changes too, a flow that has its part may begin nothing. A flow that holds nothing is
+ * never refused: a full level refuses the flows that hold more than an equal share of it.
  */
 export class AnswerRoom {
   readonly limits: AnswerLimits;

@@ -5,7 +5,10 @@ import { FairShare } from './fair-share.ts';
 import { type Flow, type Level, levels, perLevel } from './levels.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
-/** How much clients may ask for at once: everything that has the same certificate or token, and the service accounts of a namespace together (`Flow`). */
+/**
+ * How much clients may ask for at once: everything that has the same certificate or token, and the service accounts of
+ * a namespace together (`Flow`).
+ */
 export interface ClientLimits {
   /** Unary calls at once from which on the clients of a level get no more than an equal share. */
   readonly maxInflight: number;
@@ -18,9 +21,10 @@ export interface ClientLimits {
 }
 
 /**
- * 600: with 64 at once a core is busy, so this is ten times what helps throughput, and the one that waits longest waits 0.2 s for the
- * others; the scheduler binds 100 at once. 50,000 streams: ten of each of 5,000 nodes. No rate: one that is generous on a
- * fast machine is none on a slow one, and calls at once bound what a client takes from others at any speed.
+ * 600: with 64 at once a core is busy, so this is ten times what helps throughput, and the one that waits longest waits
+ * 0.2 s for the others; the scheduler binds 100 at once. 50,000 streams: ten of each of 5,000 nodes. No rate: one that
+ * is generous on a fast machine is none on a slow one, and calls at once bound what a client takes from others at any
+ * speed.
  */
 export const defaultClientLimits: ClientLimits = { maxInflight: 600, maxStreams: 50_000, clientRate: 0, clientBurst: 0 };
 
@@ -32,7 +36,10 @@ export type CallShape = 'unary' | 'stream';
 
 type Reason = 'inflight' | 'streams' | 'rate';
 
-/** Keeps one client from taking the server from the others of its priority level, and each level from taking it from the other levels. */
+/**
+ * Keeps one client from taking the server from the others of its priority level, and each level from taking it from the
+ * other levels.
+ */
 export class LimitKeeper {
   readonly #calls: Readonly<Record<Level, FairShare>>;
   readonly #streams: Readonly<Record<Level, FairShare>>;

@@ -48,8 +48,8 @@ export interface Flow {
 const flows = new WeakMap<Identity, Flow>();
 
 /**
- * The flow of a caller, which is the one that authenticated also when it impersonates another. The service accounts of a namespace are one flow: a user with the role `edit` makes as many
- * accounts and tokens there as it likes.
+ * The flow of a caller, which is the one that authenticated also when it impersonates another. The service accounts of
+ * a namespace are one flow: a user with the role `edit` makes as many accounts and tokens there as it likes.
  */
 export function flowOf(identity: Identity): Flow {
   const known = flows.get(identity);

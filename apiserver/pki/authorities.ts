@@ -10,8 +10,9 @@ import { readIfThere, writePrivateFile } from './files.ts';
  *
  *     alone --renew--> both count, the new one signs --drop, or a year later--> alone
  *
- * Files: `ca.crt` has the certificates that count, `ca.key` the key that signs, and whose it is says which of them signs; `ca-cross.crt` the new one's
- * key, signed by the old one. A crash between two of the writes leaves one of the states, or is carried through at the next start.
+ * Files: `ca.crt` has the certificates that count, `ca.key` the key that signs, and whose it is says which of them
+ * signs; `ca-cross.crt` the new one's key, signed by the old one. A crash between two of the writes leaves one of the
+ * states, or is carried through at the next start.
  */
 export interface Authorities {
   readonly signer: KeyPair;
@@ -38,14 +39,18 @@ export function trustedOf({ signer, previous = '' }: Authorities): string {
 }
 
 /**
- * What a server shows behind its own certificate. The authorities themselves are for those who join, who know the hash of one of them and nothing else; the cross
- * certificate stands first, since OpenSSL ends a path at the first that fits.
+ * What a server shows behind its own certificate. The authorities themselves are for those who join, who know the hash
+ * of one of them and nothing else; the cross certificate stands first, since OpenSSL ends a path at the first that
+ * fits.
  */
 export function shownChain({ signer, previous = '', cross = '' }: Authorities): string {
   return cross + previous + signer.certificate;
 }
 
-/** Reads the authorities of a folder, makes the first, and carries through a change that was cut off. Throws for files that do not belong together. */
+/**
+ * Reads the authorities of a folder, makes the first, and carries through a change that was cut off. Throws for files
+ * that do not belong together.
+ */
 export async function openAuthorities(dir: string, now: Date): Promise<Authorities> {
   const [text, key] = await Promise.all([readIfThere(join(dir, CERTIFICATES)), readIfThere(join(dir, KEY))]);
   const next = await readIfThere(join(dir, NEXT_KEY));
@@ -103,7 +108,10 @@ export async function dropPrevious(dir: string, { signer }: Authorities): Promis
   return { signer, previous: undefined, cross: undefined };
 }
 
-/** When the last certificate ends that the one before may have signed, in ms since 1970; undefined: there is none before. Pure. */
+/**
+ * When the last certificate ends that the one before may have signed, in ms since 1970; undefined: there is none
+ * before. Pure.
+ */
 export function previousEndsAt({ signer, previous }: Authorities): number | undefined {
   if (previous === undefined) return undefined;
   const tookOverAt = Date.parse(new X509Certificate(signer.certificate).validFrom) + BACKDATE_MS;

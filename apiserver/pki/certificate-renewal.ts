@@ -24,7 +24,10 @@ export function measureCertificates(metrics: MetricsRegistry, certificates: Pick
   );
 }
 
-/** Renews the server's own certificates before they end, until the signal aborts. Connections that are open stay; what fails is tried again. */
+/**
+ * Renews the server's own certificates before they end, until the signal aborts. Connections that are open stay; what
+ * fails is tried again.
+ */
 export async function runCertificateRenewal(
   { certificates, clock = systemStorageClock, log }: CertificateRenewalOptions,
   signal: AbortSignal,

@@ -64,8 +64,9 @@ export async function createAuthority(commonName: string, now: Date): Promise<Ke
 }
 
 /**
- * The key of one authority, signed by another of the same name: who trusts only that one trusts what the first signed. As both have one name, this
- * counts for no step of a path, of which authorities allow none (RFC 5280, 6.1.4). Answers the certificate (PEM).
+ * The key of one authority, signed by another of the same name: who trusts only that one trusts what the first signed.
+ * As both have one name, this counts for no step of a path, of which authorities allow none (RFC 5280, 6.1.4). Answers
+ * the certificate (PEM).
  */
 export async function crossSign(authority: KeyPair, other: string, now: Date): Promise<string> {
   const subject = new x509.X509Certificate(other);
@@ -108,8 +109,8 @@ export async function issueCertificate(
 }
 
 /**
- * Signs the key of a PKCS #10 request (PEM) as a client's, with the subject that it names; answers the certificate (PEM). Throws an Error
- * for what is none, a weak key, and one that the requester does not hold.
+ * Signs the key of a PKCS #10 request (PEM) as a client's, with the subject that it names; answers the certificate
+ * (PEM). Throws an Error for what is none, a weak key, and one that the requester does not hold.
  */
 export async function signRequest(authority: KeyPair, request: string, now: Date, seconds: number | undefined): Promise<string> {
   const asked = new x509.Pkcs10CertificateRequest(request);

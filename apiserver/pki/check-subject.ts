@@ -6,8 +6,8 @@ import type { CertifiedSubject } from './certificates.ts';
 const nodePrefix = nodeUser('');
 
 /**
- * Whether a signer may give a certificate to this subject, independent of its approver: one signer makes nodes and nothing else, the other no identity of the system.
- * Throws an Error that says what is wrong.
+ * Whether a signer may give a certificate to this subject, independent of its approver: one signer makes nodes and
+ * nothing else, the other no identity of the system. Throws an Error that says what is wrong.
  */
 export function checkSubject(signer: string, { commonNames, organizations, others }: CertifiedSubject): void {
   const [user = ''] = commonNames;

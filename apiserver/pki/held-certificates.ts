@@ -45,8 +45,8 @@ export interface HeldCertificatesOptions {
 }
 
 /**
- * The certificates of the server and of what runs beside it, and the authorities that sign them: in memory and, first, on the disk. What changes, changes one
- * after the other; after each the observers are told, once it is on the disk.
+ * The certificates of the server and of what runs beside it, and the authorities that sign them: in memory and, first,
+ * on the disk. What changes, changes one after the other; after each the observers are told, once it is on the disk.
  */
 export class HeldCertificates {
   readonly #options: HeldCertificatesOptions;
@@ -72,7 +72,10 @@ export class HeldCertificates {
     return this.#authorities;
   }
 
-  /** What clients are to trust: one certificate (PEM), or two while another authority takes over, the one that signs first. */
+  /**
+   * The certificates that clients must trust: one (PEM), or two while another authority takes over, the signing one
+   * first.
+   */
   trusted(): string {
     return trustedOf(this.#authorities);
   }
@@ -100,7 +103,10 @@ export class HeldCertificates {
     return () => void this.#observers.delete(observer);
   }
 
-  /** Makes anew what is near its end or does not suit any more, and forgets an authority whose last certificate has ended; answers the names. */
+  /**
+   * Renews certificates that expire soon or no longer match, and drops an authority whose last certificate has expired;
+   * returns the names.
+   */
   renewDue(): Promise<readonly string[]> {
     return this.#change(async (now) => {
       const endsAt = previousEndsAt(this.#authorities);
@@ -115,7 +121,10 @@ export class HeldCertificates {
     return this.#change((now) => this.#ensure(now, names));
   }
 
-  /** Puts a new authority in the place of the one that signs, and makes everything anew with it. Throws an Error while another one is taking over. */
+  /**
+   * Replaces the signing authority, and renews everything with the new one. Throws an Error while another replacement
+   * is under way.
+   */
   renewAuthority(): Promise<readonly string[]> {
     return this.#change(async (now) => {
       if (this.#authorities.previous !== undefined) throw new AuthorityBusy();
@@ -189,7 +198,10 @@ export async function readPair(dir: string, name: string): Promise<KeyPair | und
   return certificate && key ? { certificate, key } : undefined;
 }
 
-/** The key first: a certificate without its key would be taken for a damaged folder, a key without its certificate is made again. */
+/**
+ * The key first: a certificate without its key would be taken for a damaged folder, a key without its certificate is
+ * made again.
+ */
 export async function writePair(dir: string, name: string, pair: KeyPair): Promise<KeyPair> {
   await writePrivateFile(join(dir, `${name}.key`), pair.key);
   await writePrivateFile(join(dir, `${name}.crt`), pair.certificate);
@@ -216,7 +228,8 @@ export async function ensurePair(
   try {
     return await writePair(dir, name, await issueCertificate(signer, subject, hosts, now));
   } catch (error) {
-    // On a full disk the server still reads: with a pair that lacks a new address of this machine rather than not at all.
+    // On a full disk the server still reads: with a pair that lacks a new address of this machine rather than not at
+    // all.
     if (known && !anew && isFullDisk(error) && (await isUsable(signer, known, now))) return known;
     throw error;
   }
@@ -232,7 +245,10 @@ async function isUsable(signer: KeyPair, pair: KeyPair, now: Date): Promise<bool
   return signed && fits && notAfter > now;
 }
 
-/** A pair that was cut off between its two files would not fit together; the issuer's signature and the end are what can change else. */
+/**
+ * A pair that was cut off between its two files would not fit together; the issuer's signature and the end are what can
+ * change else.
+ */
 async function isStillGood(signer: KeyPair, pair: KeyPair, now: Date, hosts: readonly string[] | undefined): Promise<boolean> {
   const { signed, fits, notBefore, notAfter, hosts: named } = await inspectCertificate(signer.certificate, pair);
   const life = notAfter.getTime() - notBefore.getTime();

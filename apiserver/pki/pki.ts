@@ -38,8 +38,9 @@ export function pkiDir(dataDir: string): string {
 }
 
 /**
- * Makes sure that the data directory holds an authority, a server certificate for the hosts, client certificates of the admin and the
- * components, and an admin token, and that others cannot read its keys. `hosts` are names and addresses that clients use besides this machine's own.
+ * Makes sure that the data directory holds an authority, a server certificate for the hosts, client certificates of the
+ * admin and the components, and an admin token, and that others cannot read its keys. `hosts` are names and addresses
+ * that clients use besides this machine's own.
  */
 export async function ensurePki(dataDir: string, hosts: readonly string[], now: () => Date): Promise<ServerPki> {
   const dir = pkiDir(dataDir);

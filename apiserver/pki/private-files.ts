@@ -6,8 +6,9 @@ import { privateFileProblem, privateFolderProblem } from '../../api/meta/private
 const secretName = /\.(key|pem)$|^tokens$|token$/;
 
 /**
- * Looks at what of a data directory must be its owner's alone, before anything of it is used: a key that others could read may be theirs by now, and one that they can exchange is.
- * Throws an Error that names all of them, with the command that mends each.
+ * Checks the permissions of a data directory's private files before any is used: a key that other users could read may
+ * be compromised, and one that they can replace is. Throws an Error that names all of them, with the command that mends
+ * each.
  */
 export async function refuseExposed(dataDir: string, pki: string, self: number | undefined = process.getuid?.()): Promise<void> {
   const folders = [pki, join(pki, 'service-accounts')];
@@ -30,12 +31,15 @@ async function secretsIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Of the data directory: the server's own folders. What pods have of it lies elsewhere ("node"), and keys of Secrets are refused when they are exposed. */
+/**
+ * Of the data directory: the server's own folders. What pods have of it lies elsewhere ("node"), and keys of Secrets
+ * are refused when they are exposed.
+ */
 const ownFolder = /^(store|store\..*|pki|logs|run)$/;
 
 /**
- * Takes from others what they may do with the server's files, which earlier versions made as the umask said. After `refuseExposed`: keys that were
- * exposed are told of and not mended in silence.
+ * Removes other users' permissions on the server's files, which earlier versions created with the umask's. Runs after
+ * `refuseExposed`: exposed keys are reported, not silently fixed.
  */
 export async function tightenFiles(dataDir: string, self: number | undefined = process.getuid?.()): Promise<void> {
   const entries = await readdir(dataDir, { withFileTypes: true });

@@ -35,8 +35,8 @@ export function isDue(request: CertificateSigningRequest): boolean {
 }
 
 /**
- * Signs requests for certificates of nodes and users that are approved, until the signal aborts: writes the certificate into their status. It sits in the
- * API server because the authority's key does.
+ * Signs requests for certificates of nodes and users that are approved, until the signal aborts: writes the certificate
+ * into their status. It sits in the API server because the authority's key does.
  */
 export async function runSigner(options: SignerOptions, signal: AbortSignal): Promise<void> {
   const { store, clock = systemStorageClock, log } = options;

@@ -1,4 +1,7 @@
-/** A deep copy of an object as messages are read. `structuredClone` would make other things of its bytes, which then count as changed. */
+/**
+ * A deep copy of an object as messages are read. `structuredClone` would make other things of its bytes, which then
+ * count as changed.
+ */
 export function cloneObject<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Uint8Array) return Buffer.from(value) as unknown as T;

@@ -34,7 +34,10 @@ export function decodeContinue(token: string, question: string): ListPosition {
   return { revision: revision as number, after };
 }
 
-/** The revision that a token names, whatever list it is of; undefined for one that cannot be read, which `decodeContinue` refuses. */
+/**
+ * The revision that a token names, whatever list it is of; undefined for one that cannot be read, which
+ * `decodeContinue` refuses.
+ */
 export function continuedRevision(token: string): number | undefined {
   const revision = readParts(token)?.[1];
   return Number.isSafeInteger(revision) ? (revision as number) : undefined;

@@ -27,7 +27,7 @@ function createStore(letters: readonly number[]) {
       object.metadata = { ...object.metadata, labels: { from: object.metadata?.name ?? '' } };
     },
   };
-  const create = (again: () => AnyObject) => createObject(store, admission, () => ({ object: again(), context }));
+  const create = (again: () => AnyObject) => createObject(store, admission, { ...context, take: again });
   const keys = async () => (await environment.storage.list('configmaps/')).items.map(({ key }) => key);
   return { create, keys, seen };
 }

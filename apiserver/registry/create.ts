@@ -2,7 +2,7 @@ import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '..
 import { validateConditions } from '../../api/kinds/conditions.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, NewObject, ObjectName, StoreResult } from './kind-store.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
 import { metadataForCreate, validateNewMetadata } from './metadata.ts';
 import type { WriteContext } from './write-context.ts';
@@ -10,37 +10,36 @@ import type { WriteContext } from './write-context.ts';
 /** A generated name that is taken is drawn again so often; with 27^5 names for each prefix, more would not help. */
 const NAME_ATTEMPTS = 8;
 
-/** Reads the request: the object, which the create attempt modifies, and its writer. */
-export type EnterCreate = () => { readonly object: AnyObject; readonly context: WriteContext };
+/** A create: its writer, and what was sent. */
+export interface Creation extends WriteContext {
+  /** The object that was sent, for one attempt, which completes it. */
+  take(): AnyObject;
+}
 
 /** A new object as it will be stored. */
-interface Prepared {
-  readonly at: ObjectName;
-  readonly bytes: Buffer;
+interface Prepared extends NewObject {
   readonly warnings: readonly string[];
-  readonly context: WriteContext;
-  readonly awaitsDisk: boolean;
   /** The name was drawn, and another may be. */
   readonly isGenerated: boolean;
 }
 
 /** Creates an object; one with a generated name in several attempts if need be, each from what was sent. */
-export async function createObject(store: KindStore, admission: Admission, enter: EnterCreate): Promise<StoreResult> {
+export async function createObject(store: KindStore, admission: Admission, creation: Creation): Promise<StoreResult> {
   for (let attempt = 1; ; attempt++) {
-    const { at, bytes, warnings, context, awaitsDisk, isGenerated } = await prepare(store, admission, enter);
+    const prepared = await prepare(store, admission, creation);
     try {
-      if (store.cache.get(store.key(at))) await refuseExisting(store, at);
-      return { bytes: await store.insert(at, bytes, context, { awaitsDisk }), warnings };
+      if (store.cache.get(store.key(prepared.at))) await refuseExisting(store, prepared.at);
+      return { bytes: await store.insert(prepared, creation), warnings: prepared.warnings };
     } catch (error) {
-      if (!isGenerated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
+      if (!prepared.isGenerated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
     }
   }
 }
 
 /** What a create would store, also when an object of that name is there. Throws what a create would. */
-export async function imagineObject(store: KindStore, admission: Admission, enter: EnterCreate): Promise<StoreResult> {
-  const { at, bytes, warnings, context } = await prepare(store, admission, enter);
-  return { bytes: store.imagine(at, bytes, context), warnings };
+export async function imagineObject(store: KindStore, admission: Admission, creation: Creation): Promise<StoreResult> {
+  const prepared = await prepare(store, admission, creation);
+  return { bytes: store.imagine(prepared, creation), warnings: prepared.warnings };
 }
 
 /**
@@ -48,9 +47,9 @@ export async function imagineObject(store: KindStore, admission: Admission, ente
  * all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation last,
  * because it judges what will be stored.
  */
-async function prepare(store: KindStore, admission: Admission, enter: EnterCreate): Promise<Prepared> {
+async function prepare(store: KindStore, admission: Admission, creation: Creation): Promise<Prepared> {
   const { kind } = store;
-  const { object, context } = enter();
+  const object = creation.take();
   const warnings = [...(kind.warnings?.(object) ?? [])];
   const { name = '', generateName = '' } = object.metadata ?? {};
   object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
@@ -64,9 +63,9 @@ async function prepare(store: KindStore, admission: Admission, enter: EnterCreat
   if (kind.isCreatedWithStatus) violations.push(...validateConditions(object.status));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   if (recordsManagers(kind))
-    object.metadata.managedFields = [creatorEntry(kind, context.manager, object.metadata.creationTimestamp!)];
+    object.metadata.managedFields = [creatorEntry(kind, creation.manager, object.metadata.creationTimestamp!)];
   const awaitsDisk = kind.awaitsDisk?.(object, undefined) ?? false;
-  return { at, bytes: store.encode(object), warnings, context, awaitsDisk, isGenerated: name === '' && generateName !== '' };
+  return { at, bytes: store.encode(object), warnings, awaitsDisk, isGenerated: name === '' && generateName !== '' };
 }
 
 /** The cache may be behind; only what the newest state shows is an answer. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
-import { field } from '../watch/wire.ts';
+import { field } from '../../api/codec/wire-format.ts';
 import { decodeStrictly, findUnknownFields } from './decode.ts';
 
 const POD = 'berth.core.v1.Pod';

@@ -3,11 +3,12 @@ import { messageType } from '../../api/codec/descriptors.ts';
 import { fromJson, subjectOf } from '../../api/codec/json.ts';
 import { decodeForeign } from '../../api/codec/message.ts';
 import { findUnsayable } from '../../api/codec/value-checks.ts';
+import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
-import { LENGTH_DELIMITED, WireReader } from '../watch/wire.ts';
 
 interface KnownField {
   readonly name: string;
@@ -49,7 +50,7 @@ function walk(shape: Shape, reader: WireReader, path: string, depth: number, fou
       const index = counts.get(reader.number) ?? 0;
       counts.set(reader.number, index + 1);
       const at = `${path}${path && '.'}${field.name}`;
-      const inner = new WireReader(reader.bytes, reader.valueStart, reader.valueEnd);
+      const inner = reader.inner();
       if (field.map) walkEntry(field, inner, at, depth + 1, found);
       else walk(field.child!(), inner, field.repeated ? `${at}[${index}]` : at, depth + 1, found);
     }
@@ -62,7 +63,7 @@ function walkEntry({ child }: KnownField, reader: WireReader, path: string, dept
   const unknown: number[] = [];
   while (reader.next()) {
     if (reader.number === MAP_KEY) key = Buffer.from(reader.value()).toString();
-    else if (reader.number === MAP_VALUE) value = new WireReader(reader.bytes, reader.valueStart, reader.valueEnd);
+    else if (reader.number === MAP_VALUE) value = reader.inner();
     else unknown.push(reader.number);
   }
   for (const number of unknown.slice(0, MAX_VIOLATIONS)) found.push(unknownField(`${path}[${key}].#${number}`));
@@ -76,7 +77,10 @@ export function findUnknownFields(messageName: string, bytes: Uint8Array): Field
   return found;
 }
 
-/** Decodes bytes from outside. Throws INVALID_ARGUMENT for bytes that are no such message or have fields that it does not have. */
+/**
+ * Decodes bytes from outside. Throws INVALID_ARGUMENT for bytes that are no such message or have fields that it does
+ * not have.
+ */
 export function decodeStrictly<T extends object>(messageName: string, bytes: Uint8Array, what: string): T {
   let violations: FieldViolation[] = [];
   let value: T;
@@ -106,7 +110,9 @@ export function requireSayable(kind: Kind, object: ApiObject): void {
   if (violations.length > 0) throw invalid(subjectOf(kind, object), violations.slice(0, MAX_VIOLATIONS));
 }
 
-/** Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words, and for JSON that is nested too deeply. */
+/**
+ * Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words, and for JSON that is nested too deeply.
+ */
 export function parseJson(bytes: Uint8Array, what: string): unknown {
   let value: unknown;
   try {

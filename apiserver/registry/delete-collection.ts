@@ -66,7 +66,7 @@ async function deleteListed(
   const preconditions = { ...options.preconditions, ...(own || !uid ? {} : { uid }) };
   try {
     await deleteObject(store, placeOf(entry.key), { ...options, preconditions }, context);
-    if (!context.dryRun) context.noteChange?.('changed');
+    if (!context.dryRun) context.audited?.changed();
     return true;
   } catch (error) {
     const code = asApiError(error)?.code;

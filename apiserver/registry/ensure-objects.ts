@@ -88,7 +88,7 @@ async function ensure(registry: Registry, kind: KindName, wanted: AnyObject): Pr
   const store = registry.store(kind);
   if (await store.read({ namespace: '', name: wanted.metadata?.name ?? '' })) return;
   try {
-    await createObject(store, registry.admission, () => ({ object: structuredClone(wanted), context: serverContext }));
+    await createObject(store, registry.admission, { ...serverContext, take: () => structuredClone(wanted) });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }

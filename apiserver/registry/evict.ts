@@ -49,8 +49,8 @@ export async function evictPod(deps: EvictDeps, eviction: Eviction, context: Wri
  * What was taken from the budget is used, also when the caller has gone meanwhile: the next eviction would be refused
  * for a pod that stays.
  */
-function lasting({ signal: _, isCancelled: __, ...context }: WriteContext): WriteContext {
-  return context;
+function lasting(context: WriteContext): WriteContext {
+  return { ...context, caller: undefined };
 }
 
 function nameOf(pods: KindStore, { metadata = {} }: Eviction): ObjectName {
@@ -78,9 +78,9 @@ async function ask(deps: EvictDeps, at: ObjectName, options: DeleteOptions, cont
     permission = leave.kind === 'counted' ? 'counted' : 'unready';
     return leave.kind === 'counted' ? ({ ...previous, status: leave.status } as AnyObject) : previous;
   };
-  const { user, manager, dryRun, signal, isCancelled } = context;
+  const { user, manager, dryRun, caller } = context;
   await budgets.change(budget, {
-    context: { user, manager, dryRun, signal, isCancelled, exceedsLimits: true },
+    context: { user, manager, dryRun, caller, exceedsLimits: true },
     verb: 'update-status',
     compute,
   });

@@ -46,7 +46,8 @@ async function start(options: { maxObjects?: number; maxBytes?: number } = {}): 
 const at = (name: string) => ({ namespace: 'default', name });
 const make = (store: KindStore, name: string, lastTimestamp?: Timestamp) => {
   const event: Event = { metadata: { ...at(name), creationTimestamp: { seconds: clock.now() / 1_000 } } };
-  return store.insert(at(name), store.encode({ ...event, ...(lastTimestamp && { lastTimestamp }) } as Event), serverContext);
+  const bytes = store.encode({ ...event, ...(lastTimestamp && { lastTimestamp }) } as Event);
+  return store.insert({ at: at(name), bytes }, serverContext);
 };
 const count = (store: KindStore, name: string, n: number) =>
   store.change(at(name), { context: serverContext, verb: 'patch', compute: (event) => ({ ...event, count: n }) as Event });

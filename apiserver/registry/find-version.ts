@@ -14,7 +14,10 @@ const MAX_DATE_MS = 8.64e15;
 /** The store as a whole has no other name in messages. */
 const SUBJECT = { kind: 'history' };
 
-/** The version that the store had at a time. Throws OUT_OF_RANGE when that is longer ago than the history reaches, INVALID_ARGUMENT for the future. */
+/**
+ * The version that the store had at a time. Throws OUT_OF_RANGE when that is longer ago than the history reaches,
+ * INVALID_ARGUMENT for the future.
+ */
 export async function findVersion(storage: Storage, request: FindVersionRequest, now: Date): Promise<FindVersionResponse> {
   const { history } = storage;
   const beginning = await translated(SUBJECT, history.beginning());

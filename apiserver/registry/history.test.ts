@@ -44,7 +44,8 @@ function open(kind: KindName): KindStore {
 
 async function create(data: Record<string, string>, more: object = {}): Promise<void> {
   clock.skew(60_000);
-  await store.insert(at, store.encode({ metadata: { ...at, uid: 'u1', generation: 1 }, data, ...more } as object), context);
+  const bytes = store.encode({ metadata: { ...at, uid: 'u1', generation: 1 }, data, ...more } as object);
+  await store.insert({ at, bytes }, context);
 }
 
 async function patch(change: object, who = context): Promise<void> {
@@ -243,7 +244,7 @@ describe('reading at a version', () => {
 
   it('of a kind without history is refused once it has changed', async () => {
     store = open('Lease');
-    await store.insert(at, store.encode({ metadata: at }), context);
+    await store.insert({ at, bytes: store.encode({ metadata: at }) }, context);
     const then = { resourceVersion: '1', resourceVersionMatch: 'Exact' };
     expect((await getObject(store, at, then)).revision).toBe(1);
     await deleteObject(store, at, {}, context);

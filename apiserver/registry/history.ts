@@ -35,8 +35,8 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 const MAX_REVISIONS = 500;
 
 /**
- * A page of the versions that an object has had, the newest first, each with what it changed. Throws NOT_FOUND when the history knows
- * none, OUT_OF_RANGE when it was shortened meanwhile.
+ * A page of the versions that an object has had, the newest first, each with what it changed. Throws NOT_FOUND when the
+ * history knows none, OUT_OF_RANGE when it was shortened meanwhile.
  */
 export async function objectHistory(store: KindStore, at: ObjectName, options: HistoryOptions): Promise<HistoryPage> {
   requireHistory(store.kind);
@@ -122,7 +122,8 @@ interface Background {
 function describeRevision(kind: Kind, write: KeptWrite, { older, compacted, wholeValues }: Background): Revision {
   const object = decodeMessage<ApiObject>(kind.message, write.bytes);
   const previous = older?.type === 'put' ? older : undefined;
-  // Behind the last compaction only the newest write of a key is kept; what stood before it is unknown, unless it was the first.
+  // Behind the last compaction only the newest write of a key is kept; what stood before it is unknown, unless it was
+  // the first.
   const beforeUnknown = !older && write.revision <= compacted && write.verb !== 'create';
   const type = write.type === 'delete' ? 'DELETED' : previous || beforeUnknown ? 'MODIFIED' : 'ADDED';
   const { revision, time, user, manager, verb } = write;

@@ -1,4 +1,7 @@
-/** Runs work of the same key one after the other, in the order of the calls; work of other keys does not wait. Idle keys take no memory. */
+/**
+ * Runs work of the same key one after the other, in the order of the calls; work of other keys does not wait. Idle keys
+ * take no memory.
+ */
 export class KeyedTurns {
   private readonly last = new Map<string, Promise<unknown>>();
 

@@ -14,6 +14,14 @@ const key = 'configmaps/default/a';
 const bytes = encodeMessage(kind.message, { metadata: { namespace: 'default', name: 'a' } });
 const context = { user: 'u', manager: 'm', dryRun: false };
 
+/** A caller that goes when told. */
+const callerOf = (isGone: () => boolean) => ({
+  signal: new AbortController().signal,
+  get isCancelled() {
+    return isGone();
+  },
+});
+
 /** A disk that takes its time: the store has decided for revision 2 already, but a read still gives what was before. */
 function createSlowStore(before = 1) {
   const deleted: number[] = [];
@@ -61,7 +69,7 @@ describe('a change that finds another write on its way to the disk', () => {
   it('is refused only when the other write can be read, as nothing else could tell that it ever was', async () => {
     const slow = createSlowStore(0);
     let refused = false;
-    const created = slow.store.insert({ namespace: 'default', name: 'a' }, bytes, context).catch((error: unknown) => {
+    const created = slow.store.insert({ at: { namespace: 'default', name: 'a' }, bytes }, context).catch((error: unknown) => {
       refused = true;
       throw error;
     });
@@ -79,7 +87,7 @@ it('a read of a store that is closing is unavailable, whatever write it belongs 
   const storage = { get: closed, create } as unknown as Storage;
   const store = new KindStore(new KindCache(kind), { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
   for (const dryRun of [true, false]) {
-    const created = store.insert({ namespace: 'default', name: 'a' }, bytes, { ...context, dryRun });
+    const created = store.insert({ at: { namespace: 'default', name: 'a' }, bytes }, { ...context, dryRun });
     await expect(created).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   }
 });
@@ -118,7 +126,7 @@ describe('a write whose call is cancelled before it begins', () => {
   ])('is not carried out: %s', async (_, change) => {
     const { store, read, written } = createStore();
     let cancelled = false;
-    const refused = expect(change(store, { ...context, isCancelled: () => cancelled })).rejects.toMatchObject({
+    const refused = expect(change(store, { ...context, caller: callerOf(() => cancelled) })).rejects.toMatchObject({
       code: 'CANCELLED',
     });
     cancelled = true;
@@ -129,7 +137,7 @@ describe('a write whose call is cancelled before it begins', () => {
 
   it('is not carried out: a create', async () => {
     const { store, written } = createStore();
-    const created = store.insert(at, bytes, { ...context, isCancelled: () => true });
+    const created = store.insert({ at, bytes }, { ...context, caller: callerOf(() => true) });
     await expect(created).rejects.toMatchObject({ code: 'CANCELLED' });
     expect(written).toEqual([]);
   });

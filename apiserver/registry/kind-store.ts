@@ -5,13 +5,13 @@ import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, un
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { checkWrite } from '../storage/checks.ts';
 import type { Storage, StoredObject, Write } from '../storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
-import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
 import type { LeaseTerms } from './lease-terms.ts';
@@ -31,6 +31,16 @@ export interface ObjectName {
 export interface StoreResult {
   readonly bytes: Buffer;
   readonly warnings: readonly string[];
+  /** What the bytes are, where they are no object of the store's kind: the Scale of one. */
+  readonly form?: Kind;
+}
+
+/** A new object, encoded: a create that waits for the disk should not keep what it has decoded. */
+export interface NewObject {
+  readonly at: ObjectName;
+  readonly bytes: Buffer;
+  /** See Write.awaitsDisk. */
+  readonly awaitsDisk?: boolean;
 }
 
 export interface StoreEnvironment {
@@ -179,7 +189,7 @@ export class KindStore {
    * What `insert` would give for a new object if there was none of its name. Throws as it does where there is no room
    * for one.
    */
-  imagine(at: ObjectName, bytes: Buffer, context: WriteContext): Buffer {
+  imagine({ at, bytes }: NewObject, context: WriteContext): Buffer {
     checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key: this.key(at), bytes }, this.subject(at));
     const write = this.write(at, bytes, context, 'create');
@@ -187,17 +197,16 @@ export class KindStore {
     return Buffer.from(write.bytes);
   }
 
-  /**
-   * Stores a new object, which is encoded: calls that wait for the disk should not keep what they have decoded. Throws
-   * ALREADY_EXISTS.
-   */
-  async insert(at: ObjectName, bytes: Buffer, context: WriteContext, options: Pick<Write, 'awaitsDisk'> = {}): Promise<Buffer> {
+  /** Stores a new object. Throws ALREADY_EXISTS. */
+  async insert(object: NewObject, context: WriteContext): Promise<Buffer> {
+    const { at, bytes } = object;
     if (context.dryRun) {
-      const imagined = this.imagine(at, bytes, context);
+      const imagined = this.imagine(object, context);
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
       return imagined;
     }
-    const write = { ...this.write(at, bytes, context, 'create'), ...options };
+    const usual = this.write(at, bytes, context, 'create');
+    const write = object.awaitsDisk ? { ...usual, awaitsDisk: true } : usual;
     const key = this.key(at);
     checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key, bytes }, this.subject(at));
@@ -218,10 +227,10 @@ export class KindStore {
    * before the write began.
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
-    const { user, signal, dryRun } = options.context;
-    if (dryRun) return this.repeatChange(at, options, false);
+    const { context } = options;
+    if (context.dryRun) return this.repeatChange(at, options, false);
     const key = this.key(at);
-    const turn = this.writers.enter(key, { user, signal });
+    const turn = this.writers.enter(key, context);
     if (turn) await turn;
     try {
       return await this.repeatChange(at, options, turn !== undefined);
@@ -255,7 +264,7 @@ export class KindStore {
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) {
       const confirmed = await this.confirm(at, current, again);
-      if (confirmed) options.context.noteChange?.('unchanged');
+      if (confirmed) options.context.audited?.unchanged();
       return confirmed;
     }
     this.stamp(next, previous, options);
@@ -319,7 +328,7 @@ export class KindStore {
     bytes: Uint8Array,
     context: WriteContext,
   ): Promise<Buffer | undefined> {
-    const write = this.write(at, stripVersion(this.kind, bytes), context, 'delete');
+    const write = this.write(at, withoutResourceVersion(this.kind.message, bytes), context, 'delete');
     if (context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
     checkWriter(context, this.environment.terms);
     return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
@@ -388,11 +397,3 @@ export class KindStore {
 
 const tooManyOthers = (subject: ErrorSubject): ApiError =>
   conflict(subject, 'too many others change it at the same time: try again');
-
-/** Stored bytes carry no version of their own. */
-function stripVersion(kind: Kind, bytes: Uint8Array): Uint8Array {
-  const object = decodeMessage<ApiObject>(kind.message, bytes);
-  if (object.metadata?.resourceVersion === undefined) return bytes;
-  delete object.metadata.resourceVersion;
-  return encodeMessage(kind.message, object);
-}

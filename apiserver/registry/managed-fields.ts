@@ -23,14 +23,17 @@ const DEPTHS = [Number.POSITIVE_INFINITY, 5, 3, 2, 1];
 /** What only the server writes has no manager. */
 const METADATA_FIELDS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
 
-/** Whether objects of the kind tell who wrote what. Those whose past is not kept do not: most are written every few seconds. */
+/**
+ * Whether objects of the kind have managed fields. Those of kinds without history do not: most are written every few
+ * seconds.
+ */
 export function recordsManagers(kind: Kind): boolean {
   return kind.durability === 'synced';
 }
 
 /**
- * The entry of who creates an object. It names no fields and so means all that no other entry names: a new object, which most objects stay,
- * needs no list of what it holds.
+ * The entry of an object's creator. It names no fields and so means all that no other entry names: a new object, which
+ * most objects stay, needs no list of what it holds.
  */
 export function creatorEntry(kind: Kind, manager: string, time: Timestamp): ManagedFieldsEntry {
   return { manager, operation: 'Update', apiVersion: kind.apiVersion, time, fieldsType: 'FieldsV1' };
@@ -45,8 +48,8 @@ export function clearsManagers(sent: ObjectMeta): boolean {
 }
 
 /**
- * The entries after a change: the writer owns the fields that it added or changed, other managers lose them, and those that are gone
- * have no manager. `entries` are those before the change.
+ * The entries after a change: the writer owns the fields that it added or changed, other managers lose them, and those
+ * that are gone have no manager. `entries` are those before the change.
  */
 export function recordFields(
   kind: Kind,
@@ -137,7 +140,10 @@ function smaller(entries: readonly ManagedFieldsEntry[]): readonly ManagedFields
   return entries;
 }
 
-/** As which subresource a verb is recorded ("patch-status" as "status"); undefined: it writes only what is the server's, or what a binding says. */
+/**
+ * The subresource that a verb is recorded as ("patch-status": "status"); undefined for verbs that are not recorded, as
+ * binding and deleting.
+ */
 function subresourceOf(verb: string): string | undefined {
   return /^(?:update|patch)(?:-(.+))?$/.exec(verb)?.[1] ?? (verb === 'update' || verb === 'patch' ? '' : undefined);
 }
@@ -155,7 +161,7 @@ export function entriesAfter(
   return after.length > 0 ? [...after] : undefined;
 }
 
-/** Who wrote what is the server's to say: the entries stay as they were, unless the client has asked for them to be cleared. */
+/** Clients cannot set the entries: they stay as they were, unless the client has cleared them. */
 export function keepManagers(next: AnyObject, previous: AnyObject): void {
   const { managedFields: _, ...metadata } = next.metadata ?? {};
   const entries = clearsManagers(next.metadata ?? {}) ? undefined : previous.metadata?.managedFields;

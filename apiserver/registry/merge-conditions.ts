@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 
 /**
- * The merge patch of a status as agents and controllers of the minor version before send it: of the conditions only the types that it names change, and
- * `$patch: delete` takes one away. All other callers get RFC 7396, which replaces the list; merging by type is what a strategic merge patch does.
- * To be removed with the next minor version.
+ * The merge patch of a status as agents and controllers of the minor version before send it: of the conditions only the
+ * types that it names change, and `$patch: delete` takes one away. All other callers get RFC 7396, which replaces the
+ * list; merging by type is what a strategic merge patch does. To be removed with the next minor version.
  */
 export function applyMergingConditions(before: JsonObject, patch: JsonObject): JsonObject {
   const after = mergePatch(before, patch) as JsonObject;

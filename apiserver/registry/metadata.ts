@@ -34,7 +34,10 @@ export function metadataForCreate(sent: ObjectMeta, hasSpec: boolean, origin: Or
   });
 }
 
-/** Metadata of an update: what clients may change comes from `sent`, everything else stays. Throws ABORTED for another object's uid. */
+/**
+ * Metadata of an update: what clients may change comes from `sent`, everything else stays. Throws ABORTED for another
+ * object's uid.
+ */
 export function metadataForUpdate(sent: ObjectMeta, previous: ObjectMeta, subject: ErrorSubject): ObjectMeta {
   if (sent.uid && sent.uid !== previous.uid) {
     throw conflict(subject, `the uid is ${previous.uid}, not ${sent.uid}: the object was deleted and made again`);
@@ -60,7 +63,7 @@ export function validateNewMetadata(kind: Kind, metadata: ObjectMeta): FieldViol
   return found;
 }
 
-/** What a client sends of the metadata that only a delete sets: leaving it out says nothing, another value is a mistake. */
+/** Checks the metadata that only a delete sets: clients may leave it out, and must not change it. */
 export function validateSentMetadata(sent: ObjectMeta, previous: ObjectMeta): FieldViolation[] {
   const fields = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
   return fields

@@ -19,7 +19,7 @@ interface Reserved extends Share {
   revision: number;
 }
 
-/** How the holder of a reservation says what became of the binding. Either may be said too late; then it changes nothing. */
+/** Ends a reservation with the outcome of its binding. A call that comes too late changes nothing. */
 export interface Reservation {
   /** There is no binding. */
   cancel(): void;
@@ -28,8 +28,8 @@ export interface Reservation {
 }
 
 /**
- * What the pods of each node ask for together, kept incrementally from the watch cache; a pod that is just being bound counts from the
- * moment it is reserved. Counts pods as the resource "pods".
+ * What the pods of each node ask for together, kept incrementally from the watch cache; a pod that is just being bound
+ * counts from the moment it is reserved. Counts pods as the resource "pods".
  */
 export class NodeSums {
   /** Bindings of one pod take turns, so that it is reserved on one node at a time. */
@@ -106,7 +106,8 @@ export class NodeSums {
     const pod = this.cache.decoder.decode(entry) as Pod;
     const node = pod.spec?.nodeName;
     if (!node) return;
-    // The cache shows the binding now: the reservation has done its work, and another binding of this pod will be refused.
+    // The cache shows the binding now: the reservation has done its work, and another binding of this pod will be
+    // refused.
     this.release(entry.key, Number.POSITIVE_INFINITY);
     if (isFinished(pod)) return;
     const share = { node, amounts: amountsOf(pod) };

@@ -26,7 +26,6 @@ export interface PatchInput {
 
 /** A patch that was read: how it changes an object's JSON form, and what it says of the metadata. */
 interface ReadPatch {
-  readonly target: WriteTarget;
   readonly metadata: JsonObject;
   apply(before: JsonObject): JsonObject;
 }
@@ -38,7 +37,8 @@ interface ReadPatch {
  * unless the patch itself names a resourceVersion.
  */
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
-  const { target, metadata, apply } = readPatch(store, input, context);
+  const target = writeTargetOf(store, input.subresource);
+  const { metadata, apply } = readPatch({ message: store.kind.message, target }, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject, current: Current): AnyObject => {
@@ -59,24 +59,22 @@ function versionedJson({ kind }: KindStore, previous: AnyObject, { revision }: C
   return toJson(kind, { ...previous, metadata: { ...previous.metadata, resourceVersion } });
 }
 
-function readPatch(
-  store: KindStore,
-  { type, patch: bytes, subresource }: PatchInput,
+/** Reads a patch of a message, or of its status. Throws INVALID_ARGUMENT. */
+export function readPatch(
+  { message, target }: { readonly message: string; readonly target: WriteTarget },
+  { type, patch: bytes }: PatchInput,
   { mergesConditions }: WriteContext,
 ): ReadPatch {
   if (!Object.values<string>(TYPES).includes(type))
     throw badRequest(`cannot patch: the type "${type}" is not supported, use one of ${Object.values(TYPES).join(', ')}`);
-  const target = writeTargetOf(store, subresource);
   const patch = parseJson(bytes, 'patch') as Json;
   if (type === TYPES.json) return readJsonPatch(target, patch);
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');
   const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
   const changes = target === 'status' ? ofStatus(patch) : patch;
-  if (type === TYPES.strategic)
-    return { target, metadata, apply: (before) => strategicMerge(store.kind.message, before, changes) };
-  if (target === 'status' && mergesConditions)
-    return { target, metadata, apply: (before) => applyMergingConditions(before, changes) };
-  return { target, metadata, apply: (before) => mergePatch(before, changes) as JsonObject };
+  if (type === TYPES.strategic) return { metadata, apply: (before) => strategicMerge(message, before, changes) };
+  if (target === 'status' && mergesConditions) return { metadata, apply: (before) => applyMergingConditions(before, changes) };
+  return { metadata, apply: (before) => mergePatch(before, changes) as JsonObject };
 }
 
 /** What the operations say of name, namespace and uid is judged like the metadata of a merge patch. */
@@ -88,7 +86,6 @@ function readJsonPatch(target: WriteTarget, patch: Json): ReadPatch {
     if (field && operation.op !== 'test') metadata[field] = 'value' in operation ? operation.value : '';
   }
   return {
-    target,
     metadata,
     apply(before) {
       const after = applyJsonPatch(before, operations);
@@ -98,7 +95,8 @@ function readJsonPatch(target: WriteTarget, patch: Json): ReadPatch {
   };
 }
 
-function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonObject): void {
+/** Throws INVALID_ARGUMENT for a patch that names another object. */
+export function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonObject): void {
   const found = (['name', 'namespace'] as const).filter(
     (field) => metadata[field] !== undefined && metadata[field] !== at[field],
   );

@@ -20,7 +20,8 @@ export function writeTargetOf({ kind }: KindStore, subresource: string): WriteTa
   if (subresource === 'status' && kind.hasStatus) return 'status';
   const found = Object.hasOwn(kind.subresources ?? {}, subresource) ? kind.subresources?.[subresource] : undefined;
   if (found) return found as Subresource<AnyObject>;
-  const known = [...(kind.hasStatus ? ['status'] : []), ...Object.keys(kind.subresources ?? {})].map((each) => `"${each}"`);
+  const others = [...(kind.hasStatus ? ['status'] : []), ...(kind.scale ? ['scale'] : [])];
+  const known = [...others, ...Object.keys(kind.subresources ?? {})].map((each) => `"${each}"`);
   throw badRequest(
     `${kind.plural} have no subresource "${subresource}", use ${known.join(', ')}${known.length > 0 ? ' or ' : ''}none`,
   );

@@ -16,9 +16,9 @@ export interface PreparedWatch {
 }
 
 /**
- * Prepares a watch. From a version: what happened after it. Without one, or from "0": the present objects as ADDED, then the changes
- * (as in Kubernetes). `sendInitialEvents` true adds the bookmark that ends the present objects; false leaves them out.
- * `open` throws OUT_OF_RANGE when the changes after the version are no longer kept.
+ * Prepares a watch. From a version: what happened after it. Without one, or from "0": the present objects as ADDED,
+ * then the changes (as in Kubernetes). `sendInitialEvents` true adds the bookmark that ends the present objects; false
+ * leaves them out. `open` throws OUT_OF_RANGE when the changes after the version are no longer kept.
  */
 export async function prepareWatch(
   store: KindStore,

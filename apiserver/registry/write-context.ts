@@ -3,17 +3,18 @@ import type { LeaseTerm } from '../../api/meta/lease-term.ts';
 import type { AnyObject } from './any-object.ts';
 import type { LeaseTerms } from './lease-terms.ts';
 
-/** Who writes, and whether for real. */
+/**
+ * Who writes, and how far: one value, made when the request is decoded and authorized, which goes with the write to the
+ * store.
+ */
 export interface WriteContext {
   readonly user: string;
   readonly manager: string;
   readonly dryRun: boolean;
-  /** Aborts with the call: a write that waits for its turn ends. Absent: it waits as long as it takes. */
-  readonly signal?: (() => AbortSignal) | undefined;
-  /** Hears of each object that was changed, and of a call that changes nothing, for the audit log. */
-  readonly noteChange?: ((change: 'changed' | 'unchanged') => void) | undefined;
-  /** Whether the client has cancelled the call: what it wanted is not begun any more. Absent: it cannot. */
-  readonly isCancelled?: (() => boolean) | undefined;
+  /** Absent: the server itself, which does not go away. */
+  readonly caller?: WriteCaller | undefined;
+  /** The audit log's line of the call: hears of each object that was changed, and of a call that changes nothing. */
+  readonly audited?: { changed(): void; unchanged(): void } | undefined;
   /** The leader's term under which the write was made; it is refused once that is over. Absent: nothing leads. */
   readonly term?: LeaseTerm | undefined;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
@@ -24,19 +25,27 @@ export interface WriteContext {
    * Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object.
    * Absent: may.
    */
-  readonly authorizeChange?: ((previous: AnyObject) => void) | undefined;
+  authorizeChange?(previous: AnyObject): void;
   /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
-  readonly authorizeNext?: ((next: AnyObject, previous: AnyObject) => void) | undefined;
+  authorizeNext?(next: AnyObject, previous: AnyObject): void;
   /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
-  readonly admitChange?: ((next: AnyObject, previous: AnyObject) => Promise<void>) | undefined;
+  admitChange?(next: AnyObject, previous: AnyObject): Promise<void> | undefined;
+}
+
+/** The call behind a write. */
+export interface WriteCaller {
+  /** Aborts with the call: a write that waits for its turn ends. Read only by one that waits. */
+  readonly signal: AbortSignal;
+  /** Whether the client has cancelled the call: what it wanted is not begun any more. */
+  readonly isCancelled: boolean;
 }
 
 /**
  * Called in the turn in which a write is submitted. Throws CANCELLED: a client that has cancelled a write may read the
  * object next, and a write that was not begun then must not follow. Throws ABORTED for a leader whose term is over.
  */
-export function checkWriter({ isCancelled, term }: WriteContext, terms: LeaseTerms | undefined): void {
-  if (isCancelled?.()) throw callCancelled();
+export function checkWriter({ caller, term }: WriteContext, terms: LeaseTerms | undefined): void {
+  if (caller?.isCancelled) throw callCancelled();
   if (term) terms?.check(term);
 }
 

@@ -7,7 +7,7 @@ function createWriters(queue: WriteQueue) {
   const turns: string[] = [];
   const refused: string[] = [];
   const enter = (user: string, signal?: AbortSignal): void => {
-    const waiting = queue.enter('a', { user, signal: signal && (() => signal) });
+    const waiting = queue.enter('a', { user, caller: signal && { signal, isCancelled: false } });
     if (!waiting) turns.push(user);
     else
       waiting.then(

@@ -1,14 +1,11 @@
 import { ApiError } from '../../api/errors/index.ts';
+import type { WriteContext } from './write-context.ts';
 
 /** Writers that wait for one object; the slowest disk takes some ten of them a second. */
 const MOST_WAITING = 1_000;
 const RETRY_AFTER_MS = 1_000;
 
-export interface Writer {
-  readonly user: string;
-  /** Ends the wait with the call. Asked only when the writer has to wait. */
-  readonly signal?: (() => AbortSignal) | undefined;
-}
+export type Writer = Pick<WriteContext, 'user' | 'caller'>;
 
 interface Waiter {
   enter(): void;
@@ -19,9 +16,9 @@ interface Waiter {
 type Line = Map<string, Waiter[]>;
 
 /**
- * Lets the writers of one object change it one after the other, so that they do not outrun each other. Users take turns; within one user the order is
- * that of arrival. When too many wait, the last one of the user with the most of them is refused. A write by another server is still found by the
- * compare-and-swap.
+ * Lets the writers of one object change it one after the other, so that they do not outrun each other. Users take
+ * turns; within one user the order is that of arrival. When too many wait, the last one of the user with the most of
+ * them is refused. A write by another server is still found by the compare-and-swap.
  */
 export class WriteQueue {
   private readonly lines = new Map<string, Line>();
@@ -31,7 +28,10 @@ export class WriteQueue {
     this.most = most;
   }
 
-  /** Undefined: go ahead. Else resolves with the writer's turn; throws RESOURCE_EXHAUSTED, and the signal's reason when that aborts. Then `leave`. */
+  /**
+   * Undefined: go ahead. Else resolves with the writer's turn; throws RESOURCE_EXHAUSTED, and the reason of the
+   * caller's signal when that aborts. Then `leave`.
+   */
   enter(key: string, writer: Writer): Promise<void> | undefined {
     const line = this.lines.get(key);
     if (line) return this.wait(line, writer);
@@ -58,9 +58,9 @@ export class WriteQueue {
     return this.lines.size;
   }
 
-  private wait(line: Line, { user, signal }: Writer): Promise<void> {
+  private wait(line: Line, { user, caller }: Writer): Promise<void> {
     return new Promise((resolve, reject) => {
-      const aborted = signal?.();
+      const aborted = caller?.signal;
       const gone = (): void => {
         remove(line, user, waiter);
         waiter.refuse(aborted?.reason);

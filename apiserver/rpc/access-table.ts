@@ -31,6 +31,13 @@ const standard: Readonly<Record<string, MethodAccess>> = {
   DeleteCollection: { verbs: ['delete-collection'] },
 };
 
+/** The methods of kinds that can be scaled. */
+const scaling: Readonly<Record<string, MethodAccess>> = {
+  GetScale: { verbs: ['get-scale'] },
+  UpdateScale: { verbs: ['update-scale'] },
+  PatchScale: { verbs: ['patch-scale'] },
+};
+
 /** A kind's methods besides. */
 const special: Readonly<Record<string, Readonly<Record<string, MethodAccess>>>> = {
   Pod: {
@@ -94,16 +101,22 @@ export class AccessTable {
 
   constructor() {
     for (const [name, access] of Object.entries(standard)) this.#methods.set(`/berth.meta.v1.Objects/${name}`, access);
+    this.#methods.set('/berth.meta.v1.Objects/Get', { verbs: ['get', 'get-scale'] });
     for (const [group, kind] of reviews)
       this.#methods.set(`/berth.${group}.v1.${kind}s/Create`, { verbs: ['create'], kinds: [kind] });
   }
 
   /** Declares the typed methods of a kind. */
   add(kind: Kind): void {
-    const { service, subresources = {} } = kind;
+    const { service, subresources = {}, scale } = kind;
     const id = kindId(kind);
     const updates = Object.entries(subresources).map(([name, { method }]) => [method, { verbs: [`update-${name}`] }]);
-    const methods: Record<string, MethodAccess> = { ...standard, ...Object.fromEntries(updates), ...special[id] };
+    const methods: Record<string, MethodAccess> = {
+      ...standard,
+      ...(scale && scaling),
+      ...Object.fromEntries(updates),
+      ...special[id],
+    };
     for (const [name, access] of Object.entries(methods)) this.#methods.set(`/${service}/${name}`, { ...access, kinds: [id] });
   }
 

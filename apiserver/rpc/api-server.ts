@@ -18,6 +18,9 @@ import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
+import { defaultListLimits, type ListLimits } from '../verbs/list-gate.ts';
+import { Verbs } from '../verbs/verbs.ts';
+import { defaultWatchLimits, type WatchLimits } from '../verbs/watch-pump.ts';
 import { placeOf } from '../watch/entry.ts';
 import { AccessTable } from './access-table.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
@@ -28,7 +31,6 @@ import { CERTIFICATES_SERVICE, certificatesService } from './certificates-servic
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './item-stream.ts';
-import { defaultListLimits, type ListLimits } from './list-gate.ts';
 import { type ArrivalLimits, Arrivals, defaultArrivalLimits } from './listener/arrivals.ts';
 import { Refusals } from './listener/refusals.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
@@ -45,8 +47,6 @@ import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
 import { Tunnels } from './tunnel/tunnels.ts';
 import { type SpecialMethods, typedService } from './typed-service.ts';
 import { USAGE_HISTORIES_SERVICE, usageHistoriesService } from './usage-history-service.ts';
-import { Verbs } from './verbs.ts';
-import { defaultWatchLimits, type WatchLimits } from './watch-pump.ts';
 
 export interface ApiServerOptions {
   readonly registry: Registry;

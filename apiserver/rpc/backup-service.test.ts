@@ -3,23 +3,23 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { fakeCall } from '../../test/fakes/fake-call-context.ts';
 import { backupService } from './backup-service.ts';
-import type { CallPipeline, StreamHandler } from './call-pipeline.ts';
+import type { CallPipeline, PrepareStream } from './call-pipeline.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('a client that does not read its backup is told so, and its stream is reset when it cannot even take that', async () => {
-  let handler: StreamHandler = () => Promise.reject(new Error('not set'));
+  let prepare: PrepareStream = () => ({ run: () => Promise.reject(new Error('not set')) });
   const pipeline = {
-    stream: (given: StreamHandler) => {
-      handler = given;
+    stream: (given: PrepareStream) => {
+      prepare = given;
     },
   } as unknown as CallPipeline;
   backupService({ begin: () => ({ revision: 1, bytes: 0, pages: () => [] }) }, pipeline, () => new Date(0));
   const stream = { close: vi.fn(), once: vi.fn() };
   // Nothing is ever taken.
   const call = { write: vi.fn(), call: { stream } } as unknown as ServerWritableStream<Buffer, Buffer>;
-  const ended = handler(Buffer.alloc(0), call, fakeCall());
+  const ended = prepare(Buffer.alloc(0), fakeCall()).run(call);
   const refused = expect(ended).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   await vi.advanceTimersByTimeAsync(60_000);
   await refused;

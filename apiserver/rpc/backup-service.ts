@@ -7,7 +7,8 @@ import { translateStorageError } from '../registry/storage-errors.ts';
 import { BackupEncoder } from '../storage/backup/backup-format.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import { StorageError } from '../storage/storage-error.ts';
-import type { CallContext, CallPipeline } from './call-pipeline.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { resetUnread } from './caller.ts';
 import { serviceDefinition } from './definitions.ts';
 import { send } from './tunnel/duplex.ts';
@@ -27,7 +28,7 @@ type BackupCall = ServerWritableStream<Buffer, Buffer>;
 export function backupService(source: BackupSource | undefined, pipeline: CallPipeline, now: () => Date) {
   let running = 0;
   const implementation: UntypedServiceImplementation = {
-    Backup: pipeline.stream(async (request, call, context) => {
+    Backup: pipeline.stream((request, context) => {
       decodeStrictly('berth.server.v1.BackupRequest', request, 'request');
       context.authorize({ verb: 'create', kind: 'Backup', namespace: '', name: '' });
       if (!source)
@@ -35,16 +36,20 @@ export function backupService(source: BackupSource | undefined, pipeline: CallPi
           'NotSupported',
           'this server keeps its objects in memory only: there is nothing that could be restored',
         );
-      if (running >= MAX_BACKUPS)
-        throw exhausted(`${running} backups are being made already: try again when they are done`, 10_000);
-      running += 1;
-      try {
-        await writeBackup(source, call, context, now());
-      } catch (error) {
-        throw explain(error);
-      } finally {
-        running -= 1;
-      }
+      return {
+        run: async (call) => {
+          if (running >= MAX_BACKUPS)
+            throw exhausted(`${running} backups are being made already: try again when they are done`, 10_000);
+          running += 1;
+          try {
+            await writeBackup(source, call, context, now());
+          } catch (error) {
+            throw explain(error);
+          } finally {
+            running -= 1;
+          }
+        },
+      };
     }),
   };
   return { definition: serviceDefinition(BACKUP_SERVICE), implementation };

@@ -1,8 +1,9 @@
 import type { handleBidiStreamingCall } from '@grpc/grpc-js';
 import { badRequest } from '../../api/errors/index.ts';
-import { isKind } from '../../api/kinds/index.ts';
-import type { ItemStreams, ItemWork } from './item-stream.ts';
-import type { ObjectWrites, ObjectWriteVerb, PreparedObjectWrite } from './object-writes.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { ObjectWrites, ObjectWriteVerb } from '../verbs/object-writes.ts';
+import type { PreparedWrite } from '../verbs/standard-writes.ts';
+import type { ItemStreams } from './item-stream.ts';
 
 /** The numbers of BulkItem's requests. */
 const verbs: Readonly<Record<number, ObjectWriteVerb | undefined>> = {
@@ -14,7 +15,13 @@ const verbs: Readonly<Record<number, ObjectWriteVerb | undefined>> = {
 };
 
 /** Objects.Bulk: the writes of the generic service as items of a stream. */
-export function bulkMethod(path: string, writes: ObjectWrites, streams: ItemStreams): handleBidiStreamingCall<Buffer, Buffer> {
+export function bulkMethod(
+  path: string,
+  writes: ObjectWrites,
+  { reads = {} }: Pick<Admission, 'reads'>,
+  streams: ItemStreams,
+): handleBidiStreamingCall<Buffer, Buffer> {
+  const awaited: ReadonlySet<string> = new Set(Object.values(reads).flat());
   return streams.method(path, ({ field, request }, context) => {
     const verb = verbs[field];
     if (verb === undefined)
@@ -23,23 +30,22 @@ export function bulkMethod(path: string, writes: ObjectWrites, streams: ItemStre
           ? 'the item says nothing to do: set create, update, updateStatus, patch or delete'
           : `an item has no field ${field}`,
       );
-    return itemOf(writes[verb](request, context));
+    const write = writes[verb](request, context);
+    const { store, at } = write;
+    return {
+      own: at.name ? store.key(at) : undefined,
+      waitsFor: waitsFor(write, reads),
+      partOf: awaited.has(store.id) ? store.id : undefined,
+      run: () => write.run(),
+    };
   });
 }
 
 /**
- * The kinds that the admission of a new pod reads: pod items wait for earlier writes of these on the stream.
+ * What must end before a write begins, besides earlier writes of the same object: those of its namespace, and of all
+ * objects of the kinds that its admission reads.
  */
-const readByPods: readonly string[] = ['ServiceAccount', 'PriorityClass', 'RuntimeClass'];
-
-/**
- * Items about one object wait for each other, those of a namespace's objects for the namespace, and pods for what they
- * may name.
- */
-function itemOf({ store, at, run }: PreparedObjectWrite): ItemWork {
-  const { kind } = store;
-  const own = at.name ? store.key(at) : undefined;
-  const waitsFor = kind.namespaced && at.namespace ? [`namespaces/${at.namespace}`] : [];
-  if (isKind(kind, 'Pod')) waitsFor.push(...readByPods);
-  return { own, waitsFor, partOf: readByPods.includes(kind.kind) ? kind.kind : undefined, run };
+function waitsFor({ store: { id, kind }, at }: PreparedWrite, reads: Readonly<Record<string, readonly string[]>>): string[] {
+  const namespace = kind.namespaced && at.namespace ? [`namespaces/${at.namespace}`] : [];
+  return [...namespace, ...(Object.hasOwn(reads, id) ? reads[id]! : [])];
 }

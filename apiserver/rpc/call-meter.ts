@@ -2,7 +2,7 @@ import { status as codes } from '@grpc/grpc-js';
 import type { Counter, Family, Gauge, Histogram, MetricsRegistry } from '../../api/metrics/index.ts';
 import { apiserverMetrics } from '../metrics.ts';
 
-const readOnly: ReadonlySet<string> = new Set(['Get', 'List', 'Kinds', 'Watch', 'History', 'FindVersion']);
+const readOnly: ReadonlySet<string> = new Set(['Get', 'GetScale', 'List', 'Kinds', 'Watch', 'History', 'FindVersion']);
 
 /** Measures the calls of all methods. */
 export class CallMeters {

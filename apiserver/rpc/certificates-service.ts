@@ -35,43 +35,55 @@ export function certificatesService(deps: CertificatesDeps, pipeline: CallPipeli
   return {
     definition: serviceDefinition(CERTIFICATES_SERVICE),
     implementation: {
-      GetAuthorities: pipeline.unary(async (request, call) => {
+      GetAuthorities: pipeline.unary((request, call) => {
         decodeStrictly(message('GetAuthoritiesRequest'), request, 'request');
         call.authorizePath('/authorities');
-        return { bytes: encodeMessage(message('GetAuthoritiesResponse'), { certificates: certificates.trusted() }) };
+        const answer = () => ({ certificates: certificates.trusted() });
+        return { run: async () => ({ bytes: encodeMessage(message('GetAuthoritiesResponse'), answer()) }) };
       }),
-      List: pipeline.unary(async (request, call) => {
+      List: pipeline.unary((request, call) => {
         decodeStrictly(message('ListCertificatesRequest'), request, 'request');
         call.authorize({ verb: 'list', ...at });
-        const seen = clients.list().map(({ user, endsAt, authorityHash: hash, seenAt }) => ({
-          user,
-          notAfter: timestamp(new Date(endsAt)),
-          authorityHash: hash,
-          lastSeenTime: timestamp(new Date(seenAt)),
-        }));
-        const answer = { certificates: describeHeld(certificates), clients: seen };
-        return { bytes: encodeMessage(message('ListCertificatesResponse'), answer) };
+        const answer = () => ({ certificates: describeHeld(certificates), clients: describeClients(clients) });
+        return { run: async () => ({ bytes: encodeMessage(message('ListCertificatesResponse'), answer()) }) };
       }),
-      Renew: pipeline.unary(async (request, call) => {
+      Renew: pipeline.unary((request, call) => {
         const wish = decodeStrictly<RenewCertificatesRequest>(message('RenewCertificatesRequest'), request, 'request');
         call.authorize({ verb: 'create', ...at });
-        const names = await renew(certificates, wish);
-        const { requestId, identity } = call;
-        log.warn({ requestId, user: identity.user, names }, "the server's certificates were made anew");
-        return { bytes: encodeMessage(message('RenewCertificatesResponse'), { names }) };
+        return {
+          run: async () => {
+            const names = await renew(certificates, wish);
+            const { requestId, identity } = call;
+            log.warn({ requestId, user: identity.user, names }, "the server's certificates were made anew");
+            return { bytes: encodeMessage(message('RenewCertificatesResponse'), { names }) };
+          },
+        };
       }),
-      DropAuthority: pipeline.unary(async (request, call) => {
+      DropAuthority: pipeline.unary((request, call) => {
         const { force = false } = decodeStrictly<DropAuthorityRequest>(message('DropAuthorityRequest'), request, 'request');
         call.authorize({ verb: 'delete', ...at });
-        if (!force) checkUnused(deps);
-        if (!(await certificates.dropPrevious()))
-          throw failedPrecondition('NoOldAuthority', 'there is one authority only: no other one is being replaced');
-        const { requestId, identity } = call;
-        log.warn({ requestId, user: identity.user, force }, 'the old authority was dropped');
-        return { bytes: encodeMessage(message('DropAuthorityResponse'), {}) };
+        return {
+          run: async () => {
+            if (!force) checkUnused(deps);
+            if (!(await certificates.dropPrevious()))
+              throw failedPrecondition('NoOldAuthority', 'there is one authority only: no other one is being replaced');
+            const { requestId, identity } = call;
+            log.warn({ requestId, user: identity.user, force }, 'the old authority was dropped');
+            return { bytes: encodeMessage(message('DropAuthorityResponse'), {}) };
+          },
+        };
       }),
     },
   };
+}
+
+function describeClients(clients: ClientCertificates) {
+  return clients.list().map(({ user, endsAt, authorityHash: hash, seenAt }) => ({
+    user,
+    notAfter: timestamp(new Date(endsAt)),
+    authorityHash: hash,
+    lastSeenTime: timestamp(new Date(seenAt)),
+  }));
 }
 
 async function renew(certificates: HeldCertificates, wish: RenewCertificatesRequest): Promise<readonly string[]> {

@@ -4,10 +4,13 @@ import { refuseMalformed } from './malformed-calls.ts';
 
 /** Objects have at most 1.5 MiB; the rest is room for JSON and what stands around them. */
 const MAX_RECEIVE_BYTES = 4 * 1024 * 1024;
-/** Pages have at most 2 MiB, but hold one object at least: in JSON one of 1.5 MiB has 9 MiB where every character is written as \\u0001. */
+/**
+ * Pages have at most 2 MiB, but hold one object at least: in JSON one of 1.5 MiB has 9 MiB where every character is
+ * written as \\u0001.
+ */
 const MAX_SEND_BYTES = 12 * 1024 * 1024;
 
-/** How soon a connection that went silent is given up: a ping after so long without a word, and so long for its answer. */
+/** When a silent connection is given up: a ping after so long without traffic, and so long for its answer. */
 export interface Keepalive {
   readonly timeMs: number;
   readonly timeoutMs: number;

@@ -7,8 +7,8 @@ import { addLibraryService } from './library-service.ts';
 const unary = { requestStream: false, responseStream: false };
 
 /**
- * The standard health service of the whole server: NOT_SERVING until the returned function says otherwise. Needs no credentials; calls with credentials count
- * against their user, the others against their address.
+ * The standard health service of the whole server: NOT_SERVING until the returned function says otherwise. Needs no
+ * credentials; calls with credentials count against their user, the others against their address.
  */
 export function addHealth(server: Server, pipeline: Pick<CallPipeline, 'guard'>): (serving: boolean) => void {
   let status: 'SERVING' | 'NOT_SERVING' = 'NOT_SERVING';

@@ -3,15 +3,19 @@ import { badRequest, permissionDenied } from '../../api/errors/index.ts';
 import { groups, type Identity, known, serviceAccountOf } from '../authn/identity.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 
-/** The metadata by which a caller impersonates another user for one call; values are percent-encoded, and may arrive joined by commas. */
+/**
+ * The metadata by which a caller impersonates another user for one call; values are percent-encoded, and may arrive
+ * joined by commas.
+ */
 export const IMPERSONATE_USER = 'impersonate-user';
 export const IMPERSONATE_GROUP = 'impersonate-group';
 const impersonation: readonly string[] = [IMPERSONATE_USER, IMPERSONATE_GROUP];
 const MAX_GROUPS = 64;
 
 /**
- * The identity that a call acts as: the caller, or another user in other groups, when the caller is allowed the verb "impersonate" on each of them. A service account must exist.
- * The rights of the caller do not count then, but the call counts against its limits (`OpenCall.flow`). Throws PERMISSION_DENIED.
+ * The identity that a call acts as: the caller, or another user in other groups, when the caller is allowed the verb
+ * "impersonate" on each of them. A service account must exist. The rights of the caller do not count then, but the call
+ * counts against its limits (`OpenCall.flow`). Throws PERMISSION_DENIED.
  */
 export function impersonated(metadata: Metadata, caller: Identity, authorizer: Authorizer): Identity {
   const [user, another] = read(metadata, IMPERSONATE_USER);

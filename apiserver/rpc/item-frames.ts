@@ -1,9 +1,10 @@
+import { field, LENGTH_DELIMITED, VARINT, varintSize, writeVarint } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { badRequest } from '../../api/errors/index.ts';
-import { field, LENGTH_DELIMITED, VARINT, varintSize, WireReader, writeVarint } from '../watch/wire.ts';
-import { MAX_WARNINGS_BYTES } from './call-pipeline.ts';
+import { MAX_WARNINGS_BYTES } from './warnings.ts';
 
-// The messages of streams of items, which are alike for all of them: {repeated items = 1}, an item {id = 1, one request of any
-// other number}, {repeated results = 1}, a result {id = 1, outcome = 2, error = 3, repeated warnings = 4}.
+// The messages of streams of items, which are alike for all of them: {repeated items = 1}, an item {id = 1, one request
+// of any other number}, {repeated results = 1}, a result {id = 1, outcome = 2, error = 3, repeated warnings = 4}.
 
 const ITEMS = 1;
 const ID = 1;
@@ -46,25 +47,18 @@ export function readItems(message: Uint8Array, most: number): Item[] {
   return items;
 }
 
-function readItem({ bytes, valueStart, valueEnd }: WireReader): Item {
-  const reader = new WireReader(bytes, valueStart, valueEnd);
+function readItem(items: WireReader): Item {
+  const reader = items.inner();
   let [id, field] = [0, 0];
   let request = nothing;
   while (reader.next()) {
-    if (reader.number === ID && reader.wire === VARINT) id = readUint32(bytes, reader.valueStart, reader.valueEnd);
+    if (reader.number === ID && reader.wire === VARINT) id = reader.number32();
     else if (reader.wire === LENGTH_DELIMITED) {
       field = reader.number;
       request = reader.value();
     } else throw badRequest(`cannot decode the message: an item has no field ${reader.number}`);
   }
-  return { id, field, request, size: valueEnd - valueStart };
-}
-
-/** As decoders read it: the lowest 32 bits. */
-function readUint32(bytes: Uint8Array, start: number, end: number): number {
-  let value = 0;
-  for (let at = start, shift = 0; at < end && shift < 35; at++, shift += 7) value |= (bytes[at]! & 0x7f) << shift;
-  return value >>> 0;
+  return { id, field, request, size: items.valueEnd - items.valueStart };
 }
 
 /** One result as a field of its message; results put one behind the other are a message. */

@@ -4,8 +4,9 @@ import { exhausted, internal, unavailable } from '../../api/errors/index.ts';
 import type { LimitKeeper } from '../limits/client-limits.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { type Level, perLevel } from '../limits/levels.ts';
+import type { CallContext } from '../verbs/call-context.ts';
 import type { CallMeters } from './call-meter.ts';
-import type { CallContext, CallPipeline } from './call-pipeline.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { resetUnread } from './caller.ts';
 import { encodeResult, type Item, type Outcome, readItems } from './item-frames.ts';
 import { type Duplex, framesOf, keepLittleUnread } from './tunnel/duplex.ts';
@@ -23,7 +24,10 @@ export interface ItemStreamLimits {
   readonly messageBytes: number;
   /** A client that takes no result for so long is cut off. */
   readonly stallMs: number;
-  /** So many streams of a priority level may be open at once, each of which may hold the bytes above twice; then no client gets more than its share. */
+  /**
+   * So many streams of a priority level may be open at once, each of which may hold the bytes above twice; then no
+   * client gets more than its share.
+   */
   readonly streams: number;
 }
 
@@ -45,7 +49,10 @@ const MESSAGES_ON_THEIR_WAY = 2;
 
 /** An item that was read and admitted, but not started. */
 export interface ItemWork {
-  /** What it writes: items with the same are carried out in the order in which they were sent. Undefined: nothing that another can name. */
+  /**
+   * The key of what it writes: items with the same key run in the order in which they were sent. Undefined: an object
+   * that no other item can name, because the server makes its name.
+   */
   readonly own?: string | undefined;
   /** The group of the item, for callers that wait for all items of a group. */
   readonly partOf?: string | undefined;
@@ -93,7 +100,8 @@ export class ItemStreams {
       try {
         await stream.serve();
       } finally {
-        // Also of a client that went away: one that opens, sends and goes again and again would have any number of them.
+        // Also when the client has gone: one that reconnects again and again would otherwise have any number of
+        // streams.
         void stream.idle().then(() => shares.leave(key));
       }
     });
@@ -108,8 +116,9 @@ interface ItemStreamParts extends Omit<ItemStreamsOptions, 'meters'> {
 }
 
 /**
- * An item's way: read -> begun, in the order of the items -> carried out -> its result waits -> sent, with all that wait -> taken by the
- * transport. It counts as under way from the first step to the last, and nothing is read while too much is.
+ * An item's way: read -> begun, in the order of the items -> carried out -> its result waits -> sent, with all that
+ * wait -> taken by the transport. It counts as under way from the first step to the last, and nothing is read while too
+ * much is.
  */
 class ItemStream {
   private readonly parts: ItemStreamParts;
@@ -186,7 +195,8 @@ class ItemStream {
       const items = readItems(frame, limits.itemsPerMessage);
       for (let at = 0; at < items.length; at++) {
         if (at > 0 && at % limits.itemsPerTurn === 0) await turn();
-        // Beyond its client's rate an item waits, and nothing more is read: what is sent in bulk is slowed down, not refused.
+        // Beyond its client's rate an item waits, and nothing more is read: what is sent in bulk is slowed down, not
+        // refused.
         for (let wait = take(); wait > 0 && !this.ending; wait = take()) await this.pause(wait);
         if (this.ending) return;
         this.begin(items[at]!);
@@ -275,7 +285,7 @@ class ItemStream {
 
   private refused(error: unknown, context: CallContext): Outcome {
     const { pipeline, call } = this.parts;
-    const { code, bytes } = pipeline.refuseItem(error, call, context);
+    const { code, bytes } = pipeline.errors.refuseItem(error, call, context);
     return { code, error: bytes };
   }
 

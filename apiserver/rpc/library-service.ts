@@ -9,7 +9,10 @@ export interface LibraryService {
   readonly methods: Readonly<Record<string, { readonly requestStream: boolean; readonly responseStream: boolean }>>;
   /** Loads the library and lets it add its services to the collector as it would to a server. */
   readonly load: (collector: Pick<Server, 'addService'>) => void;
-  /** For each method, what runs before the library's handler: counts the call and gives undefined, or gives the status of its refusal. */
+  /**
+   * For each method, what runs before the library's handler: counts the call and gives undefined, or gives the status
+   * of its refusal.
+   */
   readonly guard: (isStream: boolean) => (call: AnyCall) => StatusReply | undefined;
 }
 
@@ -19,8 +22,8 @@ interface LibraryMethod {
 }
 
 /**
- * Serves a library's service without the library until it is first called: most servers never are, and these libraries parse .proto
- * files and bring copies of what they need.
+ * Serves a library's service without the library until it is first called: most servers never are, and these libraries
+ * parse .proto files and bring copies of what they need.
  */
 export function addLibraryService(server: Server, { name, methods, load, guard }: LibraryService): void {
   let loaded: Map<string, LibraryMethod> | undefined;
@@ -55,7 +58,8 @@ export function addLibraryService(server: Server, { name, methods, load, guard }
 }
 
 /**
- * These libraries answer each message as it comes and never look whether answers are read: nothing more is read from a client while its answers wait.
+ * These libraries answer each message as it comes and never look whether answers are read: nothing more is read from a
+ * client while its answers wait.
  */
 export function readInStep(call: ServerDuplexStream<unknown, unknown>): void {
   const { _readableState: reading, _writableState: writing } = call as unknown as Record<

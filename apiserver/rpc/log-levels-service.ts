@@ -4,7 +4,9 @@ import { badRequest, failedPrecondition, unavailable } from '../../api/errors/in
 import type { GetLogLevelRequest, LogLevel, ServeRequest, SetLogLevelRequest } from '../../api/generated/types.ts';
 import { changeLogLevel, isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
 import { decodeStrictly } from '../registry/decode.ts';
-import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { PreparedCall } from '../verbs/prepared-call.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import { fromStatus } from './status.ts';
 import { abortable } from './tunnel/duplex.ts';
@@ -26,7 +28,7 @@ export function logLevelsService(deps: LogLevelsDeps, pipeline: CallPipeline) {
     implementation: {
       Get: pipeline.unary((request, call) => {
         const { nodeName = '' } = decodeStrictly<GetLogLevelRequest>('berth.ops.v1.GetLogLevelRequest', request, 'request');
-        return answer(deps, { nodeName, level: '' }, call);
+        return prepareLevel(deps, { nodeName, level: '' }, call);
       }),
       Set: pipeline.unary((request, call) => {
         const { nodeName = '', level = '' } = decodeStrictly<SetLogLevelRequest>(
@@ -35,7 +37,7 @@ export function logLevelsService(deps: LogLevelsDeps, pipeline: CallPipeline) {
           'request',
         );
         if (!isLogLevel(level)) throw badRequest(`"${level}" is no log level: use ${logLevels.join(', ')}`);
-        return answer(deps, { nodeName, level }, call);
+        return prepareLevel(deps, { nodeName, level }, call);
       }),
     },
   };
@@ -47,11 +49,15 @@ interface Wish {
   readonly level: string;
 }
 
-async function answer(deps: LogLevelsDeps, wish: Wish, call: CallContext): Promise<Reply> {
+function prepareLevel(deps: LogLevelsDeps, wish: Wish, call: CallContext): PreparedCall {
   const verb = wish.level === '' ? 'get' : 'update';
   call.authorize({ verb, kind: 'LogLevel', namespace: '', name: wish.nodeName });
-  const level = wish.nodeName === '' ? own(deps, wish, call) : await ofNode(deps, wish, call);
-  return { bytes: encodeMessage('berth.ops.v1.LogLevel', { level }) };
+  return {
+    run: async () => {
+      const level = wish.nodeName === '' ? own(deps, wish, call) : await ofNode(deps, wish, call);
+      return { bytes: encodeMessage('berth.ops.v1.LogLevel', { level }) };
+    },
+  };
 }
 
 function own({ own, log }: LogLevelsDeps, { level }: Wish, { identity: { user }, requestId }: CallContext): string {

@@ -8,8 +8,9 @@ type Status = Parameters<ServerInterceptingCall['sendStatus']>[0];
 const HALF_CLOSE_MS = 1_000;
 
 /**
- * grpc-js ends a call with INTERNAL when the client's bytes are no message, no frame or no deadline. That is the client's fault, and clients
- * must not repeat it. Faults of this server come through the pipeline and have details; what has none is the library's word on the request.
+ * grpc-js ends a call with INTERNAL when the client's bytes are no message, no frame or no deadline. That is the
+ * client's fault, and clients must not repeat it. Faults of this server come through the pipeline and have details; a
+ * status without details comes from the library and is about the request.
  */
 export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arrivals) => (method, call) => {
   // grpc-js does not offer it; a version without it is caught by the test of slow requests.

@@ -10,15 +10,19 @@ import type {
   Timestamp,
 } from '../../api/generated/types.ts';
 import { toDate } from '../../api/meta/time.ts';
+import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
+import { isScale } from '../registry/scale.ts';
+import { listForm } from '../verbs/list-form.ts';
+import { eventFormat, objectForm, parseFormat, parseObjectFormat } from '../verbs/object-format.ts';
+import { type ObjectWrites, objectWrites, readRequest, storeOf } from '../verbs/object-writes.ts';
+import type { PrepareCall } from '../verbs/prepared-call.ts';
+import type { Verbs } from '../verbs/verbs.ts';
 import { bulkMethod } from './bulk.ts';
-import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
+import type { CallPipeline, PrepareStream } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
+import { watchMethod } from './grpc-watch-sink.ts';
 import type { ItemStreams } from './item-stream.ts';
-import { listForm } from './list-form.ts';
-import { encodeObjectResponse, eventFormat, parseFormat, parseObjectFormat } from './object-format.ts';
-import { type ObjectWrites, type ObjectWriteVerb, objectWrites, readRequest, storeOf } from './object-writes.ts';
-import type { Verbs } from './verbs.ts';
 
 export const OBJECTS_SERVICE = 'berth.meta.v1.Objects';
 
@@ -34,71 +38,79 @@ export interface ObjectsServiceOptions {
 export function objectsService({ registry, verbs, pipeline, streams, now }: ObjectsServiceOptions) {
   const writes = objectWrites(registry, verbs, now);
   const { unary, stream } = methods(registry, verbs, writes, now);
-  const implementation: UntypedServiceImplementation = { Bulk: bulkMethod(`/${OBJECTS_SERVICE}/Bulk`, writes, streams) };
+  const implementation: UntypedServiceImplementation = {
+    Bulk: bulkMethod(`/${OBJECTS_SERVICE}/Bulk`, writes, registry.admission, streams),
+  };
   for (const [name, handler] of Object.entries(unary)) implementation[name] = pipeline.unary(handler);
   for (const [name, handler] of Object.entries(stream)) implementation[name] = pipeline.stream(handler);
   return { definition: serviceDefinition(OBJECTS_SERVICE), implementation };
 }
 
 function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: () => Date) {
-  const write =
-    (verb: ObjectWriteVerb): UnaryHandler =>
-    async (request, call) =>
-      writes[verb](request, call).run();
-  const unary: Record<string, UnaryHandler> = {
-    Kinds: async (_, call) => {
+  const unary: Record<string, PrepareCall> = {
+    Kinds: (_, call) => {
       call.authorizePath('/apis');
-      return { bytes: encodeKinds(registry) };
+      return { run: async () => ({ bytes: encodeKinds(registry) }) };
     },
-    Create: write('create'),
-    Update: write('update'),
-    UpdateStatus: write('updateStatus'),
-    Patch: write('patch'),
-    Delete: write('delete'),
-    Get: async (request, call) => {
-      const { kind, get = {}, accept, asOf } = readRequest<ObjectGetRequest>('ObjectGetRequest', request);
+    Create: writes.create,
+    Update: writes.update,
+    UpdateStatus: writes.updateStatus,
+    Patch: writes.patch,
+    Delete: writes.delete,
+    Get: (request, call) => {
+      const { kind, get = {}, accept, asOf, subresource = '' } = readRequest<ObjectGetRequest>('ObjectGetRequest', request);
       const store = storeOf(registry, kind);
-      const format = parseObjectFormat(accept, 'protobuf');
-      const { bytes } = await verbs.get(store, get, call);
-      return { bytes: encodeObjectResponse(store.kind, bytes, format, asOfDate(asOf) ?? now()) };
+      const form = objectForm(parseObjectFormat(accept, 'protobuf'), agesUpTo(asOf, now));
+      if (subresource === '') return verbs.get(store, get, call, form);
+      if (!isScale(store, subresource)) throw notReadAlone(store, subresource);
+      return verbs.getScale(store, get, call, form);
     },
-    List: async (request, call) => {
+    List: (request, call) => {
       const { kind, accept, asOf, ...list } = readRequest<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
-      const form = listForm(store, parseFormat(accept, 'protobuf'), asOfDate(asOf) ?? now());
-      return { bytes: await verbs.list(store, list, form, call) };
+      const form = listForm(store, parseFormat(accept, 'protobuf'), agesUpTo(asOf, now)());
+      return verbs.list(store, list, form, call);
     },
-    History: async (request, call) => {
+    History: (request, call) => {
       const { kind, ...history } = readRequest<ObjectHistoryRequest>('ObjectHistoryRequest', request);
-      return { bytes: await verbs.history(storeOf(registry, kind), history, call) };
+      return verbs.history(storeOf(registry, kind), history, call);
     },
-    FindVersion: async (request, call) => {
+    FindVersion: (request, call) => {
       call.authorizePath('/version');
-      const found = await verbs.findVersion(readRequest<FindVersionRequest>('FindVersionRequest', request), now());
-      return { bytes: encodeMessage('berth.meta.v1.FindVersionResponse', found) };
+      const wanted = readRequest<FindVersionRequest>('FindVersionRequest', request);
+      return {
+        run: async () => {
+          const found = await verbs.findVersion(wanted, now());
+          return { bytes: encodeMessage('berth.meta.v1.FindVersionResponse', found) };
+        },
+      };
     },
-    DeleteCollection: async (request, call) => {
+    DeleteCollection: (request, call) => {
       const { kind, delete: targets = {} } = readRequest<ObjectDeleteCollectionRequest>('ObjectDeleteCollectionRequest', request);
-      const deleted = await verbs.deleteCollection(storeOf(registry, kind), targets, call);
-      return { bytes: encodeMessage('berth.meta.v1.DeleteCollectionResponse', { deleted }) };
+      return verbs.deleteCollection(storeOf(registry, kind), targets, call);
     },
   };
-  const stream: Record<string, StreamHandler> = {
-    Watch: async (request, call, context) => {
+  const stream: Record<string, PrepareStream> = {
+    Watch: watchMethod((request, call) => {
       const { kind, accept, asOf: _, ...watch } = readRequest<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
-      const format = eventFormat(parseFormat(accept, 'protobuf'), store.cache.decoder, now);
-      await verbs.watch(store, watch, format, call, context);
-    },
+      return verbs.watch(store, watch, eventFormat(parseFormat(accept, 'protobuf'), store.cache.decoder, now), call);
+    }),
   };
   return { unary, stream };
 }
 
-/** The time up to which ages count, when the request names one. */
-function asOfDate(asOf: Timestamp | undefined): Date | undefined {
-  const date = asOf && toDate(asOf);
-  if (date && Number.isNaN(date.getTime())) throw badRequest('asOf is no time that can be counted from');
-  return date;
+function notReadAlone({ kind }: KindStore, subresource: string): Error {
+  const why = kind.scale ? 'only "scale" is read by itself' : 'read the object itself';
+  return badRequest(`${kind.plural} have no subresource "${subresource}" to read: ${why}`);
+}
+
+/** The time up to which ages count: now, unless the request names one. */
+function agesUpTo(asOf: Timestamp | undefined, now: () => Date): () => Date {
+  if (!asOf) return now;
+  const date = toDate(asOf);
+  if (Number.isNaN(date.getTime())) throw badRequest('asOf is no time that can be counted from');
+  return () => date;
 }
 
 function encodeKinds(registry: Registry): Buffer {

@@ -35,20 +35,27 @@ type MakePage = (verbose: boolean) => Promise<Page>;
 /** Throws when something is wrong. */
 type Check = () => Promise<void>;
 
-/** The pages that Kubernetes' API server has over HTTP, for callers with credentials. The metrics port serves /metrics without. */
+/**
+ * The pages that Kubernetes' API server has over HTTP, for callers with credentials. The metrics port serves /metrics
+ * without.
+ */
 export function pagesService(deps: PagesDeps, pipeline: CallPipeline) {
   const pages = createPages(deps);
   return {
     definition: serviceDefinition(PAGES_SERVICE),
     implementation: {
-      Get: pipeline.unary(async (request, call) => {
+      Get: pipeline.unary((request, call) => {
         const { path: asked = '' } = decodeStrictly<GetPageRequest>('berth.server.v1.GetPageRequest', request, 'request');
         const [path = '', query] = asked.split('?');
         const page = pages.get(path);
         if (page === undefined) throw unknownPage(path, [...pages.keys()]);
         call.authorizePath(path);
-        const { text, ...rest } = await page(new URLSearchParams(query).has('verbose'));
-        return { bytes: encodeMessage('berth.server.v1.GetPageResponse', { ...rest, body: Buffer.from(text) }) };
+        return {
+          run: async () => {
+            const { text, ...rest } = await page(new URLSearchParams(query).has('verbose'));
+            return { bytes: encodeMessage('berth.server.v1.GetPageResponse', { ...rest, body: Buffer.from(text) }) };
+          },
+        };
       }),
     },
   };

@@ -14,16 +14,19 @@ import type {
 import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import { compareTimestamps } from '../../api/meta/time.ts';
 import { defaultSchedulerName } from '../../api/meta/well-known.ts';
+import type { Access } from '../authz/attributes.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { imagineObject } from '../registry/create.ts';
 import { decodeStrictly, requireSayable } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import { CallWrite } from '../verbs/call-write.ts';
+import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
 import { placeOf } from '../watch/entry.ts';
-import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import { SchedulerLinks } from './scheduler-links.ts';
 import { abortable, type Duplex, framesOf } from './tunnel/duplex.ts';
-import { writeContext } from './write-request.ts';
 
 export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
 
@@ -43,14 +46,15 @@ export function placementsService(registry: Registry, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(PLACEMENTS_SERVICE),
     implementation: {
-      Why: pipeline.unary((request, call) => why({ registry, links }, read<WhyRequest>('WhyRequest', request), call)),
+      Why: pipeline.unary((request, call) => prepareWhy({ registry, links }, read<WhyRequest>('WhyRequest', request), call)),
       Simulate: pipeline.unary((request, call) =>
-        simulate({ registry, links }, read<SimulateRequest>('SimulateRequest', request), call),
+        prepareSimulation({ registry, links }, read<SimulateRequest>('SimulateRequest', request), call),
       ),
-      List: pipeline.unary(async (request, call) => {
+      List: pipeline.unary((request, call) => {
         call.authorize({ verb: 'list', kind: 'Placement', namespace: '', name: '' });
         const list = read<ListPlacementsRequest>('ListPlacementsRequest', request);
-        return { bytes: encodeMessage(`${messages}.PlacementList`, { items: await last(links, list, call.signal) }) };
+        const items = () => last(links, list, call.signal);
+        return { run: async () => ({ bytes: encodeMessage(`${messages}.PlacementList`, { items: await items() }) }) };
       }),
       Serve: pipeline.duplex((call, context) => serve(links, call, context)),
     },
@@ -62,10 +66,15 @@ interface Deps {
   readonly links: SchedulerLinks;
 }
 
-async function why({ registry, links }: Deps, request: WhyRequest, call: CallContext): Promise<Reply> {
+function prepareWhy(deps: Deps, request: WhyRequest, call: CallContext): PreparedCall {
   const { namespace = '', name = '' } = request;
   if (!namespace || !name) throw badRequest('name the pod and its namespace');
   call.authorize({ verb: 'get', kind: 'Pod', namespace, name });
+  return { run: () => why(deps, request, call) };
+}
+
+async function why({ registry, links }: Deps, request: WhyRequest, call: CallContext): Promise<Reply> {
+  const { namespace = '', name = '' } = request;
   const pods = registry.store('Pod');
   const entry = await pods.read({ namespace, name });
   if (!entry) throw notFound(pods.subject({ namespace, name }));
@@ -89,11 +98,24 @@ function audienceOf({ store }: Registry, { identity, authorizer }: CallContext):
   return { podNamespaces, nodes };
 }
 
+function prepareSimulation(deps: Deps, request: SimulateRequest, call: CallContext): PreparedCall {
+  const { pods = [] } = request;
+  if (pods.length === 0) throw badRequest('name the pods to simulate');
+  if (pods.length > MOST_PODS) throw badRequest(`${pods.length} pods are more than ${MOST_PODS}, the most of one simulation`);
+  for (const pod of pods) call.authorize(accessTo(pod));
+  return { run: () => simulate(deps, request, call) };
+}
+
+const accessTo = ({ metadata: { namespace = '', name = '' } = {} }: Pod): Access => ({
+  verb: 'create',
+  kind: 'Pod',
+  namespace,
+  name,
+});
+
 /** Pods of several schedulers are asked of each in turn: they do not see each other's. */
 async function simulate({ registry, links }: Deps, request: SimulateRequest, call: CallContext): Promise<Reply> {
   const { pods: wanted = [], nodeLimit = 0 } = request;
-  if (wanted.length === 0) throw badRequest('name the pods to simulate');
-  if (wanted.length > MOST_PODS) throw badRequest(`${wanted.length} pods are more than ${MOST_PODS}, the most of one simulation`);
   const pods: Pod[] = [];
   const warnings = new Set<string>();
   let turnEndsAt = performance.now() + TURN_MS;
@@ -121,16 +143,14 @@ async function completed(
   pod: Pod,
   call: CallContext,
 ): Promise<Pod> {
-  const { name = '', namespace = '', generateName = '' } = pod.metadata ?? {};
-  const access = { verb: 'create', kind: 'Pod', namespace, name } as const;
-  call.authorize(access);
-  call.authorizer.authorizeCreate(call.identity, access, pod);
+  const { name = '', generateName = '' } = pod.metadata ?? {};
+  call.authorizer.authorizeCreate(call.identity, accessTo(pod), pod);
   const store = registry.store('Pod');
   requireSayable(store.kind, pod);
-  const { bytes, warnings } = await imagineObject(store, registry.admission, () => ({
-    object: structuredClone(pod) as AnyObject,
-    context: writeContext({ dryRun: ['All'] }, call),
-  }));
+  const { bytes, warnings } = await imagineObject(store, registry.admission, {
+    ...new CallWrite({ dryRun: ['All'] }, call),
+    take: () => structuredClone(pod) as AnyObject,
+  });
   warnings.forEach(warn);
   const stored = decodeMessage<Pod>('berth.core.v1.Pod', bytes);
   return { ...stored, metadata: { ...stored.metadata, name: name || generateName } };

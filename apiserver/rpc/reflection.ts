@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { Server } from '@grpc/grpc-js';
 import type { ReflectionService } from '@grpc/reflection';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { fileDescriptorSet } from '../../api/generated/file-descriptors.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { perLevel } from '../limits/levels.ts';
-import { WireReader } from '../watch/wire.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { addLibraryService } from './library-service.ts';
 
@@ -12,12 +12,15 @@ type PackageDefinition = ConstructorParameters<typeof ReflectionService>[0];
 
 const versions = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 
-/** Streams of a priority level, and what no user is refused, so that what they may hold (a message each way) stays little. */
+/**
+ * Bounds the streams of a priority level, so that what they may hold (a message each way) stays small; no user is
+ * refused the first `least`.
+ */
 const STREAMS = { busyAt: 64, least: 4 };
 
 /**
- * Serves reflection (v1 and v1alpha) for the services of the API to authenticated callers, as calls of the API are served. The library and the file
- * descriptors are read at the first call.
+ * Serves reflection (v1 and v1alpha) for the services of the API to authenticated callers, as calls of the API are
+ * served. The library and the file descriptors are read at the first call.
  */
 export function addReflection(server: Server, services: readonly string[], pipeline: Pick<CallPipeline, 'guard'>): void {
   const shares = perLevel(() => new FairShare(STREAMS));
@@ -36,8 +39,8 @@ export function addReflection(server: Server, services: readonly string[], pipel
 }
 
 /**
- * The files of proto/ as the library reads them. It only looks at `fileDescriptorProtos`; those that proto-loader would put there have
- * no imports and names that other tools cannot resolve.
+ * The files of proto/ as the library reads them. It only looks at `fileDescriptorProtos`; those that proto-loader would
+ * put there have no imports and names that other tools cannot resolve.
  */
 function describedFiles(): PackageDefinition {
   const set = new WireReader(Buffer.from(fileDescriptorSet, 'base64'));

@@ -24,7 +24,9 @@ import type { TokenTable } from '../authn/tokens.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import { decodeStrictly } from '../registry/decode.ts';
-import type { CallContext, CallPipeline, UnaryHandler } from './call-pipeline.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { PrepareCall } from '../verbs/prepared-call.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 
 const AUTHORIZATION = 'berth.authorization.v1';
@@ -46,40 +48,40 @@ export interface ReviewTokens {
 
 /** Kubernetes' reviews. Nothing is stored; the question comes back with its answer. */
 export function reviewServices(pipeline: CallPipeline, tokens: ReviewTokens): ReviewService[] {
-  const service = (name: string, create: UnaryHandler): ReviewService => ({
+  const service = (name: string, create: PrepareCall): ReviewService => ({
     name,
     definition: serviceDefinition(name),
     implementation: { Create: pipeline.unary(create) },
   });
   return [
-    service(`${AUTHENTICATION}.SelfSubjectReviews`, async (request, call) => {
+    service(`${AUTHENTICATION}.SelfSubjectReviews`, (request, call) => {
       review(call, 'SelfSubjectReview');
       const { object = {} } = read<SelfSubjectReviewWriteRequest>(`${AUTHENTICATION}.SelfSubjectReview`, request);
       const status = { userInfo: userInfoOf(call.identity) };
-      return { bytes: encodeMessage(`${AUTHENTICATION}.SelfSubjectReview`, { ...object, status }) };
+      return { run: async () => ({ bytes: encodeMessage(`${AUTHENTICATION}.SelfSubjectReview`, { ...object, status }) }) };
     }),
-    service(`${AUTHENTICATION}.TokenReviews`, async (request, call) => {
+    service(`${AUTHENTICATION}.TokenReviews`, (request, call) => {
       review(call, 'TokenReview');
       const { object = {} } = read<TokenReviewWriteRequest>(`${AUTHENTICATION}.TokenReview`, request);
       const { token = '', audiences = [] } = object.spec ?? {};
       if (token === '') throw badRequest('give the token that is asked about: spec.token');
       // The token does not come back: an answer is more easily shown to others than a question.
       const answer = { metadata: object.metadata, spec: { audiences }, status: reviewToken(tokens, token, audiences) };
-      return { bytes: encodeMessage(`${AUTHENTICATION}.TokenReview`, answer) };
+      return { run: async () => ({ bytes: encodeMessage(`${AUTHENTICATION}.TokenReview`, answer) }) };
     }),
-    service(`${AUTHORIZATION}.SelfSubjectAccessReviews`, async (request, call) => {
+    service(`${AUTHORIZATION}.SelfSubjectAccessReviews`, (request, call) => {
       review(call, 'SelfSubjectAccessReview');
       const { object = {} } = read<SelfSubjectAccessReviewWriteRequest>(`${AUTHORIZATION}.SelfSubjectAccessReview`, request);
       const status = judge(call.authorizer, call.identity, object.spec ?? {});
-      return { bytes: encodeMessage(`${AUTHORIZATION}.SelfSubjectAccessReview`, { ...object, status }) };
+      return { run: async () => ({ bytes: encodeMessage(`${AUTHORIZATION}.SelfSubjectAccessReview`, { ...object, status }) }) };
     }),
-    service(`${AUTHORIZATION}.SubjectAccessReviews`, async (request, call) => {
+    service(`${AUTHORIZATION}.SubjectAccessReviews`, (request, call) => {
       review(call, 'SubjectAccessReview');
       const { object = {} } = read<SubjectAccessReviewWriteRequest>(`${AUTHORIZATION}.SubjectAccessReview`, request);
       const status = judgeOther(call.authorizer, object.spec);
-      return { bytes: encodeMessage(`${AUTHORIZATION}.SubjectAccessReview`, { ...object, status }) };
+      return { run: async () => ({ bytes: encodeMessage(`${AUTHORIZATION}.SubjectAccessReview`, { ...object, status }) }) };
     }),
-    service(`${AUTHORIZATION}.LocalSubjectAccessReviews`, async (request, call) => {
+    service(`${AUTHORIZATION}.LocalSubjectAccessReviews`, (request, call) => {
       const { object = {} } = read<LocalSubjectAccessReviewWriteRequest>(`${AUTHORIZATION}.LocalSubjectAccessReview`, request);
       const { namespace = '' } = object.metadata ?? {};
       review(call, 'LocalSubjectAccessReview', namespace);
@@ -89,13 +91,13 @@ export function reviewServices(pipeline: CallPipeline, tokens: ReviewTokens): Re
       if (wanted.namespace !== namespace)
         throw badRequest(`spec.resourceAttributes.namespace must match metadata.namespace, "${namespace}"`);
       const status = judgeOther(call.authorizer, object.spec);
-      return { bytes: encodeMessage(`${AUTHORIZATION}.LocalSubjectAccessReview`, { ...object, status }) };
+      return { run: async () => ({ bytes: encodeMessage(`${AUTHORIZATION}.LocalSubjectAccessReview`, { ...object, status }) }) };
     }),
-    service(`${AUTHORIZATION}.SelfSubjectRulesReviews`, async (request, call) => {
+    service(`${AUTHORIZATION}.SelfSubjectRulesReviews`, (request, call) => {
       review(call, 'SelfSubjectRulesReview');
       const { object = {} } = read<SelfSubjectRulesReviewWriteRequest>(`${AUTHORIZATION}.SelfSubjectRulesReview`, request);
       const status = rulesIn(call.authorizer, call.identity, object.spec?.namespace ?? '');
-      return { bytes: encodeMessage(`${AUTHORIZATION}.SelfSubjectRulesReview`, { ...object, status }) };
+      return { run: async () => ({ bytes: encodeMessage(`${AUTHORIZATION}.SelfSubjectRulesReview`, { ...object, status }) }) };
     }),
   ];
 }

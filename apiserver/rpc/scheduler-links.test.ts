@@ -69,7 +69,8 @@ describe('the questions to a scheduler', () => {
 
   it('wait for a scheduler to connect, so many at most', async () => {
     const links = new SchedulerLinks();
-    const waiting = Array.from({ length: most }, () => links.ask('late', { list: {} }, signal).catch((error: unknown) => error));
+    const ask = () => links.ask('late', { list: {} }, new AbortController().signal).catch((error: unknown) => error);
+    const waiting = Array.from({ length: most }, ask);
     await expect(links.ask('late', { list: {} }, signal)).rejects.toMatchObject(exhausted);
     await vi.advanceTimersByTimeAsync(3_000);
     for (const error of await Promise.all(waiting)) expect(error).toMatchObject({ code: 'UNAVAILABLE' });

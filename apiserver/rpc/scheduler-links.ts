@@ -19,8 +19,8 @@ interface Asked {
 const ANSWER_TIMEOUT_MS = 25_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 /**
- * Questions that a scheduler has not answered yet, and askers that wait for one to connect. Each question costs its scheduler a copy of what it knows,
- * also when the caller has left: those count until the answer is here.
+ * Bounds the unanswered questions to a scheduler, and the calls that wait for one to connect. Each question costs its
+ * scheduler a copy of its cache, so one whose caller has left counts until the answer is here.
  */
 const MAX_ASKED = 32;
 const RETRY_AFTER_MS = 2_000;

@@ -22,19 +22,23 @@ export function secretKeysService({ keys, log, now }: SecretKeysDeps, pipeline: 
   return {
     definition: serviceDefinition(SECRET_KEYS_SERVICE),
     implementation: {
-      Rotate: pipeline.unary(async (request, context) => {
+      Rotate: pipeline.unary((request, context) => {
         decodeStrictly('berth.server.v1.RotateSecretKeyRequest', request, 'request');
         context.authorize({ verb: 'create', kind: 'SecretKey', namespace: '', name: '' });
         if (!keys) throw failedPrecondition('NotSupported', 'this server keeps its objects in memory only: nothing is encrypted');
-        try {
-          // Not ended by a client that goes: what was begun is carried through.
-          const { keyId, rewritten } = await keys.rotate(now());
-          const { requestId, identity } = context;
-          log.warn({ requestId, user: identity.user, keyId, rewritten }, 'the key of Secrets was rotated');
-          return { bytes: encodeMessage('berth.server.v1.RotateSecretKeyResponse', { keyId, rewritten }) };
-        } catch (error) {
-          throw explain(error);
-        }
+        return {
+          run: async () => {
+            try {
+              // Not ended by a client that goes: what was begun is carried through.
+              const { keyId, rewritten } = await keys.rotate(now());
+              const { requestId, identity } = context;
+              log.warn({ requestId, user: identity.user, keyId, rewritten }, 'the key of Secrets was rotated');
+              return { bytes: encodeMessage('berth.server.v1.RotateSecretKeyResponse', { keyId, rewritten }) };
+            } catch (error) {
+              throw explain(error);
+            }
+          },
+        };
       }),
     },
   };

@@ -13,8 +13,9 @@ export interface StatusReply {
 
 const DOMAIN = 'berth.io';
 /**
- * Trailers travel in one header block, of which many clients take 8 KiB (all that stand on gRPC's C core or Java) and refuse the whole
- * answer otherwise. The message stands there twice, once percent-encoded; the details are base64. These bounds together keep below it.
+ * Trailers travel in one header block, of which many clients take 8 KiB (all that stand on gRPC's C core or Java) and
+ * refuse the whole answer otherwise. The message stands there twice, once percent-encoded; the details are base64.
+ * These bounds together keep below it.
  */
 const MAX_MESSAGE = 1_000;
 const MAX_VIOLATION_BYTES = 3_000;

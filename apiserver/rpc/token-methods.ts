@@ -16,7 +16,7 @@ const MESSAGES = 'berth.authentication.v1';
 /** ServiceAccounts.CreateToken. */
 export function createTokenMethod(tokens: AccountTokens, pipeline: CallPipeline): SpecialMethods {
   return {
-    CreateToken: pipeline.unary(async (request, call) => {
+    CreateToken: pipeline.unary((request, call) => {
       const { object = {} } = decodeStrictly<TokenRequestWriteRequest>(
         `${MESSAGES}.TokenRequestWriteRequest`,
         request,
@@ -26,8 +26,12 @@ export function createTokenMethod(tokens: AccountTokens, pipeline: CallPipeline)
       call.authorize({ verb: 'create-token', kind: 'ServiceAccount', namespace, name });
       if (namespace === '' || name === '') throw badRequest('name the service account and its namespace');
       const spec = object.spec ?? {};
-      const status = await tokens.create({ namespace, name }, spec, (pod) => checkNodeToken(call.identity, spec, pod));
-      return { bytes: encodeMessage(`${MESSAGES}.TokenRequest`, { ...object, status }) };
+      return {
+        run: async () => {
+          const status = await tokens.create({ namespace, name }, spec, (pod) => checkNodeToken(call.identity, spec, pod));
+          return { bytes: encodeMessage(`${MESSAGES}.TokenRequest`, { ...object, status }) };
+        },
+      };
     }),
   };
 }
@@ -37,12 +41,16 @@ export function tokenKeysService(keys: TokenKeys, pipeline: CallPipeline, now: (
   return {
     definition: serviceDefinition(TOKEN_KEYS_SERVICE),
     implementation: {
-      List: pipeline.unary(async (request, call) => {
+      List: pipeline.unary((request, call) => {
         decodeStrictly(`${MESSAGES}.ListTokenKeysRequest`, request, 'request');
         call.authorizePath('/openid/v1/jwks');
-        const list = keys.list(now().getTime());
-        const shown = list.map((key) => ({ kid: key.id, ...publicFacts(key), alg: 'ES256', use: 'sig' }));
-        return { bytes: encodeMessage(`${MESSAGES}.TokenKeyList`, { issuer: TOKEN_ISSUER, keys: shown }) };
+        return {
+          run: async () => {
+            const list = keys.list(now().getTime());
+            const shown = list.map((key) => ({ kid: key.id, ...publicFacts(key), alg: 'ES256', use: 'sig' }));
+            return { bytes: encodeMessage(`${MESSAGES}.TokenKeyList`, { issuer: TOKEN_ISSUER, keys: shown }) };
+          },
+        };
       }),
     },
   };

@@ -1,5 +1,5 @@
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
-import { encodeMessage } from '../../api/codec/message.ts';
+import { badRequest } from '../../api/errors/index.ts';
 import type {
   DeleteCollectionRequest,
   DeleteRequest,
@@ -8,57 +8,71 @@ import type {
   PatchRequest,
   WatchRequest,
 } from '../../api/generated/types.ts';
-import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
+import { isScale, SCALE } from '../registry/scale.ts';
+import { storedForm } from '../verbs/list-form.ts';
+import { readRequest } from '../verbs/object-writes.ts';
+import type { PrepareCall } from '../verbs/prepared-call.ts';
+import type { Verbs } from '../verbs/verbs.ts';
+import { readWriteRequest } from '../verbs/write-request.ts';
 import { protobufEvents } from '../watch/event-format.ts';
-import type { CallPipeline, StreamHandler, UnaryHandler } from './call-pipeline.ts';
+import type { CallPipeline, PrepareStream } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import { storedForm } from './list-form.ts';
-import type { Verbs } from './verbs.ts';
-import { splitWriteRequest } from './write-request.ts';
+import { watchMethod } from './grpc-watch-sink.ts';
+
+interface StandardMethods {
+  readonly unary: Readonly<Record<string, PrepareCall>>;
+  readonly stream: Readonly<Record<string, PrepareStream>>;
+}
 
 /** The standard methods of one kind's typed service. None of them knows the kind. */
-function standardMethods(
-  store: KindStore,
-  verbs: Verbs,
-): { unary: Record<string, UnaryHandler>; stream: Record<string, StreamHandler> } {
+function standardMethods(store: KindStore, verbs: Verbs): StandardMethods {
   const { kind } = store;
-  const write = (request: Buffer) => {
-    const { object, options } = splitWriteRequest(request);
-    return { object, options, format: 'protobuf' } as const;
-  };
-  const read = <T extends object>(name: string, request: Buffer): T =>
-    decodeStrictly<T>(`berth.meta.v1.${name}`, request, 'request');
-  const parts = Object.entries(kind.subresources ?? {}).map(([subresource, { method }]): [string, UnaryHandler] => [
+  const parts = Object.entries(kind.subresources ?? {}).map(([subresource, { method }]): [string, PrepareCall] => [
     method,
-    (request, call) => verbs.update(store, { ...write(request), subresource }, call),
+    (request, call) => verbs.write(readWriteRequest('update', store, request, subresource), call),
   ]);
-  return {
-    unary: {
-      ...Object.fromEntries(parts),
-      Create: (request, call) => verbs.create(store, write(request), call),
-      Update: (request, call) => verbs.update(store, write(request), call),
-      UpdateStatus: (request, call) => verbs.updateStatus(store, write(request), call),
-      Get: (request, call) => verbs.get(store, read<GetRequest>('GetRequest', request), call),
-      List: async (request, call) => ({
-        bytes: await verbs.list(store, read<ListRequest>('ListRequest', request), storedForm, call),
-      }),
-      Patch: (request, call) => verbs.patch(store, read<PatchRequest>('PatchRequest', request), call),
-      Delete: (request, call) => verbs.delete(store, read<DeleteRequest>('DeleteRequest', request), call),
-      DeleteCollection: async (request, call) => {
-        const deleted = await verbs.deleteCollection(
-          store,
-          read<DeleteCollectionRequest>('DeleteCollectionRequest', request),
-          call,
-        );
-        return { bytes: encodeMessage('berth.meta.v1.DeleteCollectionResponse', { deleted }) };
-      },
+  const unary: Record<string, PrepareCall> = {
+    ...Object.fromEntries(parts),
+    ...(kind.scale && scaleMethods(store, verbs)),
+    Create: (request, call) => verbs.write(readWriteRequest('create', store, request), call),
+    Update: (request, call) => verbs.write(readWriteRequest('update', store, request), call),
+    UpdateStatus: (request, call) => verbs.write(readWriteRequest('updateStatus', store, request), call),
+    Get: (request, call) => verbs.get(store, readRequest<GetRequest>('GetRequest', request), call),
+    List: (request, call) => verbs.list(store, readRequest<ListRequest>('ListRequest', request), storedForm, call),
+    Patch(request, call) {
+      const patch = readRequest<PatchRequest>('PatchRequest', request);
+      return verbs.patch({ store, patch: requireNoScale(store, patch) }, call);
     },
-    stream: {
-      Watch: (request, call, context) =>
-        verbs.watch(store, read<WatchRequest>('WatchRequest', request), protobufEvents(kind.message), call, context),
+    Delete: (request, call) => verbs.delete({ store, delete: readRequest<DeleteRequest>('DeleteRequest', request) }, call),
+    DeleteCollection: (request, call) =>
+      verbs.deleteCollection(store, readRequest<DeleteCollectionRequest>('DeleteCollectionRequest', request), call),
+  };
+  const format = protobufEvents(kind.message);
+  const stream: Record<string, PrepareStream> = {
+    Watch: watchMethod((request, call) => verbs.watch(store, readRequest<WatchRequest>('WatchRequest', request), format, call)),
+  };
+  return { unary, stream };
+}
+
+/** The methods of a kind that can be scaled: they answer with a Scale. */
+function scaleMethods(store: KindStore, verbs: Verbs): Record<string, PrepareCall> {
+  return {
+    GetScale: (request, call) => verbs.getScale(store, readRequest<GetRequest>('GetRequest', request), call),
+    UpdateScale: (request, call) => verbs.write(readWriteRequest('update', store, request, SCALE), call),
+    PatchScale(request, call) {
+      const patch = readRequest<PatchRequest>('PatchRequest', request);
+      if (patch.subresource && patch.subresource !== SCALE)
+        throw badRequest(`PatchScale patches the Scale: "${patch.subresource}" is of no use here`);
+      return verbs.patch({ store, patch: { ...patch, subresource: SCALE } }, call);
     },
   };
+}
+
+/** Patch answers with an object, which a Scale is not. */
+function requireNoScale(store: KindStore, request: PatchRequest): PatchRequest {
+  if (isScale(store, request.subresource)) throw badRequest('Patch changes the object: use PatchScale for its Scale');
+  return request;
 }
 
 /** What a kind's service has besides the standard methods, by method name. */

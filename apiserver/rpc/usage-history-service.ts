@@ -1,10 +1,12 @@
 import { decodeMessage } from '../../api/codec/message.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { badRequest, unavailable } from '../../api/errors/index.ts';
 import type { GetUsageHistoryRequest, ServeRequest } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
-import { WireReader } from '../watch/wire.ts';
-import type { CallContext, CallPipeline, Reply } from './call-pipeline.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
+import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import { fromStatus } from './status.ts';
 import { abortable } from './tunnel/duplex.ts';
@@ -28,17 +30,22 @@ export function usageHistoriesService(deps: UsageHistoriesDeps, pipeline: CallPi
     implementation: {
       Get: pipeline.unary((request, call) => {
         const wanted = decodeStrictly<GetUsageHistoryRequest>('berth.metrics.v1.GetUsageHistoryRequest', request, 'request');
-        return answer(deps, wanted, call);
+        return prepareHistory(deps, wanted, call);
       }),
     },
   };
 }
 
-async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): Promise<Reply> {
+function prepareHistory(deps: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): PreparedCall {
   const { nodeName = '', podName = '', namespace = '' } = wanted;
   if ((nodeName === '') === (podName === '')) throw badRequest('name either a pod or a node');
   if (podName === '') call.authorize({ verb: 'get', kind: 'Node', namespace: '', name: nodeName });
   else call.authorize({ verb: 'get', kind: 'Pod', namespace, name: podName });
+  return { run: () => answer(deps, wanted, call) };
+}
+
+async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): Promise<Reply> {
+  const { nodeName = '', podName = '', namespace = '' } = wanted;
   const target = podName === '' ? { node: nodeName, uid: '' } : await findTarget(pods, { namespace, name: podName });
   const open = { podUid: target.uid, usageHistory: wanted, requestId: call.requestId };
   const stream = await tunnels.open(target.node, open, call);

@@ -1,7 +1,9 @@
 import type { ListOptions, Write } from './storage.ts';
 import { StorageError } from './storage-error.ts';
 
-/** The same on every backend, so that an object that fits one fits all; 1.5 MiB is etcd's own limit, and so Kubernetes'. */
+/**
+ * The same on every backend, so that an object that fits one fits all; 1.5 MiB is etcd's own limit, and so Kubernetes'.
+ */
 export const maxObjectBytes = 1.5 * 1024 * 1024;
 /** lmdb takes 1,978 bytes; plural, namespace and name together need at most 63 + 63 + 253 and two slashes. */
 const maxKeyBytes = 1000;
@@ -40,7 +42,10 @@ export function listStart(prefix: string, options: ListOptions): string {
   return options.after !== undefined && options.after >= start ? `${options.after} ` : start;
 }
 
-/** Refuses a revision whose state or successors are no longer kept, or that the store never reached (a restored backup): list again. */
+/**
+ * Refuses a revision whose state or successors are no longer kept, or that the store never reached (a restored backup):
+ * list again.
+ */
 export function checkRevision(what: string, revision: number, compacted: number, newest: number): void {
   const refusal = revisionRefusal(what, revision, compacted, newest);
   if (refusal) throw refusal;

@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
-import { keyPrefixOf } from '../../api/kinds/identity.ts';
+import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import { presentKey } from './key-layout.ts';
 
-it.each(kinds.map((kind) => [kind.plural, kind] as const))('keys of %s are those of the kind', (plural, kind) => {
+/** Groups whose kinds have come since: there are no keys of theirs in layout 1. */
+const newer: ReadonlySet<string> = new Set(['apps', 'batch', 'autoscaling']);
+const before = kinds.filter(({ apiVersion }) => !newer.has(groupOf(apiVersion)));
+
+it.each(before.map((kind) => [kind.plural, kind] as const))('keys of %s are those of the kind', (plural, kind) => {
   expect(presentKey(`${plural}/a/b`)).toBe(`${keyPrefixOf(kind)}a/b`);
   // A second time changes nothing.
   expect(presentKey(presentKey(`${plural}/a/b`))).toBe(`${keyPrefixOf(kind)}a/b`);

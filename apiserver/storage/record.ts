@@ -70,7 +70,10 @@ export function encodeRecord(record: StorageRecord): Buffer {
   return buffer;
 }
 
-/** Decodes; `bytes` is a view of `buffer`. `where` names the record in the messages. Throws `corrupt` and `newer-format`. */
+/**
+ * Decodes; `bytes` is a view of `buffer`. `where` names the record in the messages. Throws `corrupt` and
+ * `newer-format`.
+ */
 export function decodeRecord(buffer: Buffer, where: string): StorageRecord {
   if (buffer.length < headerSize) throw damaged(where, `it is only ${buffer.length} bytes long`);
   if (crc32(buffer.subarray(4)) !== buffer.readUInt32BE(0)) throw damaged(where, 'its checksum does not match');

@@ -17,8 +17,9 @@ const minuteMs = 60_000;
 const secondMs = 1_000;
 
 /**
- * Forgets history older than `keepMs`, on any backend, until the signal aborts or the store is closed. What is old enough the store itself
- * knows, also after a restart. When nothing was written there is nothing to compact, and the disk stays still.
+ * Forgets history older than `keepMs`, on any backend, until the signal aborts or the store is closed. What is old
+ * enough the store itself knows, also after a restart. When nothing was written there is nothing to compact, and the
+ * disk stays still.
  */
 export async function runCompaction(storage: Storage, options: CompactionOptions, signal: AbortSignal): Promise<void> {
   const { keepMs = hourMs, clock = systemStorageClock, onError } = options;

@@ -22,8 +22,9 @@ export const restoreAdvice = 'restore it from a backup: berth restore FILE --for
 export class StorageError extends Error {
   readonly code: StorageErrorCode;
   /**
-   * For `exists`, `mismatch` and `not-found`: the revision of the write of the key that the refusal rests on, which may still be on its way to the
-   * disk; absent when nothing was ever written. For `compacted`: the oldest revision still kept.
+   * For `exists`, `mismatch` and `not-found`: the revision of the write of the key that the refusal rests on, which may
+   * still be on its way to the disk; absent when nothing was ever written. For `compacted`: the oldest revision still
+   * kept.
    */
   readonly revision: number | undefined;
 

@@ -29,18 +29,19 @@ export interface Moment {
 }
 
 /**
- * What the store remembers of its synced writes; relaxed keys have no history. Part of the port: the registry reads it, seldom, and
- * nothing here costs a write anything. Every error is a StorageError.
+ * What the store remembers of its synced writes; relaxed keys have no history. Part of the port: the registry reads it,
+ * seldom, and nothing here costs a write anything. Every error is a StorageError.
  */
 export interface StorageHistory {
   /**
-   * The writes of a key that are kept, also of one that is deleted, and across its deletions: at most `limit`, those before revision
-   * `before` (one that an earlier page gave; absent: all). Throws `compacted` when that has been forgotten meanwhile.
+   * The writes of a key that are kept, also of one that is deleted, and across its deletions: at most `limit`, those
+   * before revision `before` (one that an earlier page gave; absent: all). Throws `compacted` when that has been
+   * forgotten meanwhile.
    */
   writes(key: string, options: { readonly before?: number; readonly limit: number }): Promise<KeptWrites>;
   /**
-   * The newest state whose time is at or before `time`; undefined when that is older than what is kept. Where the clock was set back,
-   * a time happened twice: then it is the later state.
+   * The newest state whose time is at or before `time`; undefined when that is older than what is kept. Where the clock
+   * was set back, a time happened twice: then it is the later state.
    */
   at(time: number): Promise<Moment | undefined>;
   /** When the state of a revision came to be; undefined when it is older than what is kept. */

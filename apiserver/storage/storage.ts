@@ -12,7 +12,10 @@ export interface Write {
   readonly manager: string;
   readonly verb: string;
   readonly durability: Durability;
-  /** A relaxed write that is on the disk before it is acknowledged or shown all the same; it takes the relaxed writes of its key with it. */
+  /**
+   * A relaxed write that is on the disk before it is acknowledged or shown all the same; it takes the relaxed writes of
+   * its key with it.
+   */
   readonly awaitsDisk?: boolean;
   /** It ends or reports something: it is written on a disk that is nearly full too, as long as there is a reserve. */
   readonly urgent?: boolean;
@@ -29,8 +32,8 @@ export interface StoredObject {
 
 export interface ListOptions {
   /**
-   * The state as of this revision; absent or 0: the newest. Throws `compacted` when it is no longer kept, or was never reached.
-   * Relaxed keys have no history: they are shown as they are now, possibly with a higher revision.
+   * The state as of this revision; absent or 0: the newest. Throws `compacted` when it is no longer kept, or was never
+   * reached. Relaxed keys have no history: they are shown as they are now, possibly with a higher revision.
    */
   readonly revision?: number;
   /** Starts behind this key. */
@@ -68,10 +71,11 @@ export interface StorageUsage {
 }
 
 /**
- * Where the API server keeps its objects. Keys are "plural/namespace/name" or "plural/name", printable ASCII; values are bytes of at most
- * 1.5 MiB (`too-large`). One revision counter for the whole store: every write takes a higher one, and none is ever used twice, not even
- * across a crash (which may leave a gap). Durability is a property of the kind: a write of a key whose last write had another one is refused (`failed`). Bytes that were handed in or out are not changed.
- * Safe for concurrent calls from one process. Every error is a StorageError (storage-error.ts).
+ * Where the API server keeps its objects. Keys are "plural/namespace/name" or "plural/name", printable ASCII; values
+ * are bytes of at most 1.5 MiB (`too-large`). One revision counter for the whole store: every write takes a higher one,
+ * and none is ever used twice, not even across a crash (which may leave a gap). Durability is a property of the kind: a
+ * write of a key whose last write had another one is refused (`failed`). Bytes that were handed in or out are not
+ * changed. Safe for concurrent calls from one process. Every error is a StorageError (storage-error.ts).
  */
 export interface Storage {
   /** The history: writes with author and time, and the state at a time. */
@@ -86,20 +90,26 @@ export interface Storage {
   get(key: string): Promise<StoredObject | undefined>;
   /** Reads the keys with a prefix in byte order. */
   list(prefix: string, options?: ListOptions): Promise<StoredPage>;
-  /** Replaces a key if its revision is still `expected`. Throws `not-found`, or `mismatch` with the current revision. */
+  /**
+   * Replaces a key if its revision is still `expected`. Throws `not-found`, or `mismatch` with the current revision.
+   */
   update(key: string, expected: number, write: Write): Promise<number>;
   /** Removes a key if its revision is still `expected`; `write.bytes` is its last state. Throws like `update`. */
   delete(key: string, expected: number, write: Write): Promise<number>;
   /**
-   * Every event with a revision above `from` (default: from now), in order, exactly once, in batches, until `signal` aborts (then it ends without an error).
-   * Synced writes appear only once they are durable. Throws `compacted` when events above `from` are no longer kept; relaxed
-   * keys have no history, so only their newest state above `from` may appear. A caller that does not read fast enough to keep within a bound gets `slow`.
+   * Every event with a revision above `from` (default: from now), in order, exactly once, in batches, until `signal`
+   * aborts (then it ends without an error). Synced writes appear only once they are durable. Throws `compacted` when
+   * events above `from` are no longer kept; relaxed keys have no history, so only their newest state above `from` may
+   * appear. A caller that does not read fast enough to keep within a bound gets `slow`.
    */
   watch(
     options: { readonly prefix: string; readonly from?: number },
     signal: AbortSignal,
   ): AsyncIterable<readonly StorageEvent[]>;
-  /** Forgets history up to and including `revision`: lists at older revisions and watches from older revisions throw `compacted`. */
+  /**
+   * Forgets history up to and including `revision`: lists at older revisions and watches from older revisions throw
+   * `compacted`.
+   */
   compact(revision: number): Promise<void>;
   /** Finishes what was begun, syncs, and releases everything. */
   close(): Promise<void>;

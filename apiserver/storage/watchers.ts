@@ -109,7 +109,10 @@ function slow(watcher: Watcher): StorageError {
 
 export interface WatchParts {
   readonly subscription: Subscription;
-  /** The events above the start revision up to the moment of the subscription; may throw `compacted` when it is overtaken. */
+  /**
+   * The events above the start revision up to the moment of the subscription; may throw `compacted` when it is
+   * overtaken.
+   */
   readonly history: Iterable<readonly StorageEvent[]>;
   /** Why there is no such history. */
   readonly refusal: StorageError | undefined;

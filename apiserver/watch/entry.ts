@@ -1,10 +1,13 @@
 import { decodeMessage } from '../../api/codec/message.ts';
+import { WireError } from '../../api/codec/wire-format.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
-import { WireError } from './wire.ts';
 
-/** One version of one object as it is served: encoded, with its resourceVersion. Never changed; a new version is a new entry. */
+/**
+ * One version of one object as it is served: encoded, with its resourceVersion. Never changed; a new version is a new
+ * entry.
+ */
 export interface Entry {
   /** "plural/namespace/name" or "plural/name". */
   readonly key: string;
@@ -40,7 +43,10 @@ export function placeOf(key: string): { namespace: string; name: string } {
   return second === undefined ? { namespace: '', name: first } : { namespace: first, name: second };
 }
 
-/** Decoded objects that several readers of one version are likely to want within moments of each other: so many, and encoded so large, at most. */
+/**
+ * Decoded objects that several readers of one version are likely to want within moments of each other: so many, and
+ * encoded so large, at most.
+ */
 const MEMO_SIZE = 128;
 const MEMO_BYTES = 1024 * 1024;
 

@@ -8,9 +8,9 @@ export interface BatchClock {
 export const systemBatchClock: BatchClock = { now: () => performance.now(), setTimeout, setImmediate };
 
 /**
- * Batches take at most about a quarter of the time: a batch's writes leave, encrypted, after it, which costs as much again or more, and three times
- * all that passes until the next. So a few watchers hear of an event at once; with many watchers events gather, because a message costs
- * more than an event.
+ * Batches take at most about a quarter of the time: a batch's writes leave, encrypted, after it, which costs as much
+ * again or more, and three times all that passes until the next. So a few watchers hear of an event at once; with many
+ * watchers events gather, because a message costs more than an event.
  */
 const GAP_PER_COST = 6;
 /** A batch that gathers for longer is late and saves little more. */

@@ -7,7 +7,9 @@ export interface EventFormat {
   /** Streams with the same id share what was encoded for one of them. */
   readonly id: string;
   readonly field: 2 | 3;
-  /** Whether a stream's first event holds more than the same event of another stream would: then that one is not shared. */
+  /**
+   * Whether a stream's first event holds more than the same event of another stream would: then that one is not shared.
+   */
   readonly hasHeading: boolean;
   /** The object as it stands in an event; `first` marks the first event of a stream. */
   encode(entry: Entry, first: boolean): Uint8Array;

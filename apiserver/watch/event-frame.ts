@@ -1,5 +1,5 @@
+import { fieldSize, writeFieldHeader } from '../../api/codec/wire-format.ts';
 import type { CacheEvent } from './event-ring.ts';
-import { fieldSize, writeFieldHeader } from './wire.ts';
 
 export type WireEventType = CacheEvent['type'] | 'BOOKMARK';
 
@@ -29,8 +29,8 @@ function eventSize(event: WireEvent): number {
 }
 
 /**
- * A whole watch response of any kind as it goes out: the gRPC frame with its header, assembled from encoded objects with one copy and no
- * decoding, in a buffer of its own, so that any number of streams can send the same bytes.
+ * A whole watch response of any kind as it goes out: the gRPC frame with its header, assembled from encoded objects
+ * with one copy and no decoding, in a buffer of its own, so that any number of streams can send the same bytes.
  */
 export function encodeFrame(events: readonly WireEvent[]): Buffer {
   let size = 0;

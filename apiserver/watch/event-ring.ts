@@ -22,15 +22,19 @@ export interface RingBounds {
 /** Five minutes outlast any reconnect; the others keep a storm from eating the memory. */
 export const defaultRingBounds: RingBounds = { maxAgeMs: 5 * 60_000, maxEvents: 100_000, maxBytes: 64 * 1024 * 1024 };
 
-/** What an event takes besides its object's bytes: its fields, those of the entry and of the buffer, the key. Measured on 100,000 of 1 KB. */
+/**
+ * What an event takes besides its object's bytes: its fields, those of the entry and of the buffer, the key. Measured
+ * on 100,000 of 1 KB.
+ */
 const EVENT_BYTES = 800;
 
 /** Dropped events leave holes at the front; the array is moved together when this many are gone. */
 const COMPACT_AT = 1_024;
 
 /**
- * The latest events of one kind in the order of their revisions. Every event has a sequence number that never changes, so that a
- * watcher is no more than a number: what it has not read yet stays here for all of them, and memory does not grow with the watchers.
+ * The latest events of one kind in the order of their revisions. Every event has a sequence number that never changes,
+ * so that a watcher is no more than a number: what it has not read yet stays here for all of them, and memory does not
+ * grow with the watchers.
  */
 export class EventRing {
   private readonly bounds: RingBounds;
@@ -110,7 +114,8 @@ export class EventRing {
 }
 
 /**
- * What would go with an event: its state, when a newer one has come, or else the state before, which is about as large. A deletion holds both.
+ * What would go with an event: its state, when a newer one has come, or else the state before, which is about as large.
+ * A deletion holds both.
  */
 function sizeOf({ type, entry, previous }: CacheEvent): number {
   return EVENT_BYTES + entry.bytes.length + (type === 'DELETED' ? (previous?.bytes.length ?? 0) : 0);

@@ -37,7 +37,10 @@ test('a first event wakes watchers in the next turn', () => {
   expect(woken).toBe(1);
 });
 
-/** How long events gather between the end of a batch and the next, when each batch costs so much and an event comes in every millisecond. */
+/**
+ * How long events gather between the end of a batch and the next, when each batch costs so much and an event comes in
+ * every millisecond.
+ */
 function gapBetweenBatches(costMs: number): number {
   const { clock, advance, spend } = fakeClock();
   const batcher = new EventBatcher(clock);

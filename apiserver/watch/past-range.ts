@@ -9,8 +9,9 @@ export interface PastRange {
 }
 
 /**
- * The objects of a range as they were at a revision, made from the present ones and the changes since, without the store; undefined when the ring
- * does not reach back so far. The first change of a key after the revision knows what was there before it.
+ * The objects of a range as they were at a revision, made from the present ones and the changes since, without the
+ * store; undefined when the ring does not reach back so far. The first change of a key after the revision holds the
+ * state before it.
  */
 export function pastRange(
   ring: EventRing,

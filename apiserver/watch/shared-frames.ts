@@ -17,8 +17,8 @@ interface Sharing {
 }
 
 /**
- * Frames that several watchers of one kind want, made once for all that stand at the same place with the same selection and format. They go with the last
- * of these watchers.
+ * Frames that several watchers of one kind want, made once for all that stand at the same place with the same selection
+ * and format. They go with the last of these watchers.
  */
 export class SharedFrames {
   private readonly frames = new Map<string, Frame>();

@@ -4,8 +4,8 @@ const FEW = 16;
 const MAX_WAITING = 4_096;
 
 /**
- * Keys in order, for ranges and paging. New ones wait unsorted until a read: moving the keys behind each of them would cost more than
- * the rest of a create when there are many.
+ * Keys in order, for ranges and paging. New ones wait unsorted until a read: moving the keys behind each of them would
+ * cost more than the rest of a create when there are many.
  */
 export class SortedKeys {
   private keys: string[] = [];

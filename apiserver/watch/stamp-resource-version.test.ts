@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { WireError } from '../../api/codec/wire-format.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
-import { WireError } from './wire.ts';
 
 const text = fc.string({ minLength: 1, maxLength: 300 });
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });

@@ -1,4 +1,7 @@
-import { fieldSize, LENGTH_DELIMITED, WireReader, writeFieldHeader } from './wire.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { fieldSize, LENGTH_DELIMITED, writeFieldHeader } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 
 const METADATA = 1;
 const RESOURCE_VERSION = 6;
@@ -38,9 +41,9 @@ function planSplice(bytes: Uint8Array, metadata: Span): { kept: Span[]; insertBe
 }
 
 /**
- * An encoded object with `metadata.resourceVersion` set, without decoding it; byte for byte what decoding, setting and encoding in the
- * order of the numbers would give. The result is a buffer of its own, not a part of a shared one, because it is kept for long.
- * Throws WireError for bytes that are no message.
+ * An encoded object with `metadata.resourceVersion` set, without decoding it; byte for byte what decoding, setting and
+ * encoding in the order of the numbers would give. The result is a buffer of its own, not a part of a shared one,
+ * because it is kept for long. Throws WireError for bytes that are no message.
  */
 export function stampResourceVersion(bytes: Uint8Array, resourceVersion: string): Buffer {
   const metadata = findMetadata(bytes) ?? { tagStart: 0, start: 0, end: 0 };
@@ -75,4 +78,12 @@ export function resourceVersionOf(bytes: Uint8Array): string {
   const reader = new WireReader(bytes, metadata.start, metadata.end);
   while (reader.next()) if (reader.number === RESOURCE_VERSION) return Buffer.from(reader.value()).toString('latin1');
   return '';
+}
+
+/** An encoded object of this message without its resourceVersion: stored bytes carry none. */
+export function withoutResourceVersion(message: string, bytes: Uint8Array): Uint8Array {
+  if (resourceVersionOf(bytes) === '') return bytes;
+  const object = decodeMessage<ApiObject>(message, bytes);
+  delete object.metadata?.resourceVersion;
+  return encodeMessage(message, object);
 }

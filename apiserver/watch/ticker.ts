@@ -1,9 +1,6 @@
 import type { BatchClock } from './event-batcher.ts';
 
-/**
- * One timer for all watchers, instead of some for each of them: calls each of them now and then, so that they look at the clock. Runs only while
- * there is a callback.
- */
+/** One timer for all watchers: calls each periodically to check its deadlines. Runs only while there is a callback. */
 export class Ticker {
   private readonly clock: BatchClock;
   private readonly everyMs: number;

@@ -1,4 +1,7 @@
-/** Work that goes on in later turns of the event loop, one piece in each, so that other calls come in between however many have such work. */
+/**
+ * Continues work in later turns of the event loop, one piece in each turn, so that other calls run in between however
+ * much such work there is.
+ */
 export class Turns {
   private readonly later: (run: () => void) => void;
   private readonly work = new Set<() => void>();

@@ -18,19 +18,22 @@ export interface WatchStart {
 }
 
 /**
- * Enough to amortise a message, and small beside any receive limit (an object has at most 1.5 MiB). It is also what a watcher that reads slowly can
- * hold, as often as messages are on their way to it.
+ * Enough to amortise a message, and small beside any receive limit (an object has at most 1.5 MiB). It is also what a
+ * watcher that reads slowly can hold, as often as messages are on their way to it.
  */
 const FRAME_BYTES = 64 * 1024;
-/** So many objects or events are looked at between two turns of the event loop: selecting may need decoding, which costs some 30 us each. */
+/**
+ * So many objects or events are looked at between two turns of the event loop: selecting may need decoding, which costs
+ * some 30 us each.
+ */
 const SCANNED_PER_TURN = 500;
 
 /** The object of the DELETED event when an object leaves a watcher's selection: the old state with the new version. */
 const leaving = new WeakMap<CacheEvent, Entry>();
 
 /**
- * What one watcher still has to get: the rest of its initial events and its place in the ring. It holds no events of its own, so a
- * watcher that does not read costs nothing but its place, and loses it when the ring moves on.
+ * What one watcher still has to get: the rest of its initial events and its place in the ring. It holds no events of
+ * its own, so a watcher that does not read costs nothing but its place, and loses it when the ring moves on.
  */
 export class WatchSource {
   private readonly cache: KindCache;
@@ -44,7 +47,10 @@ export class WatchSource {
   private first = true;
   private closed = false;
 
-  /** Shares what it encodes until `close`. Throws OUT_OF_RANGE when the events after `start.revision` are no longer kept. */
+  /**
+   * Shares what it encodes until `close`. Throws OUT_OF_RANGE when the events after `start.revision` are no longer
+   * kept.
+   */
   constructor(cache: KindCache, selection: Selection, format: EventFormat, start: WatchStart) {
     this.cache = cache;
     this.selection = selection;
@@ -83,8 +89,9 @@ export class WatchSource {
   }
 
   /**
-   * The next response, framed; undefined when nothing is left for this watcher at the moment, or, when something is still `pending`, when nothing
-   * of what one turn may look at was for it: ask again in another turn. Throws OUT_OF_RANGE when it fell behind.
+   * The next response, framed; undefined when nothing is left for this watcher at the moment, or, when something is
+   * still `pending`, when nothing of what one turn may look at was for it: ask again in another turn. Throws
+   * OUT_OF_RANGE when it fell behind.
    */
   next(): Buffer | undefined {
     if (!this.pending) return undefined;

@@ -61,8 +61,14 @@ function createCommand(): Command {
   return new Command('hack/hollow')
     .description('Run N agents in one process, on machines that are in memory, until Ctrl-C')
     .argument('<N>', 'how many nodes', whole(1, mostNodes))
-    .option('--server <address>', `the address of the API server (default: the current context's; with --data-dir ${defaultListen})`)
-    .option('--data-dir <folder>', "the server's data directory, whose administrator's certificate is used (default: the current context)")
+    .option(
+      '--server <address>',
+      `the address of the API server (default: the current context's; with --data-dir ${defaultListen})`,
+    )
+    .option(
+      '--data-dir <folder>',
+      "the server's data directory, whose administrator's certificate is used (default: the current context)",
+    )
     .option('--name-prefix <text>', 'nodes are called PREFIX-0, PREFIX-1, ...', prefix, namePrefix)
     .option('--cpu <quantity>', 'what each node has', quantity, cpu)
     .option('--memory <quantity>', 'what each node has', quantity, memory)
@@ -83,10 +89,7 @@ export function parseHollowFlags(words: readonly string[]): HollowCommand {
 }
 
 /** How the administrator connects: with the certificate in a data directory, or as the current context says. */
-export async function adminConnection({
-  server,
-  dataDir,
-}: Pick<HollowCommand, 'server' | 'dataDir'>): Promise<ConnectOptions> {
+export async function adminConnection({ server, dataDir }: Pick<HollowCommand, 'server' | 'dataDir'>): Promise<ConnectOptions> {
   if (dataDir === undefined) {
     const { options } = await loadContext();
     return { ...options, address: server ?? options.address };

@@ -1,9 +1,9 @@
-import { holdCertificate, type HeldCertificate } from '../../agent/main.ts';
+import { type HeldCertificate, holdCertificate } from '../../agent/main.ts';
 import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { createCertificateRequest } from '../../client/certificates/certificate-request.ts';
 import { untilSigned } from '../../client/certificates/until-signed.ts';
-import type { Client } from '../../client/index.ts';
 import type { Clock } from '../../client/clock.ts';
+import type { Client } from '../../client/index.ts';
 
 export interface IdentityWish {
   /** An administrator's. */
@@ -32,7 +32,9 @@ export async function issueIdentity({ client, nodeName, ca, clock, signal }: Ide
     { signal },
   );
   const name = made.metadata?.name ?? '';
-  const conditions = [{ type: 'Approved', status: 'True', reason: 'HollowNode', message: 'approved by who started the hollow nodes' }];
+  const conditions = [
+    { type: 'Approved', status: 'True', reason: 'HollowNode', message: 'approved by who started the hollow nodes' },
+  ];
   await requests.patch({ name, subresource: 'approval' }, { status: { conditions } }, {}, { signal });
   const { certificate } = await untilSigned({ client: requests, name, clock, signal });
   return holdCertificate({ first: { certificate, key, ca }, save: async () => {} });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
 import type { ImageService, LocalImage } from '../../agent/runtime/runtime.ts';
+import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
 import { createLru } from '../../client/lru.ts';
 
 const nowhere = 'pull-error.hollow.berth.io';

@@ -36,7 +36,8 @@ async function run(command: HollowCommand, signal: AbortSignal): Promise<void> {
   process.stdout.write(`${readyLine(count, (Date.now() - beganAt) / 1000)}\n`);
   say('they run until you press Ctrl-C');
   await nodes.ended;
-  if (!cleanup) return say(`${count} hollow nodes have stopped; they become NotReady in ${lostSeconds} s, and their objects stay`);
+  if (!cleanup)
+    return say(`${count} hollow nodes have stopped; they become NotReady in ${lostSeconds} s, and their objects stay`);
   await nodes.remove();
   say(`${count} hollow nodes have stopped, and their Node objects are deleted`);
 }

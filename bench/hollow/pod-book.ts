@@ -37,7 +37,8 @@ export function createPodBook(options: CompleteHollowOptions, logger: Logger): P
     const uid = pod.metadata?.uid ?? '';
     const behaviour = decideBehaviour(pod, options);
     if (!pods.has(uid))
-      for (const problem of behaviour.problems) logger.warn({ pod: pod.metadata?.name, namespace: pod.metadata?.namespace }, problem);
+      for (const problem of behaviour.problems)
+        logger.warn({ pod: pod.metadata?.name, namespace: pod.metadata?.namespace }, problem);
     pods.set(uid, { behaviour, init: initNames(pod), requests: requestsOf(pod) });
     return hollowPod(pod, behaviour);
   }

@@ -56,9 +56,7 @@ export async function startHollowNodes(start: StartOptions, signal: AbortSignal)
   const client = connect({ ...admin, userAgent });
   const shared = createHollowShared(options, clock);
   const names = Array.from({ length: count }, (_, index) => hollowNodeName(options.namePrefix, index));
-  const agents = startAgents(count, (index) =>
-    startHollowNode({ shared, index, admin, client, stateDir, logger }, abort.signal),
-  );
+  const agents = startAgents(count, (index) => startHollowNode({ shared, index, admin, client, stateDir, logger }, abort.signal));
   const end = async () => {
     abort.abort();
     await agents.settled();

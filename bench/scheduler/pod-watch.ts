@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { WireReader } from '../../apiserver/watch/wire.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
 import { LeanConnection } from '../api/lean-connection.ts';
 import { WATCH, watchRequest } from '../api/watchers.ts';
 import type { BenchServer } from '../berth.ts';

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { kinds } from '../../api/kinds/index.ts';
 import { parsePodArgument, parseResourceArguments } from './resource-args.ts';
 
 const plain = (words: string[]) => parseResourceArguments(words).map(({ kind, names }) => [kind.kind, ...names]);
+
+const whatUsersRun = kinds.filter(({ categories }) => categories?.includes('all')).map(({ kind }) => [kind]);
 
 describe('resource arguments', () => {
   it.each([
@@ -24,8 +27,8 @@ describe('resource arguments', () => {
         ['Node', 'n1'],
       ],
     ],
-    ['what a user runs', ['all'], [['Pod']]],
-    ['a group beside its own kind, once', ['all,pods,nodes'], [['Pod'], ['Node']]],
+    ['what a user runs', ['all'], whatUsersRun],
+    ['a group beside its own kind, once', ['all,pods,nodes'], [...whatUsersRun, ['Node']]],
     ['a kind in its own spelling', ['ConfigMap'], [['ConfigMap']]],
     ['a noun with its version', ['pods.v1'], [['Pod']]],
     ['a noun with version and the group without a name', ['pods.v1.'], [['Pod']]],

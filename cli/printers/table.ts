@@ -74,7 +74,8 @@ function labelHeading(key: string): string {
 function cellText(column: TableColumn, text: string, now: Date): string {
   if (column.type !== 'date') return text === '' ? '<none>' : oneLine(text);
   const at = Date.parse(text);
-  return Number.isNaN(at) ? '<unknown>' : formatAge(now.getTime() - at);
+  if (!Number.isNaN(at)) return formatAge(now.getTime() - at);
+  return text === '<none>' ? text : '<unknown>';
 }
 
 /** A cell is one line: of a longer text it has the first, as with kubectl. */

@@ -3,10 +3,10 @@ import { badRequest } from '../../api/errors/index.ts';
 
 /** Why kubectl's commands are not there that need what Berth does not have yet. */
 const notYet: Readonly<Record<string, string>> = {
-  scale: 'Berth has no Deployments so far',
-  autoscale: 'Berth has no Deployments so far',
-  rollout: 'Berth has no Deployments so far',
-  set: 'Berth has no Deployments so far; "berth patch" and "berth edit" change a pod',
+  scale: '"berth patch" and "berth edit" change spec.replicas of an object',
+  autoscale: 'Berth has no HorizontalPodAutoscalers so far',
+  rollout: '"berth get" and "berth describe" show how far an object has come',
+  set: '"berth patch" and "berth edit" change an object',
   expose: 'Berth has no Services so far',
   proxy: "Berth does not serve Kubernetes' HTTP API so far",
   kustomize: 'Berth has no kustomizations so far',

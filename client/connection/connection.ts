@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import * as grpc from '@grpc/grpc-js';
 import { formatLeaseTerm, LEASE_TERM } from '../../api/meta/lease-term.ts';
 import { onAbort } from '../abort.ts';
@@ -236,6 +237,8 @@ class GrpcConnection implements Connection {
     const used = this.#connected;
     used.calls++;
     let isOver = false;
+    // Any number of calls may share a signal; Node.js would call more than ten a leak.
+    if (signal) setMaxListeners(0, signal);
     const unlink = onAbort(signal, () => call.cancel());
     return () => {
       unlink();

@@ -1,10 +1,12 @@
 import type { KindMap, KindName } from '../../api/kinds/index.ts';
 import { kindNamed, kinds } from '../../api/kinds/index.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Connection } from '../connection/connection.ts';
 import { createKindClient } from './kind-client.ts';
 import { createNamespaceClient, type NamespaceClient } from './namespace-client.ts';
 import { createPodClient, type PodClient } from './pod-client.ts';
-import type { ResourceClient } from './resource-client.ts';
+import type { ResourceClient, ScalableClient } from './resource-client.ts';
+import { createScalableClient } from './scalable-client.ts';
 import { createServiceAccountClient, type ServiceAccountClient } from './service-account-client.ts';
 
 /** Kinds with calls of their own besides the standard verbs. */
@@ -13,6 +15,9 @@ interface SpecialClients {
   readonly Namespace: NamespaceClient;
   readonly ServiceAccount: ServiceAccountClient;
 }
+
+/** Kinds with `scale` in their descriptor. */
+type ScalableKind = 'Deployment' | 'ReplicaSet' | 'StatefulSet' | 'ReplicationController';
 
 type Plural<Name extends string> = Name extends `${string}ss`
   ? `${Name}es`
@@ -26,7 +31,9 @@ type Plural<Name extends string> = Name extends `${string}ss`
 export type KindClients = {
   readonly [Name in KindName as Uncapitalize<Plural<Name>>]: Name extends keyof SpecialClients
     ? SpecialClients[Name]
-    : ResourceClient<KindMap[Name]>;
+    : Name extends ScalableKind
+      ? ScalableClient<KindMap[Name]>
+      : ResourceClient<KindMap[Name]>;
 };
 
 /** The property of a kind's client: the plural with its capitals, e.g. "configMaps". */
@@ -41,6 +48,10 @@ export function clientPropertyOf(name: string): string {
   return plural.charAt(0).toLowerCase() + plural.slice(1);
 }
 
+function createStandardClient(connection: Connection, kind: Kind): ResourceClient<ApiObject> {
+  return kind.scale ? createScalableClient(connection, kind) : createKindClient(connection, kind);
+}
+
 export function createKindClients(connection: Connection): KindClients {
   const special: SpecialClients = {
     Pod: createPodClient(connection, kindNamed('Pod')),
@@ -49,7 +60,7 @@ export function createKindClients(connection: Connection): KindClients {
   };
   const clients = kinds.map((kind) => [
     clientPropertyOf(kind.kind),
-    special[kind.kind as keyof SpecialClients] ?? createKindClient(connection, kind),
+    special[kind.kind as keyof SpecialClients] ?? createStandardClient(connection, kind),
   ]);
   return Object.fromEntries(clients) as KindClients;
 }

@@ -64,7 +64,8 @@ export interface ObjectsClient {
   kinds(call?: CallOptions): Promise<KindInfo[]>;
   /** `namespace` is where the object goes when it names none itself. */
   create(kind: string, object: JsonObject, options?: ObjectWriteOptions, call?: CallOptions): Promise<JsonObject>;
-  get(kind: string, key: VersionedKey, call?: CallOptions): Promise<JsonObject>;
+  /** With the subresource "scale" the Scale of the object. */
+  get(kind: string, key: PartKey, call?: CallOptions): Promise<JsonObject>;
   getTable(kind: string, key: TableKey, call?: CallOptions): Promise<Table>;
   list(kind: string, scope?: Scope, call?: CallOptions): Promise<ObjectPage>;
   listTable(kind: string, scope?: TableScope, call?: CallOptions): Promise<TablePage>;
@@ -102,7 +103,12 @@ export interface AsOf {
   readonly asOf?: Timestamp | undefined;
 }
 
-export interface TableKey extends VersionedKey, AsOf {}
+/** An object, or a subresource of it that is read by itself ("scale"). */
+export interface PartKey extends VersionedKey {
+  readonly subresource?: string | undefined;
+}
+
+export interface TableKey extends PartKey, AsOf {}
 export interface TableScope extends Scope, AsOf {}
 
 export interface HistoryOptions {
@@ -176,8 +182,8 @@ const json: BulkCodec = {
 export function createObjectsClient(connection: Connection): ObjectsClient {
   const write = async (write: BulkWrite, call?: CallOptions) =>
     json.read(await connection.unary<ObjectResponse>(methods[write.verb], json.request(write), call));
-  const get = (kind: string, { asOf, ...key }: TableKey, accept: Accept, call?: CallOptions) =>
-    connection.unary<ObjectResponse>(methods.get, { kind: { kind }, get: getRequest(key), accept, asOf }, call);
+  const get = (kind: string, { asOf, subresource, ...key }: TableKey, accept: Accept, call?: CallOptions) =>
+    connection.unary<ObjectResponse>(methods.get, { kind: { kind }, get: getRequest(key), accept, asOf, subresource }, call);
   const list = (kind: string, { asOf, ...scope }: TableScope, accept: Accept, call?: CallOptions) =>
     connection.unary<ObjectListResponse>(methods.list, { kind: { kind }, ...listRequest(scope), accept, asOf }, call);
   const watch = (kind: string, scope: Scope, accept: Accept, call: CallOptions) =>

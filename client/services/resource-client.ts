@@ -1,4 +1,4 @@
-import type { DeleteOptions, ListMeta, ListOptions, WriteOptions } from '../../api/generated/types.ts';
+import type { DeleteOptions, ListMeta, ListOptions, Scale, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 
 /** Names an object; `namespace` is absent for kinds without one. */
@@ -42,6 +42,18 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
 }
 
+/** The client of a kind whose objects keep a number of pods, which can be changed by itself. */
+export interface ScalableClient<T extends ApiObject> extends ResourceClient<T> {
+  /** How many pods an object wants and has. */
+  scale(key: VersionedKey, call?: CallOptions): Promise<Scale>;
+  /**
+   * Changes how many pods an object wants. ABORTED: `metadata.resourceVersion` is given, and not the newest any more.
+   */
+  updateScale(scale: Scale, options?: WriteOptions, call?: CallOptions): Promise<Scale>;
+  /** The same by a merge patch of the Scale, or what the target says. */
+  patchScale(target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<Scale>;
+}
+
 /** Options of a write through the generic service; `namespace` is where the object goes when it names none itself. */
 export interface ObjectWriteOptions extends WriteOptions {
   readonly namespace?: string | undefined;
@@ -53,7 +65,10 @@ export interface ObjectWriteOptions extends WriteOptions {
 export type PatchType = 'merge' | 'strategic' | 'json';
 
 export interface PatchTarget extends ObjectKey {
-  /** "status" or another subresource of the kind ("resize" of a pod); absent: the object. */
+  /**
+   * "status" or another subresource of the kind ("resize" of a pod); absent: the object. "scale" through the generic
+   * service alone: the typed clients have `patchScale`.
+   */
   readonly subresource?: string | undefined;
   /** What the patch is; absent: a merge patch. */
   readonly type?: PatchType | undefined;

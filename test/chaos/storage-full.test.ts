@@ -10,7 +10,7 @@ import { shrinkStore } from '../../apiserver/storage/lmdb/shrink.ts';
 import { openStorage } from '../../apiserver/storage/open-storage.ts';
 import type { Storage, Write } from '../../apiserver/storage/storage.ts';
 import { StorageError } from '../../apiserver/storage/storage-error.ts';
-import { unpackLayout1 } from '../fixtures/stores.ts';
+import { growLayout1, unpackLayout1 } from '../fixtures/stores.ts';
 import { print } from './storage-answers.ts';
 
 let disk: string;
@@ -72,6 +72,28 @@ it('leaves a store of an older layout as it is while there is no room for a copy
     rmSync(join(disk, 'filling'));
   }
   const storage = await openStorage({ backend: 'lmdb', directory });
+  expect(await storage.get('roles.rbac.authorization.k8s.io/team/reader')).toBeDefined();
+  expect(format()).toBe('berth-store 2\n');
+  await storage.close();
+});
+
+it('loses nothing when the disk becomes full while a store is brought to the present layout', async () => {
+  unpackLayout1(disk);
+  await growLayout1(disk, 110);
+  const directory = join(disk, 'store');
+  const format = () => readFileSync(join(directory, 'format'), 'utf8');
+  // Enough to begin with, and less than the copy of 11 MB needs.
+  for (const leave of [8.5 * 1024 * 1024, 10 * 1024 * 1024]) {
+    fillUp(join(disk, 'filling'), leave);
+    await expect(openStorage({ backend: 'lmdb', directory })).rejects.toMatchObject({ code: 'no-space' });
+    expect(format()).toBe('berth-store 1\n');
+    rmSync(join(disk, 'filling'));
+  }
+  const storage = await openStorage({ backend: 'lmdb', directory });
+  for (let i = 0; i < 110; i++) {
+    const found = await storage.get(`roles.rbac.authorization.k8s.io/team/big-${i}`);
+    expect(Buffer.alloc(100_000, i).equals(found!.bytes)).toBe(true);
+  }
   expect(await storage.get('roles.rbac.authorization.k8s.io/team/reader')).toBeDefined();
   expect(format()).toBe('berth-store 2\n');
   await storage.close();

@@ -17,8 +17,37 @@ const container = { name: 'main', image: 'x' };
 /** A PKCS #10 request in PEM, as JSON has bytes. */
 export const certificateRequest =
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIck1JR1NBZ0VBTURBeEZUQVRCZ05WQkFvVERITjVjM1JsYlRwdWIyUmxjekVYTUJVR0ExVUVBeE1PYzNsegpkR1Z0T201dlpHVTZiakV3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQkJ3TkNBQVEvVjY4cTErcENCQ3pECno1dkx5ZnpLWU81b0U5c3dmZlFkdmpsVExIZFhMNldVZWxHa0pvdlN4M2RXdjRnT2dOK09YUE8zcjk3YjhUUlgKTmZBYnplZXdvQUF3Q2dZSUtvWkl6ajBFQXdJRFNBQXdSUUloQUxsSm9uZU9Wd2UvOEJ3aFF0Q2VMQWhLWVV5Rgo1UkVZNGlkNi9IeVc4R2ttQWlBaGRRMnNxTzk0SER4Z1JyemVRMUVDRzB4eS9GNDVNVTlEenpRMTk4YUl5QT09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=';
+const template = { metadata: { labels: { app: 'x' } }, spec: { containers: [container] } };
+const workload = { spec: { selector: { matchLabels: { app: 'x' } }, template } };
 const required: Readonly<Record<string, JsonObject>> = {
   Pod: { spec: { containers: [container] } },
+  PodTemplate: { template },
+  ReplicationController: { spec: { template } },
+  Deployment: workload,
+  ReplicaSet: workload,
+  StatefulSet: workload,
+  DaemonSet: workload,
+  ControllerRevision: { data: { spec: { template: { count: 1, rest: [null, 'x'] } } }, revision: 1 },
+  // Its own selector: a replacement must name the one that the server makes.
+  Job: {
+    spec: {
+      manualSelector: true,
+      selector: { matchLabels: { app: 'x' } },
+      template: { metadata: { labels: { app: 'x' } }, spec: { restartPolicy: 'Never', containers: [container] } },
+    },
+  },
+  CronJob: {
+    spec: {
+      schedule: '@daily',
+      jobTemplate: { spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } } },
+    },
+  },
+  HorizontalPodAutoscaler: {
+    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' }, maxReplicas: 3 },
+  },
+  Service: { spec: { ports: [{ port: 80 }] } },
+  ResourceQuota: { spec: { hard: { pods: '10' } } },
+  LimitRange: { spec: { limits: [{ type: 'Container', max: { cpu: '2' } }] } },
   Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
   NodeMetrics: { timestamp: '2026-01-01T00:00:00Z', window: '10s' },
   PersistentVolume: {
@@ -48,6 +77,18 @@ const conditions: Observation = {
   shown: { conditions: expect.arrayContaining([expect.objectContaining({ type: 'Tested', status: 'True' })]) },
 };
 const observations: Readonly<Record<string, Observation>> = {
+  CronJob: {
+    status: { lastScheduleTime: '2026-01-01T00:00:00Z' },
+    field: 'lastScheduleTime',
+    path: 'status.lastScheduleTime',
+    shown: { lastScheduleTime: expect.anything() },
+  },
+  ResourceQuota: {
+    status: { used: { pods: '1' } },
+    field: 'used',
+    path: 'status.used.pods',
+    shown: { used: { pods: expect.anything() } },
+  },
   PersistentVolume: { status: { reason: 'Tested' }, field: 'reason', path: 'status.reason', shown: { reason: 'Tested' } },
 };
 

@@ -15,7 +15,11 @@ interface Model {
 
 const byName = models as unknown as Record<string, Model | undefined>;
 const modelOf = (message: string): Model | undefined =>
-  byName[`V1${message}`] ?? byName[`CoreV1${message}`] ?? byName[`RbacV1${message}`] ?? byName[`AuthenticationV1${message}`];
+  byName[`V2${message}`] ??
+  byName[`V1${message}`] ??
+  byName[`CoreV1${message}`] ??
+  byName[`RbacV1${message}`] ??
+  byName[`AuthenticationV1${message}`];
 
 /** Fields of a model that the message has not, with the reason. */
 const missing: Record<string, string> = { 'BoundObjectReference.uid': 'uID in protobuf, and nobody reads it as JSON here' };
@@ -43,6 +47,7 @@ const withoutModel: Record<string, string> = {
   PodPortForwardOptions: 'parameters of a URL',
   ProbeHandler: 'inlined into Probe',
   Quantity: 'a string in JSON',
+  RawExtension: 'any JSON object',
   VolumeSource: 'inlined into Volume',
 };
 
@@ -67,11 +72,12 @@ function jsonTypes(field: protobuf.Field): string[] {
     'berth.meta.v1.Quantity': ['string|'],
     'berth.meta.v1.IntOrString': ['IntOrString|int-or-string'],
     'berth.meta.v1.FieldsV1': ['any|'],
+    'berth.meta.v1.RawExtension': ['any|'],
     'berth.authentication.v1.ExtraValue': ['Array<string>|'],
     'berth.authorization.v1.ExtraValue': ['Array<string>|'],
     'berth.certificates.v1.ExtraValue': ['Array<string>|'],
   };
-  const scalars = known[type] ?? [`V1${name}|`, `CoreV1${name}|`, `RbacV1${name}|`];
+  const scalars = known[type] ?? [`V1${name}|`, `V2${name}|`, `CoreV1${name}|`, `RbacV1${name}|`];
   const wrap = (form: (type: string) => string): string[] =>
     scalars.map((scalar) => scalar.replace(/^(.*)\|/, (_, inner) => `${form(inner)}|`));
   if (field.map) return wrap((inner) => `{ [key: string]: ${inner}; }`);

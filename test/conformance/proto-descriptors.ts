@@ -8,6 +8,8 @@ export const root = allDescriptors();
 export const groups = [
   'meta.v1',
   'core.v1',
+  'apps.v1',
+  'autoscaling.v1',
   'coordination.v1',
   'node.v1',
   'policy.v1',
@@ -17,6 +19,8 @@ export const groups = [
   'authentication.v1',
   'authorization.v1',
   'certificates.v1',
+  'batch.v1',
+  'autoscaling.v2',
 ];
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */

@@ -6,7 +6,7 @@ import { podFields } from '../../api/kinds/pod/fields.ts';
 import { jsonFields, root } from './proto-descriptors.ts';
 
 /** Messages that are one value in JSON. */
-const values = ['Timestamp', 'Quantity', 'IntOrString', 'FieldsV1'];
+const values = ['Timestamp', 'Quantity', 'IntOrString', 'FieldsV1', 'RawExtension'];
 
 interface Paths {
   readonly all: string[];

@@ -25,7 +25,9 @@ const messages = groups.flatMap((group) =>
 /** Where the list keeps what Berth has in meta.v1. */
 const wanted = (group: string, name: string): string | undefined =>
   kubernetes[group]?.[name] ??
-  (group === 'meta.v1' ? (kubernetes.resource?.[name] ?? kubernetes['util.intstr']?.[name]) : undefined);
+  (group === 'meta.v1'
+    ? (kubernetes.resource?.[name] ?? kubernetes['util.intstr']?.[name] ?? kubernetes.runtime?.[name])
+    : undefined);
 
 const fieldsOf = (text: string): { number: number; name: string; type: string }[] =>
   text === ''

@@ -66,7 +66,8 @@ describe('hack/verify-proto', () => {
   });
 });
 
-describe('hack/verify-generated', () => {
+// Each makes the generated code several times, which takes long where other tests run beside.
+describe('hack/verify-generated', { timeout: 240_000 }, () => {
   it('passes what is checked in', () => {
     expect(run('verify-generated')).toMatchObject({ status: 0 });
   });

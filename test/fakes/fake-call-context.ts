@@ -1,6 +1,6 @@
 import type { Authorizer } from '../../apiserver/authz/authorizer.ts';
 import { flowOf } from '../../apiserver/limits/levels.ts';
-import type { CallContext } from '../../apiserver/rpc/call-context.ts';
+import type { CallContext } from '../../apiserver/verbs/call-context.ts';
 
 const admin = { user: 'admin', groups: ['system:masters'] };
 
@@ -12,6 +12,7 @@ export function fakeCall(parts: Partial<CallContext> = {}): CallContext {
     authorize: () => {},
     authorizePath: () => {},
     authorizeNode: () => {},
+    authorized: true,
     authorizer: {} as Authorizer,
     manager: 'm',
     requestId: 'r',

@@ -21,6 +21,11 @@ function standard(kind: Kind): Readonly<Record<string, object>> {
     Create: write,
     Update: write,
     UpdateStatus: write,
+    ...(kind.scale && {
+      GetScale: { ...place, name },
+      UpdateScale: write,
+      PatchScale: { ...place, name, type: 'merge', patch: Buffer.from('{}'), options: dryRun },
+    }),
     ...Object.fromEntries(Object.values(kind.subresources ?? {}).map(({ method }) => [method, write])),
     Get: { ...place, name },
     List: place,

@@ -130,6 +130,23 @@ test('a pod is judged by what came before it on the stream: its account, its pri
   expect(results.map(({ error }) => error?.reason)).toEqual([...Array(5).fill(undefined), 'Forbidden']);
 });
 
+test('a claim gets the default class, and a second one is refused, that came before it on the stream', async () => {
+  const isDefault = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  const create = (kind: string, object: JsonObject): BulkWrite => ({ verb: 'create', kind, object });
+  const requests = { storage: '1Mi' };
+  const [, claim, , second] = await run([
+    create('StorageClass', { metadata: { name: 'just-made', annotations: isDefault }, provisioner: 'example.com/p' }),
+    create('PersistentVolumeClaim', {
+      metadata: key('of-default'),
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests } },
+    }),
+    create('PriorityClass', { metadata: { name: 'usual' }, value: 1, globalDefault: true }),
+    create('PriorityClass', { metadata: { name: 'also-usual' }, value: 2, globalDefault: true }),
+  ]);
+  expect(claim!.object).toMatchObject({ spec: { storageClassName: 'just-made' } });
+  expect(second!.error?.reason).toBe('Forbidden');
+});
+
 test('a dry run checks everything and stores nothing', async () => {
   const options = { dryRun: ['All'] };
   const [made, refused] = await run<BulkWrite>([

@@ -67,7 +67,11 @@ async function file(name: string, text: string): Promise<string> {
 
 describe('manifests of other tools, and what Kubernetes has and Berth not yet', () => {
   it.each([
-    ['a Deployment', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n', '2: kind: Deployment is not there yet: '],
+    [
+      'an Ingress',
+      'apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n',
+      '2: kind: Ingress is not there yet: ',
+    ],
     ['a Compose file', 'services:\n  web: {image: nginx}\n', '1: this is a Compose file'],
     [
       'an unrendered chart',
@@ -90,17 +94,14 @@ describe('manifests of other tools, and what Kubernetes has and Berth not yet', 
     expect(said.err.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it.each([
-    'get deploy',
-    'describe svc web',
-    'explain deployment',
-    'create deployment web --image=x',
-    'scale deploy/web --replicas=2',
-  ])('berth %s is not there yet', async (words) => {
-    const said = await cli.berth(...words.split(' '));
-    expect(said).toMatchObject({ code: 1, out: '' });
-    expect(said.err).toMatch(/^error: [^\n]* is not there yet: [^\n]*\n$/);
-  });
+  it.each(['get ing', 'describe netpol web', 'explain ingress', 'create ingress web --rule=x', 'scale deploy/web --replicas=2'])(
+    'berth %s is not there yet',
+    async (words) => {
+      const said = await cli.berth(...words.split(' '));
+      expect(said).toMatchObject({ code: 1, out: '' });
+      expect(said.err).toMatch(/^error: [^\n]* is not there yet: [^\n]*\n$/);
+    },
+  );
 
   it('says what a server dry run would change, and changes nothing', async () => {
     const manifest = (value: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tried}\ndata: {k: ${value}}\n`;

@@ -86,7 +86,7 @@ describe('an object whose owner is deleted', () => {
 
   it('stays when the kind of the owner is unknown to the server', async () => {
     const a = await make('a');
-    await make('stays', [refer(a, { kind: 'Deployment', apiVersion: 'apps/v1' })]);
+    await make('stays', [refer(a, { kind: 'Picture', apiVersion: 'example.com/v1' })]);
     await make('goes', [refer(a)]);
     await remove('a');
     await untilLeft('stays');

@@ -8,7 +8,7 @@ export interface EnteringSandboxConfig extends SandboxConfig {
   readonly network?: WarmNetwork | undefined;
 }
 
-/** Where the sandbox's program (pause/join.ts) looks for the network that it is to enter. */
+/** Where the sandbox's program (pause/program.amd64.s) looks for the network that it is to enter. */
 const networkMount = '/network';
 
 /**

@@ -2,8 +2,9 @@ import { type FieldSupportTable, refused, warned, works } from '../field-support
 import { metadataFields } from '../metadata-fields.ts';
 
 /**
- * What Berth does with each field of a Node that a client may send. Warnings are worked out on the object as the client sent it,
- * before defaults. Status is kept as the agent writes it. test/conformance/proto-fields.test.ts holds the table to the proto.
+ * What Berth does with each field of a Node that a client may send. Warnings are worked out on the object as the client
+ * sent it, before defaults. Status is kept as the agent writes it. test/conformance/proto-fields.test.ts holds the
+ * table to the proto.
  */
 export const nodeFields: FieldSupportTable = {
   ...metadataFields,

@@ -1,4 +1,7 @@
-/** In these domains a node gives itself what is listed, and nothing else: other labels there say what a node may be trusted with, or what it is for. */
+/**
+ * In these domains a node gives itself what is listed, and nothing else: other labels there say what a node may be
+ * trusted with, or what it is for.
+ */
 const systemDomain = /(^|\.)(kubernetes|k8s)\.io$/;
 const ownDomains = /(^|\.)(kubelet\.kubernetes\.io|node\.kubernetes\.io)$/;
 const own: readonly string[] = [

@@ -1,6 +1,9 @@
 import type { Taint, Toleration } from '../../generated/types.ts';
 
-/** Kubernetes' rule: an empty key with Exists tolerates every taint, an empty effect every effect, no operator means Equal. */
+/**
+ * Kubernetes' rule: an empty key with Exists tolerates every taint, an empty effect every effect, no operator means
+ * Equal.
+ */
 export function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
   return tolerations.some((toleration) => toleratesOne(toleration, taint));
 }

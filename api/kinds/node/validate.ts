@@ -1,7 +1,7 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { Node } from '../../generated/types.ts';
-import { ipVersion } from '../../meta/ip.ts';
+import { isAddressRange } from '../../meta/ip.ts';
 import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
 import { validateQuantities } from '../quantities.ts';
 import { validateTaints } from '../taints.ts';
@@ -19,20 +19,14 @@ export function validateNode(node: Node): FieldViolation[] {
   ];
 }
 
-function isCidr(text: string): boolean {
-  const [address = '', length = '', ...rest] = text.split('/');
-  const version = ipVersion(address);
-  return version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128);
-}
-
 function validateCidrs(node: Node): FieldViolation[] {
   const { podCIDR, podCIDRs = [] } = node.spec ?? {};
   const violations: FieldViolation[] = [];
   podCIDRs.forEach((cidr, i) => {
-    if (!isCidr(cidr))
+    if (!isAddressRange(cidr))
       violations.push(invalidValue(`spec.podCIDRs[${i}]`, cidr, 'must be an address range such as "10.88.1.0/24"'));
   });
-  if (podCIDR && !isCidr(podCIDR))
+  if (podCIDR && !isAddressRange(podCIDR))
     violations.push(invalidValue('spec.podCIDR', podCIDR, 'must be an address range such as "10.88.1.0/24"'));
   if (podCIDR && podCIDRs.length > 0 && podCIDRs[0] !== podCIDR) {
     violations.push(invalidValue('spec.podCIDRs[0]', podCIDRs[0], `must be spec.podCIDR "${podCIDR}"`));

@@ -1,13 +1,13 @@
 import type { IntOrString, PodDisruptionBudget } from '../../generated/types.ts';
 import { ageColumn, nameColumn } from '../cells.ts';
+import { formatIntOrString } from '../int-or-percent.ts';
 import type { Column } from '../kind.ts';
 
 /** What kubectl shows for a bound that is not set. */
 const NOT_SET = 'N/A';
 
 function bound(value: IntOrString | undefined): string {
-  if (!value) return NOT_SET;
-  return value.type === 1 ? (value.strVal ?? '') : String(value.intVal ?? 0);
+  return value ? formatIntOrString(value) : NOT_SET;
 }
 
 export const podDisruptionBudgetColumns: readonly Column<PodDisruptionBudget>[] = [

@@ -7,14 +7,18 @@ import { isPodReady } from '../pod/readiness.ts';
 /** So many evictions may be let in and not yet seen; more mean that the budget's status is not maintained. */
 export const mostDisruptedPods = 2_000;
 
-/** Whether taking the pod away disrupts nothing: it has not begun, has ended, or is on its way out. Any budget lets it go. */
+/**
+ * Whether taking the pod away disrupts nothing: it has not begun, has ended, or is on its way out. Any budget lets it
+ * go.
+ */
 export function isBeyondBudgets(pod: Pod): boolean {
   return pod.metadata?.deletionTimestamp !== undefined || pod.status?.phase === 'Pending' || isFinished(pod);
 }
 
 /**
- * What a budget says to the eviction of one of its pods. `free`: the pod is not ready, and may go without being counted, as long as it stays so.
- * `counted`: it may go once this status has been written. `refused`: not now; `why` in words, which end a sentence.
+ * What a budget says to the eviction of one of its pods. `free`: the pod is not ready, and may go without being
+ * counted, as long as it stays so. `counted`: it may go once this status has been written. `refused`: not now; `why` in
+ * words, which end a sentence.
  */
 export type Leave =
   | { readonly kind: 'free' }

@@ -9,46 +9,49 @@ const NODE_LOST_SECONDS = 300;
 export function defaultPod(pod: Pod): void {
   pod.spec ??= {};
   const spec = pod.spec;
-  defaultSpec(spec);
-  spec.volumes?.forEach(defaultVolume);
-  const hostNetwork = spec.hostNetwork === true;
-  for (const container of spec.initContainers ?? []) defaultContainer(container, hostNetwork);
-  for (const container of spec.containers ?? []) defaultContainer(container, hostNetwork);
-  for (const { ephemeralContainerCommon } of spec.ephemeralContainers ?? []) {
-    if (ephemeralContainerCommon) defaultContainer(ephemeralContainerCommon, hostNetwork);
+  defaultPodSpec(spec);
+  spec.enableServiceLinks ??= true;
+  spec.topologySpreadConstraints?.forEach((constraint) => {
+    constraint.nodeAffinityPolicy ||= 'Honor';
+    constraint.nodeTaintsPolicy ||= 'Ignore';
+  });
+  for (const container of allContainers(spec)) {
+    defaultAmounts(container.resources);
+    if (spec.hostNetwork === true) defaultHostPorts(container);
   }
   defaultPodLevelRequests(spec);
   tolerateLostNode(spec, {});
 }
 
-function defaultSpec(spec: PodSpec): void {
+/** The part of it that templates of pods get as well; the rest is filled in when a pod is made of one. */
+export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ||= 'Always';
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.schedulerName ||= defaultSchedulerName;
   spec.terminationGracePeriodSeconds ??= 30;
-  spec.enableServiceLinks ??= true;
   spec.securityContext ??= {};
   // The older name of the account follows the newer one.
   const account = spec.serviceAccountName || spec.serviceAccount;
   if (account) spec.serviceAccountName = spec.serviceAccount = account;
-  spec.topologySpreadConstraints?.forEach((constraint) => {
-    constraint.nodeAffinityPolicy ||= 'Honor';
-    constraint.nodeTaintsPolicy ||= 'Ignore';
-  });
+  spec.volumes?.forEach(defaultVolume);
+  for (const container of allContainers(spec)) defaultContainer(container);
 }
 
 /** The fields that plain and ephemeral containers share. */
 type AnyContainer = Omit<Container, 'restartPolicyRules'>;
 
-function defaultContainer(container: AnyContainer, hostNetwork: boolean): void {
+function allContainers({ initContainers = [], containers = [], ephemeralContainers = [] }: PodSpec): AnyContainer[] {
+  const ephemeral = ephemeralContainers.flatMap(({ ephemeralContainerCommon }) => ephemeralContainerCommon ?? []);
+  return [...initContainers, ...containers, ...ephemeral];
+}
+
+function defaultContainer(container: AnyContainer): void {
   container.imagePullPolicy ||= pullPolicyFor(container.image ?? '');
   container.terminationMessagePath ||= '/dev/termination-log';
   container.terminationMessagePolicy ||= 'File';
   container.resources ??= {};
-  defaultAmounts(container.resources);
   container.ports?.forEach((port) => {
     port.protocol ||= 'TCP';
-    if (hostNetwork) port.hostPort ||= port.containerPort ?? 0;
   });
   container.env?.forEach(({ valueFrom }) => {
     if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ||= 'v1';
@@ -58,12 +61,21 @@ function defaultContainer(container: AnyContainer, hostNetwork: boolean): void {
   if (container.lifecycle) defaultLifecycle(container.lifecycle);
 }
 
-/** "Always" for the tag "latest" and for no tag, which means it; "IfNotPresent" for everything that names its version. */
+/**
+ * "Always" for the tag "latest" and for no tag, which means it; "IfNotPresent" for everything that names its version.
+ */
 export function pullPolicyFor(image: string): 'Always' | 'IfNotPresent' {
   const name = image.slice(image.lastIndexOf('/') + 1);
   if (name.includes('@')) return 'IfNotPresent';
   const colon = name.indexOf(':');
   return colon < 0 || name.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+/** In the network of the machine each port is one of the machine. */
+function defaultHostPorts({ ports }: AnyContainer): void {
+  ports?.forEach((port) => {
+    port.hostPort ||= port.containerPort ?? 0;
+  });
 }
 
 interface Amounts {

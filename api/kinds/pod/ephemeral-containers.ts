@@ -6,7 +6,10 @@ import type { Violations } from '../checks.ts';
 import type { Subresource } from '../kind.ts';
 import { isMirror } from './static-pods.ts';
 
-/** The subresource of pods for containers that join a running pod: takes the list of them, to which others may only be added. */
+/**
+ * The subresource of pods for containers that join a running pod: replaces the list of ephemeral containers, which may
+ * only grow.
+ */
 export const podEphemeralContainers: Subresource<Pod> = {
   method: 'UpdateEphemeralContainers',
   take(sent, previous) {

@@ -221,10 +221,10 @@ function ephemeral(): FieldSupportTable {
 }
 
 /**
- * What Berth does with each field of a Pod that a client may send. Warnings are worked out on the object as the client sent it,
- * before defaults; a value that says what happens anyway (`unless`) is passed over. Refused is what would change safety or data if
- * it were ignored; the rest only warns. Status is kept as the agent writes it. test/conformance/proto-fields.test.ts holds the table
- * to the proto: every field, and none that is not there.
+ * What Berth does with each field of a Pod that a client may send. Warnings are worked out on the object as the client
+ * sent it, before defaults; a value that says what happens anyway (`unless`) is passed over. Refused is what would
+ * change safety or data if it were ignored; the rest only warns. Status is kept as the agent writes it.
+ * test/conformance/proto-fields.test.ts holds the table to the proto: every field, and none that is not there.
  */
 export const podFields: FieldSupportTable = {
   ...metadataFields,

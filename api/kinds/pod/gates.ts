@@ -59,7 +59,10 @@ function checkTermsNarrowed(before: NodeSelector, next: NodeSelector | undefined
   return were.flatMap((was, i) => (isNarrower(are[i]!, was) ? [] : [forbidden(`${at}[${i}]`, onlyAdded)]));
 }
 
-/** Requirements of a term must all hold, so more of them let fewer nodes through; of none there are none, and nothing is narrower. */
+/**
+ * Requirements of a term must all hold, so more of them let fewer nodes through; of none there are none, and nothing is
+ * narrower.
+ */
 function isNarrower(next: NodeSelectorTerm, before: NodeSelectorTerm): boolean {
   const lists = (term: NodeSelectorTerm) => [term.matchExpressions ?? [], term.matchFields ?? []] as const;
   const [expressions, fields] = lists(before);

@@ -10,10 +10,15 @@ export interface HostPort {
 }
 
 const none: readonly HostPort[] = [];
-/** All addresses of one family count as all addresses: the engine publishes a port without an address on both families. */
+/**
+ * All addresses of one family count as all addresses: the engine publishes a port without an address on both families.
+ */
 const everywhere: ReadonlySet<string> = new Set(['', '0.0.0.0', '::']);
 
-/** The ports of the machine that a pod takes while it runs, with or without a network of its own: those of its containers and sidecars. */
+/**
+ * The ports of the machine that a pod takes while it runs, with or without a network of its own: those of its
+ * containers and sidecars.
+ */
 export function hostPorts({ spec }: Pod): readonly HostPort[] {
   const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   let found: HostPort[] | undefined;

@@ -16,7 +16,10 @@ export const podLifecycle: Lifecycle<Pod> = {
     markGated(pod);
     mergeMatchLabelKeys(pod);
   },
-  /** The class is decided once; ephemeral containers come by their own subresource. What admission said need not be said again. */
+  /**
+   * The class is decided once; ephemeral containers come by their own subresource. What admission said need not be said
+   * again.
+   */
   prepareForUpdate(next, previous) {
     const { priority, preemptionPolicy, serviceAccountName } = previous.spec ?? {};
     if (next.spec && priority !== undefined) next.spec.priority ??= priority;

@@ -16,8 +16,9 @@ interface Part {
 }
 
 /**
- * Writes into each selector what `matchLabelKeys` and `mismatchLabelKeys` ask for, as Kubernetes does when a pod is created: who reads the pod
- * need not look at them again, and a label that changes later changes nothing. Keys that the pod has no label for ask for nothing.
+ * Writes into each selector what `matchLabelKeys` and `mismatchLabelKeys` ask for, as Kubernetes does when a pod is
+ * created: readers of the pod need not evaluate them again, and a label that changes later changes nothing. Keys that
+ * the pod has no label for ask for nothing.
  */
 export function mergeMatchLabelKeys({ metadata, spec }: Pod): void {
   for (const { part } of choicesOf(spec)) {
@@ -29,7 +30,10 @@ export function mergeMatchLabelKeys({ metadata, spec }: Pod): void {
   }
 }
 
-/** A key that the selector names in another way as well would say two things. Only of new pods, whose labels are those of the merge. */
+/**
+ * A key that the selector names in another way as well would say two things. Only of new pods, whose labels are those
+ * of the merge.
+ */
 export function checkMergedLabelKeys({ metadata, spec }: Pod): FieldViolation[] {
   const out: FieldViolation[] = [];
   for (const { at, part } of choicesOf(spec)) {

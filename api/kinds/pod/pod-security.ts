@@ -87,7 +87,10 @@ const restricted: readonly Check[] = [
   noSeccomp,
 ];
 
-/** What of a pod the level does not allow; a Kubernetes of today says the same, as far as Berth runs such pods at all (no Windows, no SELinux). */
+/**
+ * What of a pod the level does not allow; a Kubernetes of today says the same, as far as Berth runs such pods at all
+ * (no Windows, no SELinux).
+ */
 export function podSecurityViolations(spec: PodSpec, level: PodSecurityLevel): PodSecurityViolation[] {
   if (level === 'privileged') return [];
   const judged = { spec, containers: containersOf(spec) };

@@ -12,7 +12,10 @@ const isAmount = (amount: Quantity | undefined): boolean => isQuantity(amount?.s
 
 const isSet = (amounts: Amounts, name: string): boolean => isAmount(amounts?.[name]) && quantityMilli(amounts?.[name]) > 0;
 
-/** Kubernetes' class of a pod: who is stopped first when a node runs short. Judged by cpu and memory of all containers. */
+/**
+ * Kubernetes' class of a pod: it decides which pod is evicted first when a node runs short. Judged by cpu and memory of
+ * all containers.
+ */
 export function qosClass(pod: Pod): QosClass {
   const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
   const podLevel = pod.spec?.resources;

@@ -14,8 +14,8 @@ export const resizableResources = ['cpu', 'memory'] as const;
 const ONLY_THESE = 'only cpu and memory resources are mutable';
 
 /**
- * The resize subresource of pods, for changed CPU and memory. Takes the resources of containers and init containers and leaves the rest as it is; what it
- * refuses, by Kubernetes' rules, is in `validateResize`.
+ * The resize subresource of pods, for changed CPU and memory. Takes the resources of containers and init containers and
+ * leaves the rest as it is; what it refuses, by Kubernetes' rules, is in `validateResize`.
  */
 export const podResize: Subresource<Pod> = {
   method: 'UpdateResize',

@@ -1,7 +1,9 @@
 import type { Container, Pod, PodSpec, Quantity, ResourceRequirements } from '../../generated/types.ts';
 import { formatCpu, formatMemory, isQuantity, quantityMilli, quantityValue } from '../../meta/quantity.ts';
 
-/** Amounts by resource name: cpu in thousandths of a core, everything else in whole units (bytes, devices), rounded up. */
+/**
+ * Amounts by resource name: cpu in thousandths of a core, everything else in whole units (bytes, devices), rounded up.
+ */
 export type Amounts = Record<string, number>;
 
 /** What a pod asks of a node. Always has cpu and memory. */
@@ -33,10 +35,10 @@ function raise(to: Amounts, least: Readonly<Amounts>): void {
 type Part = 'requests' | 'limits';
 
 /**
- * What a pod asks of its node, as Kubernetes counts it: all containers and sidecars together, or what the hungriest init container
- * needs beside the sidecars started before it, if that is more; amounts of the pod as a whole replace that; the overhead comes on top.
- * While its CPU or memory is being changed a container counts with the most of what it wants, was given and has; with what it wants only
- * when the node has not said that it can never have it.
+ * What a pod asks of its node, as Kubernetes counts it: all containers and sidecars together, or what the hungriest
+ * init container needs beside the sidecars started before it, if that is more; amounts of the pod as a whole replace
+ * that; the overhead comes on top. While its CPU or memory is being changed a container counts with the most of what it
+ * wants, was given and has; with what it wants only when the node has not said that it can never have it.
  */
 export function podRequests(pod: Pod): PodRequests {
   return withOverhead(pod, podAmounts(pod, 'requests', heldRequests(pod)));
@@ -87,7 +89,9 @@ export function podLimits(pod: Pod): Amounts {
   return limits;
 }
 
-/** The bytes of ephemeral-storage that the pod's containers may use together; undefined when none of them has a limit. */
+/**
+ * The bytes of ephemeral-storage that the pod's containers may use together; undefined when none of them has a limit.
+ */
 export function storageLimit({ spec }: Pod): number | undefined {
   return containerAmounts(spec, ({ resources }) => resourceAmounts(resources?.limits))['ephemeral-storage'];
 }
@@ -114,8 +118,9 @@ function containerAmounts(spec: PodSpec | undefined, amountsOf: AmountsOf): Amou
 }
 
 /**
- * Fills in what a pod with limits of its own requests as a whole, as Kubernetes does: what its containers request together, and the limit only of what
- * none of them requests. Huge pages cannot be shared: their request is the limit. Containers keep what they request. Runs before the pod is validated.
+ * Fills in what a pod with limits of its own requests as a whole, as Kubernetes does: what its containers request
+ * together, and the limit only of what none of them requests. Huge pages cannot be shared: their request is the limit.
+ * Containers keep what they request. Runs before the pod is validated.
  */
 export function defaultPodLevelRequests(spec: PodSpec): void {
   const { limits, requests } = spec.resources ?? {};

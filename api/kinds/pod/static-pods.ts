@@ -3,7 +3,10 @@ import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { Pod, VolumeProjection } from '../../generated/types.ts';
 import { annotations } from '../../meta/well-known.ts';
 
-/** The uid of a static pod is the hash of the file that it is made from. The API server gives other ones, so the form tells them apart. */
+/**
+ * The uid of a static pod is the hash of the file that it is made from. The API server gives other ones, so the form
+ * tells them apart.
+ */
 const staticUid = /^[0-9a-f]{32}$/;
 
 export function isStaticUid(uid: string | undefined): boolean {

@@ -13,8 +13,8 @@ function sidecarNames(pod: Pod): Set<string> {
 }
 
 /**
- * "1/2": ready containers, sidecars among them, of all that should be. None on a node that does not report: what was last heard of them says
- * nothing about now. (Kubernetes goes on printing what was last heard.)
+ * "1/2": ready containers, sidecars among them, of all that should be. None on a node that does not report: what was
+ * last heard of them says nothing about now. (Kubernetes goes on printing what was last heard.)
  */
 export function podReadyCell(pod: Pod): string {
   const sidecars = sidecarNames(pod);

@@ -6,8 +6,8 @@ const utsNames = ['kernel.hostname', 'kernel.domainname'];
 const ipcPrefixes = ['kernel.shm', 'kernel.msg', 'fs.mqueue.'];
 
 /**
- * A kernel parameter's name with dots between its parts. As sysctl(8) reads it the first separator decides: after a slash, slashes separate, and
- * the dots of a part (eth0.1) are written as slashes here.
+ * A kernel parameter's name with dots between its parts. As sysctl(8) reads it the first separator decides: after a
+ * slash, slashes separate, and the dots of a part (eth0.1) are written as slashes here.
  */
 export function dottedSysctl(name: string): string {
   const first = /[./]/.exec(name)?.[0];
@@ -23,7 +23,8 @@ export function sysctlNamespace(name: string): SysctlNamespace | undefined {
 }
 
 /**
- * Kubernetes' safe ones: they change nothing outside of the pod, and cannot harm the node. Every kernel since 4.15 has them.
+ * Kubernetes' safe ones: they change nothing outside of the pod, and cannot harm the node. Every kernel since 4.15 has
+ * them.
  */
 export const safeSysctls: readonly string[] = [
   'kernel.shm_rmid_forced',

@@ -116,7 +116,8 @@ function checkPorts(out: Violations, at: string, ports: readonly ContainerPort[]
     if (containerPort === 0) out.push(required(`${item}.containerPort`));
     else checkPort(out, item, '.containerPort', containerPort);
     checkRange(out, item, '.hostPort', hostPort, 0, 65535);
-    if (hostNetwork && hostPort !== containerPort) {
+    // Absent in templates: the pods get it.
+    if (hostNetwork && hostPort !== 0 && hostPort !== containerPort) {
       out.push(invalidValue(`${item}.containerPort`, containerPort, 'must be the same as hostPort in a pod with hostNetwork'));
     }
     checkOneOf(out, item, '.protocol', port.protocol, PROTOCOLS);

@@ -11,7 +11,8 @@ const MILLI = 1000n;
 const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isExtended = (name: string): boolean => name.includes('/');
 
-function resourceNameError(name: string): string | undefined {
+/** A resource that a container can request. */
+export function containerResourceNameError(name: string): string | undefined {
   const rule = qualifiedNameError(name);
   if (rule) return rule;
   if (isExtended(name) || isHugePages(name) || PLAIN_RESOURCES.includes(name)) return undefined;
@@ -35,7 +36,7 @@ export function checkResources(out: Violations, at: string, resources: ResourceR
 /** Amounts by resource name, for containers, pods and overhead. */
 export function checkAmounts(out: Violations, at: string, amounts: Readonly<Record<string, Quantity>> | undefined): void {
   for (const name in amounts) {
-    const rule = resourceNameError(name);
+    const rule = containerResourceNameError(name);
     if (rule) out.push(invalidValue(`${at}[${name}]`, name, rule));
     const wrong = amountError(amounts[name]) ?? (isExtended(name) ? wholeError(amounts[name]!) : undefined);
     if (wrong) out.push(invalidValue(`${at}[${name}]`, amounts[name]?.string, wrong));

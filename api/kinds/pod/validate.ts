@@ -46,7 +46,12 @@ const refusedFields = (pod: Pod): FieldViolation[] => checkFieldSupport(support(
 
 /** One sentence for each field of an accepted pod that Berth does not act on. */
 export function podWarnings(pod: Pod): string[] {
-  return [...checkFieldSupport(support(), pod).warnings, ...namelessSecrets(pod), ...fractionalBytes(pod)];
+  return [...checkFieldSupport(support(), pod).warnings, ...podNotes(pod)];
+}
+
+/** What is accepted as in Kubernetes and most often a mistake, a sentence each that begins with the path. */
+export function podNotes(pod: Pod): string[] {
+  return [...namelessSecrets(pod), ...fractionalBytes(pod)];
 }
 
 /** Accepted as in Kubernetes, where templates leave such entries behind. */

@@ -1,6 +1,9 @@
 import type { PriorityClass } from '../../generated/types.ts';
 
-/** The classes that the API server makes itself, above everything that a user can define: for what a cluster or a node needs to work. */
+/**
+ * The classes that the API server makes itself, above everything that a user can define: for what a cluster or a node
+ * needs to work.
+ */
 export const systemPriorityClasses: readonly (PriorityClass & { readonly metadata: { readonly name: string } })[] = [
   {
     metadata: { name: 'system-cluster-critical' },

@@ -28,7 +28,10 @@ export function tokenSecretName(id: string): string {
   return namePrefix + id;
 }
 
-/** The token that a secret is; undefined for other secrets, and for those that lack something or stand under another's name. */
+/**
+ * The token that a secret is; undefined for other secrets, and for those that lack something or stand under another's
+ * name.
+ */
 export function readBootstrapToken({ metadata, type, data = {} }: Secret): BootstrapToken | undefined {
   if (type !== bootstrapTokenType || metadata?.namespace !== namespaces.system) return undefined;
   const text = (key: string): string => Buffer.from(data[key] ?? []).toString();

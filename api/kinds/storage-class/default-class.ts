@@ -20,7 +20,7 @@ function comesBefore({ metadata: a = {} }: StorageClass, { metadata: b = {} }: S
   return order === 0 ? (a.name ?? '') < (b.name ?? '') : order < 0;
 }
 
-/** Whether a claim says nothing of its class. "" is something: a volume without a class, and none that is made for it. */
+/** Whether a claim leaves its class out. "" is not left out: it asks for an existing volume without a class. */
 export function namesNoClass({ metadata, spec }: PersistentVolumeClaim): boolean {
   return spec?.storageClassName === undefined && metadata?.annotations?.[annotations.betaStorageClass] === undefined;
 }

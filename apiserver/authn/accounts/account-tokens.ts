@@ -44,8 +44,9 @@ interface Checked {
 }
 
 /**
- * Tokens of service accounts: makes them, and knows whose they are. A signature is checked once; whether the token has ended, and whether its account and its
- * pod are still there, is looked up in the watch caches with each call, so a token ends when one of them is deleted.
+ * Tokens of service accounts: makes them, and knows whose they are. A signature is checked once; whether the token has
+ * ended, and whether its account and its pod are still there, is looked up in the watch caches with each call, so a
+ * token ends when one of them is deleted.
  */
 export class AccountTokens implements TokenTable {
   private readonly options: AccountTokensOptions;
@@ -55,7 +56,7 @@ export class AccountTokens implements TokenTable {
     this.options = options;
   }
 
-  /** Undefined for what is no such token. Throws UNAUTHENTICATED with the reason for one that does not count, or no longer. */
+  /** Undefined for any other token. Throws UNAUTHENTICATED with the reason for one that is invalid or has expired. */
   find(token: string): Identity | undefined {
     return this.review(token, [TOKEN_ISSUER])?.identity;
   }
@@ -71,8 +72,8 @@ export class AccountTokens implements TokenTable {
   }
 
   /**
-   * A new token. `judge` is shown the pod that it is bound to, if any, and throws when the caller may not have it. Throws NOT_FOUND without the account or
-   * the pod, and INVALID_ARGUMENT for a wish that cannot be.
+   * A new token. `judge` is shown the pod that it is bound to, if any, and throws when the caller may not have it.
+   * Throws NOT_FOUND without the account or the pod, and INVALID_ARGUMENT for an unsupported spec.
    */
   async create(
     account: ObjectName,

@@ -34,8 +34,8 @@ export function publicFacts({ publicKey }: TokenKey): PublicKeyFacts {
 }
 
 /**
- * The keys that sign tokens of service accounts (ECDSA P-256), each in a file that is named after the time when it was made. A new one takes over after 90
- * days; the old one is known until its last token has ended.
+ * The keys that sign tokens of service accounts (ECDSA P-256), each in a file that is named after the time when it was
+ * made. A new one takes over after 90 days; the old one is known until its last token has ended.
  */
 export class TokenKeys {
   private readonly dir: string;

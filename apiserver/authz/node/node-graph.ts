@@ -12,8 +12,8 @@ interface Edges {
 }
 
 /**
- * Which objects the pods of each node use, kept incrementally from the watch cache of pods. A pod that has ended counts until it is deleted, because
- * its node still reports on it.
+ * Which objects the pods of each node use, kept incrementally from the watch cache of pods. A pod that has ended counts
+ * until it is deleted, because its node still reports on it.
  */
 export class NodeGraph {
   private readonly pods: KindCache;

@@ -20,7 +20,10 @@ const claimVolume = (claimName: string) => ({
   volumes: [{ name: 'v', volumeSource: { persistentVolumeClaim: { claimName } } }],
 });
 
-/** "mine" is a pod of n1 that uses each of "mine"; "theirs" is one of n2 that uses each of "theirs"; "open" is not bound yet. */
+/**
+ * "mine" is a pod of n1 that uses each of "mine"; "theirs" is one of n2 that uses each of "theirs"; "open" is not bound
+ * yet.
+ */
 function world() {
   const made = createRoleWorld();
   made.authorizer.observe();

@@ -9,8 +9,9 @@ export interface StaleRole {
 }
 
 /**
- * What is to be written so that every cluster role with an aggregationRule has the rules of all that it selects, each once, in the order of their names. One
- * that selects another such role is right when that one is: ask again after writing. Pure.
+ * What is to be written so that every cluster role with an aggregationRule has the rules of all that it selects, each
+ * once, in the order of their names. One that selects another such role is right when that one is: ask again after
+ * writing. Pure.
  */
 export function decideAggregation(roles: readonly ClusterRole[]): StaleRole[] {
   const sorted = roles.toSorted((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));

@@ -36,6 +36,25 @@ describe('the built-in roles', () => {
     expect(new Set(rulesOf('view').flatMap(({ verbs = [] }) => verbs))).toEqual(new Set(['get', 'list', 'watch']));
   });
 
+  it.each([
+    ['view', 'get', 'apps', 'deployments/scale', true],
+    ['view', 'watch', 'apps', 'controllerrevisions', true],
+    ['view', 'get', '', 'replicationcontrollers/status', true],
+    ['view', 'update', 'apps', 'deployments/scale', false],
+    ['edit', 'patch', 'apps', 'statefulsets/scale', true],
+    ['edit', 'update', '', 'replicationcontrollers/scale', true],
+    ['edit', 'deletecollection', 'apps', 'daemonsets', true],
+    ['edit', 'update', 'apps', 'deployments/status', false],
+    ['edit', 'create', 'apps', 'controllerrevisions', false],
+    ['admin', 'get', '', 'podtemplates', false],
+  ] as const)('as in Kubernetes: %s may %s %s %s is %s', (role, verb, group, resource, may) => {
+    const rules = settle(builtInRoles).get(role)?.rules ?? [];
+    const allowed = rules.some(
+      ({ apiGroups, resources, verbs }) => apiGroups?.includes(group) && resources?.includes(resource) && verbs?.includes(verb),
+    );
+    expect(allowed).toBe(may);
+  });
+
   it('take in a role of somebody by its label, and let it go', () => {
     const mine: ClusterRole = {
       metadata: { name: 'mine', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },

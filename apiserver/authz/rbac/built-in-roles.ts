@@ -16,6 +16,10 @@ const AGGREGATE = 'rbac.authorization.k8s.io/aggregate-to-';
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const CORE = '';
+const APPS = 'apps';
+/** What of APPS can be scaled. */
+const scalableKinds = ['deployments', 'replicasets', 'statefulsets'];
+const scalable = scalableKinds.flatMap((plural) => [plural, `${plural}/scale`]);
 
 const rule = (verbs: readonly string[], group: string, ...resources: string[]): PolicyRule => ({
   apiGroups: [group],
@@ -47,15 +51,26 @@ function everyKind(verbs: readonly string[]): PolicyRule[] {
   return [...byGroup].map(([group, plurals]) => rule(verbs, group, ...plurals));
 }
 
+const statusOf = (plurals: readonly string[]): string[] => plurals.map((plural) => `${plural}/status`);
+
 const viewRules: PolicyRule[] = [
   rule(READ, CORE, 'pods', 'pods/log', 'pods/status', 'configmaps', 'persistentvolumeclaims', 'persistentvolumeclaims/status'),
-  rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts'),
+  rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts', 'services', 'services/status'),
+  rule(READ, CORE, 'replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'),
+  rule(READ, APPS, 'controllerrevisions', 'daemonsets', 'daemonsets/status', ...scalable, ...statusOf(scalableKinds)),
+  rule(READ, CORE, 'limitranges', 'resourcequotas', 'resourcequotas/status'),
+  rule(READ, 'batch', 'jobs', 'jobs/status', 'cronjobs', 'cronjobs/status'),
+  rule(READ, 'autoscaling', 'horizontalpodautoscalers', 'horizontalpodautoscalers/status'),
   rule(READ, 'policy', 'poddisruptionbudgets', 'poddisruptionbudgets/status'),
 ];
 
 const editRules: PolicyRule[] = [
   rule([...READ, ...WRITE], CORE, 'secrets'),
-  rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts'),
+  rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts', 'services'),
+  rule(WRITE, CORE, 'replicationcontrollers', 'replicationcontrollers/scale'),
+  rule(WRITE, APPS, 'daemonsets', ...scalable),
+  rule(WRITE, 'batch', 'jobs', 'cronjobs'),
+  rule(WRITE, 'autoscaling', 'horizontalpodautoscalers'),
   rule(['create'], CORE, 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/eviction', 'serviceaccounts/token'),
   rule(['update', 'patch'], CORE, 'pods/ephemeralcontainers', 'pods/resize'),
   rule(['create', 'update', 'patch'], CORE, 'events'),
@@ -94,8 +109,28 @@ const schedulerRules: PolicyRule[] = [
 /** Owned objects go with their owners, and the content of a namespace with it, of whatever kind. */
 const collect = [...READ, 'patch', 'delete', 'deletecollection'];
 
+const appsKinds = ['deployments', 'replicasets', 'statefulsets', 'daemonsets'];
+
+/** What controllers of workloads do besides. */
+const workloadRules: PolicyRule[] = [
+  rule(['create'], CORE, 'pods'),
+  rule(['get'], CORE, 'pods/log'),
+  rule(['create', 'update'], APPS, 'replicasets', 'controllerrevisions'),
+  // A Deployment that asks for it is rolled back.
+  rule(['update'], APPS, 'deployments'),
+  rule(['update', 'patch'], APPS, ...statusOf(appsKinds)),
+  rule(['get', 'update'], APPS, ...scalable),
+  rule(['get', 'update'], CORE, 'replicationcontrollers/scale'),
+  rule(['create', 'update'], 'batch', 'jobs'),
+  rule(['update', 'patch'], 'batch', 'jobs/status', 'cronjobs/status'),
+  rule(['update', 'patch'], 'autoscaling', 'horizontalpodautoscalers/status'),
+  rule(['update', 'patch'], CORE, 'replicationcontrollers/status', 'resourcequotas/status'),
+  rule(['create', 'update'], CORE, 'persistentvolumeclaims'),
+];
+
 const controllerRules: PolicyRule[] = [
   ...everyKind(collect),
+  ...workloadRules,
   rule(['update', 'patch'], CORE, 'pods/status', 'nodes/status', 'persistentvolumes/status', 'persistentvolumeclaims/status'),
   rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
   rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts', 'configmaps'),

@@ -4,7 +4,10 @@ import { autoUpdate } from './built-in-roles.ts';
 import { missingRules } from './covers.ts';
 import { RuleSet } from './rule-set.ts';
 
-/** What is there with what it lacks of a built-in role or binding; as it is when its annotation says so. What was added to it stays. Pure. */
+/**
+ * A stored role or binding, completed by what the built-in one has; unchanged when its annotation disables this.
+ * Additions of users stay. Pure.
+ */
 export function withMissing<T extends ClusterRole & ClusterRoleBinding>(wanted: T, found: T): T {
   if (found.metadata?.annotations?.[autoUpdate] === 'false') return structuredClone(found);
   const next = structuredClone(found);

@@ -13,7 +13,10 @@ export const plainAnswer = [
   sentence,
 ].join('\r\n');
 
-/** nghttp2's words for it: a flood was detected, too many settings, too many CONTINUATION frames; and of Node.js, a callback that failed. */
+/**
+ * nghttp2's words for it: a flood was detected, too many settings, too many CONTINUATION frames; and of Node.js, a
+ * callback that failed.
+ */
 export const floodCodes: ReadonlySet<number> = new Set([-904, -537, -905, -902]);
 
 const codes: Readonly<Record<string, RefusalReason>> = {

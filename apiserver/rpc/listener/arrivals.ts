@@ -17,8 +17,8 @@ export interface ArrivalLimits {
 }
 
 /**
- * A minute is enough for 4 MiB at 70 KB/s; 128 MiB are 32 of the largest messages at once. 20,000 requests take 140 MB; most arrive in one piece and are counted for a moment.
- * Resets: a little less than what nghttp2 bears.
+ * A minute is enough for 4 MiB at 70 KB/s; 128 MiB are 32 of the largest messages at once. 20,000 requests take 140 MB;
+ * most arrive in one piece and are counted for a moment. Resets: a little less than what nghttp2 bears.
  */
 export const defaultArrivalLimits: ArrivalLimits = {
   timeMs: 60_000,
@@ -139,7 +139,10 @@ export class Arrivals {
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
-  /** Closes the heaviest connection of the client whose requests weigh most: many small ones of an attacker do not drive out a large one of another. */
+  /**
+   * Closes the heaviest connection of the client whose requests weigh most: many small ones of an attacker do not drive
+   * out a large one of another.
+   */
   #makeRoom(reason: 'request-limit' | 'request-memory', weigh: (arrival: Arrival) => number): void {
     const bySession = new Map<ServerHttp2Session, number>();
     for (const arrival of this.#arrivals.values()) {

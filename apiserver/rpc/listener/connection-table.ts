@@ -7,8 +7,8 @@ export interface ConnectionLimits {
 }
 
 /**
- * 10,000: two for each of 5,000 nodes; each costs about 60 KB. Half a thousand programs of one machine that all come back at once, before their first
- * call, are normal, so an address has room for twice that.
+ * 10,000: two for each of 5,000 nodes; each costs about 60 KB. Half a thousand programs of one machine that all come
+ * back at once, before their first call, are normal, so an address has room for twice that.
  */
 export const defaultConnectionLimits: ConnectionLimits = {
   total: 10_000,
@@ -34,8 +34,8 @@ export interface Admission<T> {
 }
 
 /**
- * The connections that there are. At a limit the oldest unauthenticated connection is evicted, so a flood evicts its own; authenticated connections
- * stay. Where all are authenticated the new one is refused.
+ * The connections that there are. At a limit the oldest unauthenticated connection is evicted, so a flood evicts its
+ * own; authenticated connections stay. Where all are authenticated the new one is refused.
  */
 export class ConnectionTable<T extends Connection> {
   readonly #limits: ConnectionLimits;
@@ -78,7 +78,10 @@ export class ConnectionTable<T extends Connection> {
     return { admitted: true, ...(evicted && { evicted }), ...(met && { limit: met }) };
   }
 
-  /** The one that has to go; undefined when there are fewer unknown ones than it seemed and none has to. Forgets those that have become known. */
+  /**
+   * The connection to evict; undefined when fewer are unauthenticated than were counted, and none has to go. Removes
+   * those that have authenticated.
+   */
   #oldestUnknown(unknown: Set<T>, max: number, isFull: boolean): T | undefined {
     for (const each of unknown) if (each.isKnown()) this.#becomesKnown(each);
     if (!isFull && unknown.size < max) return undefined;

@@ -25,12 +25,15 @@ const CIPHERS = [
 ].join(':');
 
 /**
- * What one connection may do to the HTTP/2 library. Beyond it the library ends the connection by itself; nghttp2 does the same for more than 1,000 resets
- * of streams at once and 33 a second (rapid reset), for more than 1,000 answers that wait (floods of PING and SETTINGS), and for header blocks of many pieces.
+ * What one connection may do to the HTTP/2 library. Beyond it the library ends the connection by itself; nghttp2 does
+ * the same for more than 1,000 resets of streams at once and 33 a second (rapid reset), for more than 1,000 answers
+ * that wait (floods of PING and SETTINGS), and for header blocks of many pieces.
  */
 const sessionOptions = {
   settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: 64 * 1024 },
-  /** In MB. A thousand watches may have 128 KiB each on their way; a client with more unread data gets no new streams. */
+  /**
+   * In MB. A thousand watches may have 128 KiB each on their way; a client with more unread data gets no new streams.
+   */
   maxSessionMemory: 192,
   maxHeaderListPairs: 128,
   maxSettings: 32,
@@ -56,7 +59,8 @@ export class ListenerCredentials extends ServerCredentials {
       minVersion: `TLSv${minVersion}`,
       ciphers: CIPHERS,
       honorCipherOrder: true,
-      // Every connection is verified anew: nothing is resumed, so that a certificate or an authority that counts no more does so at once. No client of Berth tries to.
+      // Every connection is verified anew: nothing is resumed, so that a certificate or an authority that counts no
+      // more does so at once. No client of Berth tries to.
       secureOptions: cryptoConstants.SSL_OP_NO_RENEGOTIATION | cryptoConstants.SSL_OP_NO_TICKET,
     };
     const server: SecureServerOptions = {

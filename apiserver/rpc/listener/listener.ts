@@ -19,7 +19,10 @@ export interface ListenerLimits extends ConnectionLimits {
   readonly handshakeMs: number;
   /** How long a client may take after its handshake to begin with HTTP/2. */
   readonly prefaceMs: number;
-  /** New connections in a second from one address, in the long run: a handshake costs about a millisecond of the one thread. */
+  /**
+   * New connections in a second from one address, in the long run: a handshake costs about a millisecond of the one
+   * thread.
+   */
   readonly rate: number;
   /** So many at once after a pause. */
   readonly burst: number;
@@ -71,8 +74,8 @@ const endsOf = ({ remoteAddress, remotePort, localPort }: Socket): string => `${
 type Http2Servers = ReadonlyMap<EventEmitter, { readonly sessions?: Set<ServerHttp2Session> }>;
 
 /**
- * The server's listener: takes connections, as many as the limits allow, and gives them to the TLS and HTTP/2 of grpc-js, which bounds neither
- * how many there are nor how long they take. One for all addresses.
+ * The server's listener: takes connections, as many as the limits allow, and gives them to the TLS and HTTP/2 of
+ * grpc-js, which bounds neither how many there are nor how long they take. One for all addresses.
  */
 export class Listener {
   readonly #server: Server;
@@ -190,7 +193,7 @@ export class Listener {
     session.once('remoteSettings', () => clearTimeout(incoming.timer));
   }
 
-  /** Counts the streams of connections that have not authenticated; of the others, which the pipeline bounds, only looks up that they have. */
+  /** Counts the streams of unauthenticated connections; the pipeline bounds those of the others. */
   #streamBegun(stream: ServerHttp2Stream): void {
     const incoming = this.#bySession.get(stream.session as ServerHttp2Session);
     if (!incoming) return;
@@ -211,7 +214,10 @@ export class Listener {
     ];
   }
 
-  /** Ends the connections of clients whose certificate none of these authorities (PEM, one each) signed, and those of which it is not known yet. */
+  /**
+   * Ends the connections of clients whose certificate none of these authorities (PEM, one each) signed, and those of
+   * which it is not known yet.
+   */
   endUntrusted(authorities: readonly string[]): void {
     const keys = authorities.map((each) => new X509Certificate(each).publicKey);
     for (const each of [...this.#table]) {

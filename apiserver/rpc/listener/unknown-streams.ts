@@ -1,12 +1,14 @@
-/** How many HTTP/2 streams there may be on connections that have not authenticated, whatever state the streams are in. */
+/**
+ * How many HTTP/2 streams there may be on connections that have not authenticated, whatever state the streams are in.
+ */
 export interface UnknownStreamLimits {
   readonly perPeer: number;
   readonly total: number;
 }
 
 /**
- * A stream takes about 7 KB, so these are 7 MB and 28 MB. A client with a token opens its first calls before any of them authenticates, and one connection
- * carries at most 1,000 streams.
+ * A stream takes about 7 KB, so these are 7 MB and 28 MB. A client with a token opens its first calls before any of
+ * them authenticates, and one connection carries at most 1,000 streams.
  */
 export const defaultUnknownStreamLimits: UnknownStreamLimits = { perPeer: 1_000, total: 4_000 };
 
@@ -19,8 +21,9 @@ export interface StreamHolder {
 }
 
 /**
- * The open streams of connections that have not authenticated: requests that arrive slowly, answers that are not read, calls that are refused and not ended by the client.
- * When a limit is met, the connection with the most of them has to go. A connection that authenticates leaves the table with all its streams.
+ * The open streams of connections that have not authenticated: requests that arrive slowly, answers that are not read,
+ * calls that are refused and not ended by the client. When a limit is met, the connection with the most of them has to
+ * go. A connection that authenticates leaves the table with all its streams.
  */
 export class UnknownStreams<T extends StreamHolder> {
   readonly #limits: UnknownStreamLimits;
@@ -75,7 +78,9 @@ export class UnknownStreams<T extends StreamHolder> {
     if (own.count === 0) this.#peers.delete(peer);
   }
 
-  /** Forgets the connection with the most streams; undefined when those that have authenticated meanwhile were enough. */
+  /**
+   * Forgets the connection with the most streams; undefined when those that have authenticated meanwhile were enough.
+   */
   #evict(peers: readonly PeerStreams<T>[]): T | undefined {
     let most: T | undefined;
     let mostCount = 0;

@@ -24,13 +24,19 @@ export function framesOf(call: Duplex): AsyncIterableIterator<Buffer> {
   };
 }
 
-/** The library reads 16 messages ahead, whatever their size; it has no option for it, and goes on reading so where this does nothing. */
+/**
+ * Keeps the library from reading 16 messages ahead, whatever their size; it has no option for that. In a version of it
+ * where this has no effect, it reads ahead as before.
+ */
 export function keepLittleUnread(call: Duplex): void {
   const { _readableState: state } = call as unknown as { _readableState?: { highWaterMark?: number } };
   if (state?.highWaterMark !== undefined) state.highWaterMark = 1;
 }
 
-/** Sends one frame and resolves when there is room for the next. Throws `reason` (CANCELLED) when the signal aborts before. */
+/**
+ * Sends one frame and resolves when there is room for the next. Throws `reason` (CANCELLED) when the signal aborts
+ * before.
+ */
 export function send(
   call: Duplex | ServerWritableStream<Buffer, Buffer>,
   frame: Buffer,
@@ -52,8 +58,8 @@ export function send(
 }
 
 /**
- * Rejects with `reason` (CANCELLED) as soon as the signal aborts; otherwise as `work`. What it waits for the signal with is its own and goes with
- * it: a promise that lives as long as a stream would keep everything that it was ever raced against.
+ * Rejects with `reason` (CANCELLED) as soon as the signal aborts; otherwise as `work`. The listener is removed with
+ * `work`: a promise that lives as long as its stream would retain everything that it was ever raced against.
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal, reason: () => ApiError = callCancelled): Promise<T> {
   let abort = (): void => {};

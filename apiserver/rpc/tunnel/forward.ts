@@ -1,8 +1,9 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import { decodeMessage } from '../../../api/codec/message.ts';
+import { field } from '../../../api/codec/wire-format.ts';
+import { WireReader } from '../../../api/codec/wire-reader.ts';
 import { unavailable } from '../../../api/errors/index.ts';
 import type { Status } from '../../../api/generated/types.ts';
-import { field, WireReader } from '../../watch/wire.ts';
 import { fromStatus } from '../status.ts';
 import { abortable, type Duplex, send } from './duplex.ts';
 import type { ServedStream } from './tunnels.ts';
@@ -13,10 +14,16 @@ const END_FIELD = 9;
 
 /** In every frame that a client sends input with, the bytes are this field, and there is no other. */
 const BYTES_FIELD = 2;
-/** The gRPC library holds 16 messages for an agent that does not read, however large they are: this large are those with input at most. */
+/**
+ * The gRPC library holds 16 messages for an agent that does not read, however large they are: this large are those with
+ * input at most.
+ */
 const MAX_INPUT_BYTES = 32 * 1024;
 
-/** Carries what the client sends to the agent, still encoded, as the given field of ServeResponse; large pieces of input in several frames. */
+/**
+ * Carries what the client sends to the agent, still encoded, as the given field of ServeResponse; large pieces of input
+ * in several frames.
+ */
 export async function forwardInput(input: AsyncIterableIterator<Buffer>, stream: ServedStream, wrapper: number): Promise<void> {
   for await (const frame of input) for (const piece of piecesOf(frame)) await stream.send(field(wrapper, piece));
 }
@@ -34,8 +41,9 @@ function* piecesOf(frame: Buffer): Generator<Uint8Array> {
 }
 
 /**
- * Carries one field of the agent's frames (ServeRequest) to the client, still encoded and no faster than it reads, until the agent's
- * stream ends. Throws the agent's error, and UNAVAILABLE when the connection to the agent is lost or this server stops.
+ * Carries one field of the agent's frames (ServeRequest) to the client, still encoded and no faster than it reads,
+ * until the agent's stream ends. Throws the agent's error, and UNAVAILABLE when the connection to the agent is lost or
+ * this server stops.
  */
 export async function forwardOutput(
   stream: ServedStream,

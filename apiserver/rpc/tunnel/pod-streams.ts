@@ -12,8 +12,10 @@ import type {
 import type { AccessVerb } from '../../authz/attributes.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { type CallContext, type CallPipeline, encodeWarning } from '../call-pipeline.ts';
+import type { CallContext } from '../../verbs/call-context.ts';
+import type { CallPipeline } from '../call-pipeline.ts';
 import type { SpecialMethods } from '../typed-service.ts';
+import { encodeWarning } from '../warnings.ts';
 import { type Duplex, framesOf, keepLittleUnread } from './duplex.ts';
 import { forwardInput, forwardOutput } from './forward.ts';
 import { chooseContainer, findTarget } from './stream-target.ts';
@@ -117,13 +119,15 @@ export function podStreamMethods(pods: KindStore, tunnels: Tunnels, pipeline: Ca
   const duplex = <Start extends StreamStart>(carriage: InputCarriage<Start>) =>
     pipeline.duplex((call, context) => carryBothWays(deps, carriage, call, context));
   return {
-    Logs: pipeline.stream((request, call, context) => {
+    Logs: pipeline.stream((request, context) => {
       const start = decodeStrictly<PodLogsRequest>('berth.core.v1.PodLogsRequest', request, 'request');
-      return carry(deps, logs, { start, call, context });
+      authorize(logs, start, context);
+      return { run: (call) => carry(deps, logs, { start, call, context }) };
     }),
-    ReadFiles: pipeline.stream((request, call, context) => {
+    ReadFiles: pipeline.stream((request, context) => {
       const start = decodeStrictly<PodReadFilesRequest>('berth.core.v1.PodReadFilesRequest', request, 'request');
-      return carry(deps, readFiles, { start, call, context });
+      authorize(readFiles, start, context);
+      return { run: (call) => carry(deps, readFiles, { start, call, context }) };
     }),
     Exec: duplex(exec),
     Attach: duplex(attach),
@@ -143,7 +147,17 @@ async function carryBothWays<Start extends StreamStart>(
   const first = await frames.next();
   const start = first.done ? undefined : decodeStrictly<{ start?: Start }>(carriage.message, first.value, 'frame').start;
   if (!start) throw badRequest(`the first frame of ${carriage.method} must be start`);
+  authorize(carriage, start, context);
   await carry(deps, carriage, { start, call, context, input: { frames, wrapper: carriage.input } });
+}
+
+/** Throws PERMISSION_DENIED, then INVALID_ARGUMENT. */
+function authorize<Start extends StreamStart>(carriage: Carriage<Start>, start: Start, context: CallContext): void {
+  const { namespace = '', name = '' } = start;
+  context.authorize({ verb: carriage.verb, kind: 'Pod', namespace, name });
+  const also = carriage.alsoVerb?.(start);
+  if (also) context.authorize({ verb: also, kind: 'Pod', namespace, name });
+  carriage.check?.(start);
 }
 
 interface CarriedCall<Start> {
@@ -158,11 +172,6 @@ async function carry<Start extends StreamStart>(
   carriage: Carriage<Start>,
   { start, call, context, input }: CarriedCall<Start>,
 ): Promise<void> {
-  const { namespace = '', name = '' } = start;
-  context.authorize({ verb: carriage.verb, kind: 'Pod', namespace, name });
-  const also = carriage.alsoVerb?.(start);
-  if (also) context.authorize({ verb: also, kind: 'Pod', namespace, name });
-  carriage.check?.(start);
   const { node, uid, pod } = await findTarget(pods, start);
   const chosen = carriage.wholePod ? start : chosenStart(start, chooseContainer(pod, start.options?.container), call);
   const stream = await tunnels.open(node, { ...carriage.open(chosen), podUid: uid }, context);

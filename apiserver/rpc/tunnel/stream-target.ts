@@ -2,7 +2,7 @@ import { badRequest, failedPrecondition, internal, notFound } from '../../../api
 import type { Pod } from '../../../api/generated/types.ts';
 import { annotations } from '../../../api/meta/well-known.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { checkName } from '../verbs.ts';
+import { checkName } from '../../verbs/check-name.ts';
 
 /** Where a stream leads to. */
 export interface StreamTarget {
@@ -30,7 +30,10 @@ export async function findTarget(pods: KindStore, request: { namespace?: string;
   return { node, uid, pod };
 }
 
-/** The container that a request names, the pod's default, or its first. Throws INVALID_ARGUMENT with the names that exist. */
+/**
+ * The container that a request names, the pod's default, or its first. Throws INVALID_ARGUMENT with the names that
+ * exist.
+ */
 export function chooseContainer(pod: Pod, wanted: string | undefined): ContainerChoice {
   const main = (pod.spec?.containers ?? []).map((container) => container.name ?? '');
   const others = [...(pod.spec?.initContainers ?? []).map((each) => each.name ?? ''), ...ephemeralNames(pod)];

@@ -63,9 +63,8 @@ describe('tunnels', () => {
     const disconnect = tunnels.connect('n1', { send: () => queueMicrotask(() => disconnect()), replaced: () => {} });
     await expect(open('anna')).rejects.toThrow('has disconnected');
     tunnels.connect('n1', { send: () => {}, replaced: () => {} });
-    const { signal } = new AbortController();
-    for (let i = 0; i < 74; i++)
-      void tunnels.open('n1', { podUid: 'u' }, { flow: flowOf({ user: 'anna', groups: [] }), signal }).catch(() => {});
+    const caller = () => ({ flow: flowOf({ user: 'anna', groups: [] }), signal: new AbortController().signal });
+    for (let i = 0; i < 74; i++) void tunnels.open('n1', { podUid: 'u' }, caller()).catch(() => {});
     const last = new AbortController();
     const pending = tunnels.open('n1', { podUid: 'u' }, { flow: flowOf({ user: 'anna', groups: [] }), signal: last.signal });
     await expect(open('anna')).rejects.toSatisfy(isExhausted);

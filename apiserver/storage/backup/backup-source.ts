@@ -1,11 +1,14 @@
-/** The objects of a store at one moment. Reading them costs the store nothing but the reading: writes and compactions go on. */
+/**
+ * The objects of a store at one moment. Reading them costs the store nothing but the reading: writes and compactions go
+ * on.
+ */
 export interface BackupMoment {
   readonly revision: number;
   /** About so many bytes of records are to come. */
   readonly bytes: number;
   /**
-   * The records (record.ts) of all objects, in pieces of about `maxBytes`; each is read when it is asked for, in one turn of the event
-   * loop. Throws `compacted` when the history of the moment has been forgotten meanwhile.
+   * The records (record.ts) of all objects, in pieces of about `maxBytes`; each is read when it is asked for, in one
+   * turn of the event loop. Throws `compacted` when the history of the moment has been forgotten meanwhile.
    */
   pages(maxBytes: number): Iterable<readonly Buffer[]>;
 }

@@ -14,7 +14,10 @@ export interface SealingKey {
   readonly createdAt: string;
 }
 
-/** The keys of an installation: values are hidden with the current one, and opened with whichever they were hidden with. */
+/**
+ * The encryption keys of an installation: values are encrypted with the current key, and decrypted with the key that
+ * they name.
+ */
 export interface Keyring {
   readonly current: SealingKey;
   /** All of them by id, the current one too. */
@@ -29,7 +32,10 @@ const secretBytes = 32;
 /** More are a sign of something that rotates without end. */
 export const mostKeys = 1_000;
 
-/** Reads the keys of a data directory; undefined when there are none. Throws `failed` for a file that is none, or that others may read. */
+/**
+ * Reads the keys of a data directory; undefined when there are none. Throws `failed` for a malformed file, or one that
+ * other users may read.
+ */
 export async function readKeyring(dataDir: string): Promise<Keyring | undefined> {
   const path = join(dataDir, keyringPath);
   const text = await readIfThere(path);

@@ -4,8 +4,9 @@ import { type Keyring, keyringPath } from './keyring.ts';
 import { open, seal } from './seal.ts';
 
 /**
- * The store remembers which keys its values may be hidden with, and for each a value to try it with: so a file with keys that is missing, old or another
- * installation's is found out at the start, before anything is read or written. It goes with backups, and the keys do not.
+ * The store lists the keys that its values may be encrypted with, each with a value to verify it: a key file that is
+ * missing, outdated or from another installation is found at the start, before anything is read or written. Backups
+ * contain the list, and not the keys.
  */
 export const proofsKey = 'server/secret-keys';
 const proofText = 'berth';
@@ -27,7 +28,10 @@ export function parseProofs(bytes: Uint8Array): Proofs {
   }
 }
 
-/** Refuses keys with which what stands in the store cannot be read. `where` names the store, `dataDir` where the keys should be. */
+/**
+ * Refuses keys that cannot decrypt the values of the store. `where` names the store, `dataDir` where the keys should
+ * be.
+ */
 export function checkProofs(
   proofs: Proofs,
   keyring: Keyring | undefined,

@@ -4,12 +4,14 @@ import { type Keyring, keyringPath, type SealingKey } from './keyring.ts';
 
 /*
  * A sealed value:
- *   0 4 bytes 00 62 73 01: no message begins with a zero byte, so what is not sealed cannot be taken for it; the last one is the format
+ *   0 4 bytes 00 62 73 01: no message begins with a zero byte, so an unsealed value is never taken for a sealed
+ *     one; the last byte is the format
  *   4 8 bytes: the key's id
  *  12 12 bytes: the nonce, drawn for each
  *  24 the ciphertext, as long as what it hides
  *     16 bytes: the tag
- * AES-256-GCM. The storage key that the value stands under is authenticated with it: moved to another, it cannot be opened.
+ * AES-256-GCM. The storage key of the value is authenticated with it: a value that was moved to another key cannot be
+ * opened.
  */
 const magic = Buffer.from([0x00, 0x62, 0x73, 0x01]);
 const idBytes = 8;
@@ -37,8 +39,8 @@ export function sealedWith(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * What a sealed value hides; one that is not sealed is given as it is. Throws `no-key` when its key is not there, and `corrupt` when it was changed, or
- * stands under another storage key than it was written for.
+ * Decrypts a sealed value; an unsealed one is returned as it is. Throws `no-key` when its key is not there, and
+ * `corrupt` when it was changed, or stands under another storage key than it was written for.
  */
 export function open(storageKey: string, bytes: Uint8Array, keyring: Pick<Keyring, 'keys'>): Uint8Array {
   const id = sealedWith(bytes);

@@ -26,8 +26,9 @@ function mapped<T>(source: AsyncIterable<T>, map: (value: T) => T): AsyncIterabl
 }
 
 /**
- * A store of which some values cannot be read without a key: whatever goes down is sealed, in the log and its history too; whatever comes up is opened. Values
- * that were written before there was a key come up as they are. Beside StorageErrors of the store it throws `no-key` and `corrupt`.
+ * A store that encrypts some values: they are sealed on the way in, in the log and its history too, and opened on the
+ * way out. Values from before there was a key are returned as they are. Beside StorageErrors of the store it throws
+ * `no-key` and `corrupt`.
  */
 export function createSealedStorage(inner: Storage, { keyring, isSealed }: SealedStorageOptions): Storage {
   const down = (key: string, write: Write): Write =>

@@ -1,4 +1,6 @@
-/** Where the newest write of a key stands in the log. A deleted key keeps its head until the deletion is compacted away. */
+/**
+ * Where the newest write of a key stands in the log. A deleted key keeps its head until the deletion is compacted away.
+ */
 export interface Head {
   readonly revision: number;
   /** Bytes of the log record. */

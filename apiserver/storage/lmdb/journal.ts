@@ -1,32 +1,17 @@
 import { closed } from '../checks.ts';
 import type { StorageClock } from '../clock.ts';
-import type { Durability, StorageEvent } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import type { WatcherHub } from '../watchers.ts';
-import { encodeHead, type Head } from './head.ts';
+import { encodeHead } from './head.ts';
 import type { JournalLimits } from './limits.ts';
 import type { LogTimes } from './log-times.ts';
+import type { DecidedHead, PendingWrite } from './pending-write.ts';
 import { type RelaxedChanges, type RelaxedKeys, withAwaited } from './relaxed-keys.ts';
 import type { Reserve } from './reserve.ts';
 import { countsAfter, encodeState, type StoreState } from './state.ts';
 import { computeSweep, type SweepStep } from './sweep.ts';
 import { readHead, readState, type Tables } from './tables.ts';
 import { translateWriteError } from './write-error.ts';
-
-/** The newest write of a key that has been decided, on disk or on its way. */
-export interface DecidedHead extends Head {
-  readonly durability: Durability;
-}
-
-/** A decided write on its way to the disk. */
-export interface PendingWrite {
-  readonly event: StorageEvent;
-  readonly record: Buffer;
-  readonly before: DecidedHead | undefined;
-  readonly time: number;
-  /** Acknowledged and shown when it is on the disk; otherwise as soon as the writes before it are. */
-  readonly awaitsDisk: boolean;
-}
 
 interface Waiting extends PendingWrite {
   readonly resolve: (revision: number) => void;
@@ -43,7 +28,10 @@ interface Commit {
   readonly sweep: SweepStep | undefined;
 }
 
-/** Revisions are reserved on disk in blocks, so that a crash can lose relaxed writes without a revision being used twice. */
+/**
+ * Revisions are reserved on disk in blocks, so that a crash can lose relaxed writes without a revision being used
+ * twice.
+ */
 const reservedBlock = 10_000;
 const maxCommitWrites = 5_000;
 const maxCommitBytes = 16 * 1024 * 1024;
@@ -54,9 +42,10 @@ const none: RelaxedChanges = new Map();
 const swallow = (): void => undefined;
 
 /**
- * The way of every write: decided (its revision is taken) -> waiting -> committed and synced, together with all that wait -> published (visible to
- * lists and watchers) -> acknowledged; always in the order of the revisions. A relaxed write skips the commit, not the order, unless it awaits the disk.
- * When a commit fails, all its writes that await the disk and those that wait behind it are refused, with later ones of their keys, as they may build on it.
+ * The way of every write: decided (its revision is taken) -> waiting -> committed and synced, together with all that
+ * wait -> published (visible to lists and watchers) -> acknowledged; always in the order of the revisions. A relaxed
+ * write skips the commit, not the order, unless it awaits the disk. When a commit fails, all its writes that await the
+ * disk and those that wait behind it are refused, with later ones of their keys, as they may build on it.
  */
 export class Journal {
   readonly #tables: Tables;

@@ -10,8 +10,8 @@ export interface JournalLimits {
 }
 
 /**
- * 20 s: an idle node's heartbeats and the synced write of its usage once a minute stay below one sync per 10 s together. 4 GiB: a hundred times
- * what 5,000 nodes with their pods need.
+ * 20 s: an idle node's heartbeats and the synced write of its usage once a minute stay below one sync per 10 s
+ * together. 4 GiB: a hundred times what 5,000 nodes with their pods need.
  */
 export const defaultLimits: JournalLimits = {
   maxBytes: 4 * 1024 ** 3,

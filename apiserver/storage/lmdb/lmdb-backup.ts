@@ -11,7 +11,10 @@ import { readHeads, readRecordAt, readState, type Tables } from './tables.ts';
 /** A page looks at no more keys than this, so that a long row of deleted ones does not hold up the server. */
 const keysPerPage = 1_000;
 
-/** Backups of an opened directory: synced keys as the log shows them at the moment's revision, relaxed ones as they were at it. */
+/**
+ * Backups of an opened directory: synced keys as the log shows them at the moment's revision, relaxed ones as they were
+ * at it.
+ */
 export class LmdbBackup implements BackupSource {
   readonly #tables: Tables;
   readonly #journal: Journal;

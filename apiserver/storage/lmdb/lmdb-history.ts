@@ -6,7 +6,10 @@ import type { LogTimes } from './log-times.ts';
 import { translateReadError } from './read-error.ts';
 import { readHead, readHeadRecord, readRecord, type Tables } from './tables.ts';
 
-/** The history of an opened directory: looks into the log, each within one turn, so that a compaction comes before or after it. */
+/**
+ * The history of an opened directory: looks into the log, each within one turn, so that a compaction comes before or
+ * after it.
+ */
 export class LmdbHistory implements StorageHistory {
   readonly #tables: Tables;
   readonly #journal: Journal;
@@ -43,7 +46,10 @@ export class LmdbHistory implements StorageHistory {
     return this.#read(() => this.#times.beginning(this.#journal.compacted, this.#journal.published));
   }
 
-  /** From the newest record back to the first that is at or before the last compaction: what lies behind that may be half removed. */
+  /**
+   * From the newest record back to the first that is at or before the last compaction: what lies behind that may be
+   * half removed.
+   */
   *#walk(key: string, before: number | undefined, compacted: number): Generator<StorageRecord> {
     let record = before === undefined ? this.#newest(key) : this.#before(key, before, compacted);
     while (record) {

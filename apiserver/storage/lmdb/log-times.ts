@@ -1,24 +1,14 @@
 import { decodeRecord, type StorageRecord } from '../record.ts';
 import type { Moment } from '../storage-history.ts';
+import type { LogTimesState } from './state.ts';
 import type { Tables } from './tables.ts';
-
-/** What must be known beside the log to find a time in it; stored with the state. */
-export interface LogTimesState {
-  /** When the newest forgotten write was accepted: from then on the state at the last compaction was the store's. */
-  readonly compactedAt: number;
-  /** The revisions at which the clock had been set back: between two of them times only grow. */
-  readonly steps: readonly number[];
-  /** When the newest write was accepted. */
-  readonly last: number;
-  /** Times before this revision are not known any more, because the clock was set back too often. */
-  readonly floor: number;
-}
 
 /** Each costs a commit eight bytes. Beyond this many clock resets within the history, times of versions are lost. */
 const maxSteps = 32;
 
 /**
- * Finds the revision of a time by binary search in the log. A write costs one comparison: only a clock that was set back leaves a note.
+ * Finds the revision of a time by binary search in the log. A write costs one comparison: only a clock that was set
+ * back leaves a note.
  */
 export class LogTimes {
   readonly #tables: Tables;
@@ -27,7 +17,10 @@ export class LogTimes {
   #floor: number;
   #last: number;
 
-  /** `state` is undefined for a store of a version that did not note it: then the state at its last compaction is known from now on. */
+  /**
+   * `state` is undefined for a store of a version that did not note it: then the state at its last compaction is known
+   * from now on.
+   */
   constructor(tables: Tables, state: LogTimesState | undefined, now: number) {
     this.#tables = tables;
     this.#compactedAt = state?.compactedAt ?? now;

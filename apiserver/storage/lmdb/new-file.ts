@@ -20,8 +20,8 @@ export async function removeNewFile(directory: string): Promise<void> {
 }
 
 /**
- * Opens an empty database beside the store's own; fill it, close it, and `adoptNewFile`. Throws `no-space` on a disk that is nearly full: there
- * lmdb would not fail but die, as it maps a file that has no pages yet.
+ * Opens an empty database beside the store's own; fill it, close it, and `adoptNewFile`. Throws `no-space` on a disk
+ * that is nearly full: there lmdb would not fail but die, as it maps a file that has no pages yet.
  */
 export async function openNewFile(directory: string): Promise<Tables> {
   await removeNewFile(directory);
@@ -36,7 +36,9 @@ export function noRoom(directory: string, cause?: unknown): StorageError {
   return new StorageError('no-space', words, cause === undefined ? {} : { cause });
 }
 
-/** Puts the new file in the old one's place: a later open finds the one or the other, whole, also when the power fails. */
+/**
+ * Puts the new file in the old one's place: a later open finds the one or the other, whole, also when the power fails.
+ */
 export async function adoptNewFile(directory: string): Promise<void> {
   await syncDirectory(newFileIn(directory));
   await rename(join(newFileIn(directory), 'data.mdb'), join(directory, 'data.mdb'));

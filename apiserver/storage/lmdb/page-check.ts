@@ -20,14 +20,18 @@ import {
 export interface PageReport {
   readonly pages: number;
   readonly used: number;
-  /** False: the list of free pages is wrong. Everything can be read, but the next write would destroy something: copy the file first. */
+  /**
+   * False: the list of free pages is wrong. Everything can be read, but the next write would destroy something: copy
+   * the file first.
+   */
   readonly canWrite: boolean;
 }
 
 /**
- * Walks the pages of an lmdb file by itself, without the library, which may die of a damaged one: both beginnings are there, every tree is
- * whole and in order, every entry is found by a search, no page is used twice, and none is listed as free while it is in use. Damage
- * inside the stored bytes is not its business: those have checksums. Throws `corrupt`.
+ * Walks the pages of an lmdb file by itself, without the library, which may die of a damaged one: both meta pages are
+ * there, every tree is whole and in order, every entry is found by a search, no page is used twice, and none is listed
+ * as free while it is in use. Damage inside the stored bytes is not checked here: those have checksums. Throws
+ * `corrupt`.
  */
 export function checkPages(path: string): PageReport {
   const file = openSync(path, 'r');
@@ -49,7 +53,8 @@ class PageFile {
     this.#size = size;
     const first = parseMeta(this.#read(0, smallestFile / 2));
     const second = first && parseMeta(this.#read(first.pageSize, smallestFile / 2));
-    // Each transaction writes the one that the last did not: where that is not so, one is damaged, and what it said is lost.
+    // Transactions write the two meta pages in turn: if their numbers are not consecutive, one is damaged and its
+    // transaction is lost.
     if (!first || !second || !areNeighbours(first, second)) throw damaged('a page that says where everything begins is damaged');
     this.meta = first.transaction > second.transaction ? first : second;
     // The last pages may never have been written, if their transaction gave them back.
@@ -145,7 +150,9 @@ class PageWalk {
     }
   }
 
-  /** A list is its length, then pages; 0 is a gap, and a negative number says how many pages begin at the one behind it. */
+  /**
+   * A list is its length, then pages; 0 is a gap, and a negative number says how many pages begin at the one behind it.
+   */
   #markFree(list: Buffer): void {
     if (list.length < 8) throw damaged('the list of free pages has an entry that is none');
     const end = Math.min(list.length, 8 * (1 + readNumber(list, 0)));

@@ -1,10 +1,12 @@
 /*
- * The pages of an lmdb file (data version 2, 64 bits, little-endian), as far as a check needs them; the library's mdb.c is the source of the
- * numbers. Every read stays within the page, so that nothing in a damaged file can do harm.
- *   page   0 u64 number   8 u64 transaction   18 u16 flags   20 u16 lower   22 u16 upper (overflow: 20 u32 pages)   24 content
+ * The pages of an lmdb file (data version 2, 64 bits, little-endian), as far as a check needs them; the library's mdb.c
+ * is the source of the numbers. Every read stays within the page, so that nothing in a damaged file can do harm.
+ *   page   0 u64 number   8 u64 transaction   18 u16 flags   20 u16 lower   22 u16 upper (overflow: 20 u32 pages)
+ *          24 content
  *   meta   24 u32 magic   28 u32 version   48 tree "free"   96 tree "main"   144 u64 last page   152 u64 transaction
  *   tree   0 u32 page size (of "free" only)   6 u16 depth   40 u64 root
- *   node   0 u32 size of the data   4 u16 flags   6 u16 size of the key   8 key, data (in a branch: 0 u48 page of the child)
+ *   node   0 u32 size of the data   4 u16 flags   6 u16 size of the key   8 key, data
+ *          (in a branch: 0 u48 page of the child)
  */
 export const pageHeaderSize = 24;
 export const nodeHeaderSize = 8;

@@ -4,7 +4,10 @@ import { StorageError } from '../storage-error.ts';
 import type { Tables } from './tables.ts';
 
 const mebi = 1024 * 1024;
-/** Pages for a few thousand deletions and statuses; each piece small enough that giving it up needs no run of pages itself. */
+/**
+ * Pages for a few thousand deletions and statuses; each piece small enough that giving it up needs no run of pages
+ * itself.
+ */
 const pieces = 16;
 const pieceBytes = mebi / 4;
 const keys = Array.from({ length: pieces }, (_, index) => `reserve-${index}`);
@@ -25,9 +28,10 @@ export interface ReserveOptions {
 }
 
 /**
- * Room in the store's own file that is kept for bad times. On a disk that is nearly full new objects and changes are refused; then the
- * reserve's pages are given up, and deletions and statuses, which are what frees space, use them. No other program can take them
- * meanwhile. It is taken back when there is space again. (A file system that never writes in place, as btrfs, has only the margin.)
+ * Space in the store's own file, reserved for a full disk. On a disk that is nearly full new objects and changes are
+ * refused; then the reserve's pages are given up, and deletions and statuses, which are what frees space, use them. No
+ * other program can take them meanwhile. It is taken back when there is space again. (A file system that never writes
+ * in place, as btrfs, has only the margin.)
  */
 export class Reserve {
   readonly #options: ReserveOptions;

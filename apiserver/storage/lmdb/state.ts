@@ -3,7 +3,18 @@ import { decodeRecord, encodeRecord } from '../record.ts';
 import type { StorageEvent } from '../storage.ts';
 import { restoreAdvice, StorageError } from '../storage-error.ts';
 import type { Head } from './head.ts';
-import type { LogTimesState } from './log-times.ts';
+
+/** What must be known beside the log to find a time in it; stored with the state. */
+export interface LogTimesState {
+  /** When the newest forgotten write was accepted: from then on the state at the last compaction was the store's. */
+  readonly compactedAt: number;
+  /** The revisions at which the clock had been set back: between two of them times only grow. */
+  readonly steps: readonly number[];
+  /** When the newest write was accepted. */
+  readonly last: number;
+  /** Times before this revision are not known any more, because the clock was set back too often. */
+  readonly floor: number;
+}
 
 /**
  * What the store knows about itself; written in the same transaction as every change, so that it always fits the data.

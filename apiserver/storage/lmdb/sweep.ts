@@ -14,8 +14,9 @@ export interface SweepStep {
 const recordsPerStep = 500;
 
 /**
- * The next step towards `target`. A record at or before it makes the one before it of the same key unnecessary, and a deletion also
- * itself; so only the records between the last compaction and this one are read, however large the store is.
+ * The next step towards `target`. A record at or before it makes the one before it of the same key unnecessary, and a
+ * deletion also itself; so only the records between the last compaction and this one are read, however large the store
+ * is.
  */
 export function computeSweep(tables: Tables, state: StoreState, target: number): SweepStep | undefined {
   if (state.swept >= target) return undefined;

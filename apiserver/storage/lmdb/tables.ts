@@ -6,7 +6,8 @@ import { decodeHead, type Head } from './head.ts';
 import { decodeState, emptyState, type StoreState } from './state.ts';
 
 /**
- * The file's tables. Values are bytes; reads return copies (`getBinaryFast` would hand out a buffer that the next read overwrites).
+ * The file's tables. Values are bytes; reads return copies (`getBinaryFast` would hand out a buffer that the next read
+ * overwrites).
  *   log      revision -> record: every synced write since the last compaction, and the newest of each key
  *   heads    key -> where its newest record stands in the log
  *   relaxed  key -> record: the newest state of each relaxed key, as of the last lazy write
@@ -22,7 +23,10 @@ export interface Tables {
 
 /** lmdb's own types leave out that an asynchronous put takes these options too. */
 export interface AppendOnlyLog extends Omit<Database<Buffer, number>, 'put'> {
-  /** `append` fills the pages of the tree to the last: a third less file. lmdb drops a revision that is not the highest so far, in silence. */
+  /**
+   * `append` fills the pages of the tree to the last: a third less file. lmdb drops a revision that is not the highest
+   * so far, in silence.
+   */
   put(revision: number, record: Buffer, options?: { readonly append: true }): Promise<boolean>;
 }
 
@@ -30,10 +34,10 @@ export interface AppendOnlyLog extends Omit<Database<Buffer, number>, 'put'> {
 const privateFiles = { permissionsMode: 0o600 } as object;
 
 /**
- * `overlappingSync` is off: then a commit is fdatasync of the data and a write of the meta page through a descriptor opened with
- * O_DSYNC, both before the promise of the put resolves, and a crash of the machine leaves exactly the last such commit.
- * `eventTurnBatching` is off: the journal batches by itself, and lmdb's own batches reject a promise that cannot be caught when a
- * commit fails, which would end the process on a full disk.
+ * `overlappingSync` is off: then a commit is fdatasync of the data and a write of the meta page through a descriptor
+ * opened with O_DSYNC, both before the promise of the put resolves, and a crash of the machine leaves exactly the last
+ * such commit. `eventTurnBatching` is off: the journal batches by itself, and lmdb's own batches reject a promise that
+ * cannot be caught when a commit fails, which would end the process on a full disk.
  */
 export function openTables(directory: string, options: { readonly readOnly: boolean }): Tables {
   const root = open<Buffer, string>({
@@ -91,8 +95,8 @@ export function* readHeads(tables: Tables, prefix: string, start: string): Gener
 }
 
 /**
- * The record of a key as of `revision`, found by walking back from its newest write; undefined when the key did not exist then. A record
- * that is gone was a deletion at or before the last compaction.
+ * The record of a key as of `revision`, found by walking back from its newest write; undefined when the key did not
+ * exist then. A record that is gone was a deletion at or before the last compaction.
  */
 export function readRecordAt(tables: Tables, key: string, head: Head, revision: number): StorageRecord | undefined {
   let record: StorageRecord | undefined = readHeadRecord(tables, key, head);

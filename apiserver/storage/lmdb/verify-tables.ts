@@ -5,8 +5,9 @@ import { emptyState, type StoreState } from './state.ts';
 import { readHead, readHeadRecord, readState, type Tables } from './tables.ts';
 
 /**
- * Reads every record and compares the tables with each other and with the counts that were committed with them. A damaged tree can hide
- * entries without any error: only the counts show that. Returns the state; throws `corrupt` and `newer-format`.
+ * Reads every record and compares the tables with each other and with the counts that were committed with them. A
+ * damaged tree can hide entries without any error: only the counts show that. Returns the state; throws `corrupt` and
+ * `newer-format`.
  */
 export function verifyTables(tables: Tables): StoreState {
   if (isFresh(tables)) return emptyState;

@@ -22,8 +22,8 @@ export type Verdict = ({ readonly code: 'sound' } & Soundness) | { readonly code
 const timeoutMs = 600_000;
 
 /**
- * Reads the whole store in a child process, as a damaged file can kill the process that maps it. Throws `corrupt`, `newer-format`,
- * `no-space` (while it copies), or `failed` when the child could not be started.
+ * Reads the whole store in a child process, as a damaged file can kill the process that maps it. Throws `corrupt`,
+ * `newer-format`, `no-space` (while it copies), or `failed` when the child could not be started.
  */
 export async function runInChild(directory: string, task: ChildTask): Promise<Soundness> {
   const { status, output } = await run([...programArguments(), directory, task]);

@@ -7,7 +7,9 @@ const eio = 5;
 const enospc = 28;
 const edquot = 122;
 const mapFull = -30_792;
-/** Below this a disk counts as full: lmdb reports a write that was cut short by a full disk as an input/output error. */
+/**
+ * Below this a disk counts as full: lmdb reports a write that was cut short by a full disk as an input/output error.
+ */
 const fullBytes = 1024 * 1024;
 
 /** What a failed commit means. lmdb keeps its own error in a rejected promise on the error. */

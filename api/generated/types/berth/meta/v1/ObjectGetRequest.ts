@@ -25,6 +25,10 @@ export interface ObjectGetRequest__Input {
    * The time that the ages in a table count up to; absent: now.
    */
   'asOf'?: (_google_protobuf_Timestamp__Input | null);
+  /**
+   * "scale": the Scale of the object, of a kind that has one; empty: the object itself.
+   */
+  'subresource'?: (string);
 }
 
 /**
@@ -47,4 +51,8 @@ export interface ObjectGetRequest {
    * The time that the ages in a table count up to; absent: now.
    */
   'asOf'?: (_google_protobuf_Timestamp);
+  /**
+   * "scale": the Scale of the object, of a kind that has one; empty: the object itself.
+   */
+  'subresource'?: (string);
 }

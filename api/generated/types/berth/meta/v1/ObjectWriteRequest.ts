@@ -34,7 +34,8 @@ export interface ObjectWriteRequest__Input {
    */
   'accept'?: (string);
   /**
-   * Of an update: the part of the object that is replaced, e.g. "status" or "resize"; empty: the object itself.
+   * Of an update: the part of the object that is replaced, e.g. "status" or "resize"; empty: the object itself. With "scale"
+   * `object` is a Scale, and so is the answer.
    */
   'subresource'?: (string);
 }
@@ -69,7 +70,8 @@ export interface ObjectWriteRequest {
    */
   'accept'?: (string);
   /**
-   * Of an update: the part of the object that is replaced, e.g. "status" or "resize"; empty: the object itself.
+   * Of an update: the part of the object that is replaced, e.g. "status" or "resize"; empty: the object itself. With "scale"
+   * `object` is a Scale, and so is the answer.
    */
   'subresource'?: (string);
 }

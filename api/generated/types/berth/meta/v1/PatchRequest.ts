@@ -25,7 +25,8 @@ export interface PatchRequest__Input {
    */
   'patch'?: (Buffer | Uint8Array | string);
   /**
-   * "status" or another subresource, e.g. "resize" of a pod; empty for the object itself.
+   * "status" or another subresource, e.g. "resize" of a pod; empty for the object itself. With "scale" the patch is one of a
+   * Scale, and so is the answer.
    */
   'subresource'?: (string);
   /**
@@ -56,7 +57,8 @@ export interface PatchRequest {
    */
   'patch'?: (Buffer);
   /**
-   * "status" or another subresource, e.g. "resize" of a pod; empty for the object itself.
+   * "status" or another subresource, e.g. "resize" of a pod; empty for the object itself. With "scale" the patch is one of a
+   * Scale, and so is the answer.
    */
   'subresource'?: (string);
   /**

@@ -1,0 +1,32 @@
+import type { DaemonSet } from '../../generated/types.ts';
+import { defineKind } from '../kind.ts';
+import { workloadWarnings } from '../workload-warnings.ts';
+import { daemonSetColumns } from './columns.ts';
+import { defaultDaemonSet } from './defaults.ts';
+import { daemonSetFields } from './fields.ts';
+import { surgeNotes, validateDaemonSet, validateDaemonSetStatus, validateDaemonSetUpdate } from './validate.ts';
+
+const templateWarnings = workloadWarnings('berth.apps.v1.DaemonSet', daemonSetFields);
+
+export const daemonSet = defineKind<DaemonSet>()({
+  kind: 'DaemonSet',
+  apiVersion: 'apps/v1',
+  plural: 'daemonsets',
+  singular: 'daemonset',
+  shortNames: ['ds'],
+  categories: ['all'],
+  namespaced: true,
+  message: 'berth.apps.v1.DaemonSet',
+  service: 'berth.apps.v1.DaemonSets',
+  durability: 'synced',
+  hasStatus: true,
+  nameRule: 'subdomain',
+  defaults: defaultDaemonSet,
+  validate: validateDaemonSet,
+  validateUpdate: validateDaemonSetUpdate,
+  validateStatusUpdate: validateDaemonSetStatus,
+  fields: daemonSetFields,
+  warnings: (object) => [...templateWarnings(object), ...surgeNotes(object)],
+  selectableFields: {},
+  columns: daemonSetColumns,
+});

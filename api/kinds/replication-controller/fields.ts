@@ -1,0 +1,13 @@
+import { type FieldSupportTable, works } from '../field-support.ts';
+import { metadataFields } from '../metadata-fields.ts';
+import { templateFields } from '../pod-template/fields.ts';
+
+/** What Berth does with each field of a ReplicationController. */
+export const replicationControllerFields: FieldSupportTable = {
+  ...metadataFields,
+  'spec.replicas': works,
+  'spec.minReadySeconds': works,
+  'spec.selector': works,
+  ...templateFields('spec.template', 'ReplicationController'),
+  status: works,
+};

@@ -1,0 +1,38 @@
+import type { Service } from '../../generated/types.ts';
+import { formatLabels } from '../../meta/labels.ts';
+import { ageColumn, NONE, nameColumn, UNKNOWN } from '../cells.ts';
+import type { Column } from '../kind.ts';
+
+const text = (name: string, priority: 0 | 1, cell: Column<Service>['cell']): Column<Service> => ({
+  name,
+  type: 'string',
+  priority,
+  cell,
+});
+
+function externalIp({ spec = {}, status }: Service): string {
+  const { type, externalIPs = [], externalName = '' } = spec;
+  if (type === 'ExternalName') return externalName;
+  if (type === 'ClusterIP' || type === 'NodePort') return externalIPs.join(',') || NONE;
+  if (type !== 'LoadBalancer') return UNKNOWN;
+  const balanced = (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ip || hostname || '').filter(Boolean);
+  return [...new Set(balanced), ...externalIPs].join(',') || '<pending>';
+}
+
+/** "80/TCP,443:31234/TCP": ports, and those of the nodes. */
+function portsOf({ spec }: Service): string {
+  const ports = (spec?.ports ?? []).map(({ port = 0, nodePort = 0, protocol = '' }) =>
+    nodePort > 0 ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`,
+  );
+  return ports.join(',') || NONE;
+}
+
+export const serviceColumns: readonly Column<Service>[] = [
+  nameColumn,
+  text('TYPE', 0, ({ spec }) => spec?.type ?? ''),
+  text('CLUSTER-IP', 0, ({ spec }) => spec?.clusterIPs?.[0] ?? NONE),
+  text('EXTERNAL-IP', 0, externalIp),
+  text('PORT(S)', 0, portsOf),
+  ageColumn,
+  text('SELECTOR', 1, ({ spec }) => formatLabels(spec?.selector) || NONE),
+];

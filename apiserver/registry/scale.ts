@@ -1,0 +1,80 @@
+import { fromJson, toJson } from '../../api/codec/json.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type { GetRequest, Scale } from '../../api/generated/types.ts';
+import type { Kind, Scaling } from '../../api/kinds/kind.ts';
+import { scaleKind, scaleOf } from '../../api/kinds/scale.ts';
+import type { AnyObject } from './any-object.ts';
+import { cloneObject } from './clone-object.ts';
+import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import { checkIdentity, type PatchInput, readPatch } from './patch.ts';
+import { getObject } from './registry.ts';
+import { checkUid, nextVersion, requireName } from './update.ts';
+import type { WriteContext } from './write-context.ts';
+
+// The subresource "scale": a Scale is made of the object when it is read, and changes nothing of it but the number.
+
+/** The name of the subresource. */
+export const SCALE = 'scale';
+
+/** Whether a subresource of a kind is its Scale. */
+export function isScale({ kind }: KindStore, subresource: string | undefined): boolean {
+  return subresource === SCALE && kind.scale !== undefined;
+}
+
+/** What a request about an object, or a subresource of it, is written and answered in. */
+export function formOf(store: KindStore, subresource: string | undefined): Kind {
+  return isScale(store, subresource) ? (scaleKind as Kind) : store.kind;
+}
+
+/** Reads how many pods an object wants and has. Throws INVALID_ARGUMENT for a kind that cannot be scaled. */
+export async function getScale(store: KindStore, at: ObjectName, request: GetRequest): Promise<StoreResult> {
+  requireScaling(store);
+  return answer(store, (await getObject(store, at, request)).bytes);
+}
+
+/** Changes how many pods an object wants. With a resourceVersion only if that is current, without one in any case. */
+export async function updateScale(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
+  const at = requireName(store, sent);
+  const { resourceVersion, uid } = sent.metadata ?? {};
+  const compute = (previous: AnyObject): AnyObject => {
+    checkUid(store.subject(at), uid, previous);
+    return scaled(store, previous, sent as Scale);
+  };
+  return answer(store, await store.change(at, { context, verb: 'update-scale', resourceVersion, compute }));
+}
+
+/** The same by a patch of the Scale. */
+export async function patchScale(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
+  const kind = { scale: requireScaling(store) };
+  const { metadata, apply } = readPatch({ message: scaleKind.message, target: 'object' }, input, context);
+  checkIdentity(store, input.at, metadata);
+  const compute = (previous: AnyObject, current: { readonly bytes: Uint8Array; readonly revision: number }): AnyObject => {
+    if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
+    const resourceVersion = String(current.revision);
+    const before = scaleOf(kind, { ...previous, metadata: { ...previous.metadata, resourceVersion } });
+    const sent = fromJson<Scale>(scaleKind, apply(toJson(scaleKind, before)));
+    store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
+    return scaled(store, previous, sent);
+  };
+  const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
+  return answer(store, await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute }));
+}
+
+/** The object with the number of a Scale, judged like any other version of it. */
+function scaled(store: KindStore, previous: AnyObject, { spec }: Scale): AnyObject {
+  const next = cloneObject(previous);
+  requireScaling(store).write(next, spec?.replicas ?? 0);
+  return nextVersion(store, 'object', next, previous);
+}
+
+function answer(store: KindStore, bytes: Buffer): StoreResult {
+  const object = decodeMessage<AnyObject>(store.kind.message, bytes);
+  const scale = scaleOf({ scale: requireScaling(store) }, object);
+  return { bytes: encodeMessage(scaleKind.message, scale), warnings: [], form: scaleKind as Kind };
+}
+
+function requireScaling({ kind }: KindStore): Scaling<AnyObject> {
+  if (!kind.scale) throw badRequest(`${kind.plural} have no subresource "${SCALE}"`);
+  return kind.scale as Scaling<AnyObject>;
+}

@@ -1,0 +1,266 @@
+import { type EventEmitter, setMaxListeners } from 'node:events';
+import { Metadata } from '@grpc/grpc-js';
+import { badRequest, callCancelled, permissionDenied, unavailable } from '../../api/errors/index.ts';
+import { LEASE_TERM, type LeaseTerm, parseLeaseTerm } from '../../api/meta/lease-term.ts';
+import type { Audit, AuditedAccess } from '../audit/audit.ts';
+import { type Identity, isMaster, nodeNameOf } from '../authn/identity.ts';
+import type { TokenTable } from '../authn/tokens.ts';
+import type { Access } from '../authz/attributes.ts';
+import type { Authorizer } from '../authz/authorizer.ts';
+import { type Flow, flowOf } from '../limits/levels.ts';
+import type { ClientCertificates } from '../pki/client-certificates.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { AccessTable } from './access-table.ts';
+import { type AnyCall, identify, isEarlierComponent, managerOf, whenTaken } from './caller.ts';
+import { impersonated } from './impersonation.ts';
+import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
+
+export interface ContextOptions {
+  readonly tokens: TokenTable;
+  readonly authorizer: Authorizer;
+  /** The access of each method. */
+  readonly access: AccessTable;
+  readonly requestId: () => string;
+  readonly audit?: Audit | undefined;
+  /** Hears of each connection with a certificate. */
+  readonly clients?: ClientCertificates | undefined;
+  /** Ends every open stream when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** One call. Computes lazily: most unary calls never need an id or a signal. */
+export class OpenCall implements CallContext {
+  /** Whether it has its place under the limits. */
+  entered = false;
+  /** Whether its handler has authorized it. */
+  authorized = false;
+  audited: AuditedAccess | undefined;
+  /** The real caller, also under impersonation. */
+  caller = '';
+  readonly #isStream: boolean;
+  readonly #call: AnyCall;
+  readonly #options: ContextOptions;
+  #identity: Identity | undefined;
+  #flow: Flow | undefined;
+  #requestId: string | undefined;
+  #leaseTerm: LeaseTerm | undefined | null = null;
+  #controller: AbortController | undefined;
+  readonly #abort = (): void =>
+    this.#controller?.abort(this.#call.cancelled ? callCancelled() : unavailable('the API server is stopping: try again'));
+
+  constructor(call: AnyCall, options: ContextOptions, isStream = false) {
+    this.#isStream = isStream;
+    this.#call = call;
+    this.#options = options;
+  }
+
+  /** Authenticates the caller; runs first. Throws UNAUTHENTICATED. */
+  identify(): Identity {
+    const { tokens, authorizer, clients } = this.#options;
+    const caller = identify(this.#call, tokens, clients);
+    this.caller = caller.user;
+    this.#flow = flowOf(caller);
+    this.#identity = impersonated(this.#call.metadata, caller, authorizer);
+    return this.#identity;
+  }
+
+  get isIdentified(): boolean {
+    return this.#identity !== undefined;
+  }
+
+  get identity(): Identity {
+    return this.#identity!;
+  }
+
+  get flow(): Flow {
+    return this.#flow!;
+  }
+
+  get authorizer(): Authorizer {
+    return this.#options.authorizer;
+  }
+
+  authorize(access: Access): void {
+    // Audits the first access only; further ones follow from it.
+    const isFirst = this.audited === undefined;
+    if (isFirst) this.audited = this.beginAudit(access);
+    this.permit(access, this);
+    this.authorized = true;
+    if (isFirst && this.#isStream) this.audited?.begun();
+  }
+
+  /** Throws PERMISSION_DENIED, which is written down where `of` is. */
+  permit(access: Access, of: { audited: AuditedAccess | undefined }): void {
+    const { audit, authorizer, access: table } = this.#options;
+    table.check(this.#call.getPath(), access);
+    try {
+      authorizer.authorize(this.identity, access);
+    } catch (error) {
+      of.audited ??= audit?.beginRefused(this, authorizer.attributes(access));
+      throw error;
+    }
+  }
+
+  beginAudit(access: Access): AuditedAccess | undefined {
+    const { audit, authorizer } = this.#options;
+    return audit?.begin(this, authorizer.attributes(access));
+  }
+
+  forItem(): CallContext {
+    return new ItemCall(this);
+  }
+
+  authorizePath(path: string): void {
+    this.#options.access.checkPath(this.#call.getPath());
+    this.permitPath(path);
+  }
+
+  authorizeNode(nodeName?: string): void {
+    this.#options.access.checkNode(this.#call.getPath());
+    const { identity } = this;
+    const own = nodeNameOf(identity);
+    if (!isMaster(identity) && (own === undefined || own !== (nodeName ?? own)))
+      throw permissionDenied(
+        nodeName === undefined
+          ? `user "${identity.user}" is no node`
+          : `user "${identity.user}" may not connect as node "${nodeName}"`,
+      );
+    this.authorized = true;
+  }
+
+  /** Throws PERMISSION_DENIED. */
+  permitPath(path: string): void {
+    this.#options.authorizer.authorizePath(this.identity, 'get', path);
+    this.authorized = true;
+  }
+
+  get manager(): string {
+    return managerOf(this.#call.metadata);
+  }
+
+  get isEarlierComponent(): boolean {
+    return isEarlierComponent(this.#call.metadata);
+  }
+
+  get leaseTerm(): LeaseTerm | undefined {
+    // Parsed once: the items of a stream share it.
+    if (this.#leaseTerm === null) this.#leaseTerm = sentLeaseTerm(this.#call.metadata);
+    return this.#leaseTerm;
+  }
+
+  get requestId(): string {
+    this.#requestId ??= sentRequestId(this.#call.metadata) ?? this.#options.requestId();
+    return this.#requestId;
+  }
+
+  /** The trailer of a call that went well: it carries the request id that the client sent. */
+  get answer(): Metadata | undefined {
+    if (!sendsRequestId(this.#call.metadata)) return undefined;
+    const metadata = new Metadata();
+    metadata.set(REQUEST_ID, this.requestId);
+    return metadata;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      // The items of a stream wait with the signal of their call.
+      setMaxListeners(0, this.#controller.signal);
+      const { stopping } = this.#options;
+      (this.#call as EventEmitter).on('cancelled', this.#abort);
+      stopping.addEventListener('abort', this.#abort);
+      if (this.#call.cancelled || stopping.aborted) this.#abort();
+    }
+    return this.#controller.signal;
+  }
+
+  get isCancelled(): boolean {
+    return this.#call.cancelled;
+  }
+
+  whenTaken(ms: number, done: () => void): void {
+    whenTaken(this.#call, ms, done);
+  }
+
+  /** Ends the watch over the call; after it has ended. */
+  release(): void {
+    if (!this.#controller) return;
+    (this.#call as EventEmitter).removeListener('cancelled', this.#abort);
+    this.#options.stopping.removeEventListener('abort', this.#abort);
+  }
+}
+
+function sentLeaseTerm(metadata: Metadata): LeaseTerm | undefined {
+  const [text, ...others] = metadata.get(LEASE_TERM).map(String);
+  if (text === undefined) return undefined;
+  const term = others.length === 0 ? parseLeaseTerm(text) : undefined;
+  if (!term) throw badRequest(`metadata ${LEASE_TERM} must be one NAMESPACE/NAME/TRANSITIONS/HOLDER, percent-encoded`);
+  return term;
+}
+
+/** The context of a stream's item: the stream's call with its own authorization. */
+class ItemCall implements CallContext {
+  authorized = false;
+  audited: AuditedAccess | undefined;
+  readonly #call: OpenCall;
+
+  constructor(call: OpenCall) {
+    this.#call = call;
+  }
+
+  authorize(access: Access): void {
+    this.audited ??= this.#call.beginAudit(access);
+    this.#call.permit(access, this);
+    this.authorized = true;
+  }
+
+  authorizePath(path: string): void {
+    this.#call.authorizePath(path);
+    this.authorized = true;
+  }
+
+  authorizeNode(nodeName?: string): void {
+    this.#call.authorizeNode(nodeName);
+    this.authorized = true;
+  }
+
+  get identity(): Identity {
+    return this.#call.identity;
+  }
+
+  get flow(): Flow {
+    return this.#call.flow;
+  }
+
+  get authorizer(): Authorizer {
+    return this.#call.authorizer;
+  }
+
+  get manager(): string {
+    return this.#call.manager;
+  }
+
+  get isEarlierComponent(): boolean {
+    return this.#call.isEarlierComponent;
+  }
+
+  get leaseTerm(): LeaseTerm | undefined {
+    return this.#call.leaseTerm;
+  }
+
+  get requestId(): string {
+    return this.#call.requestId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+
+  get isCancelled(): boolean {
+    return this.#call.isCancelled;
+  }
+
+  whenTaken(ms: number, done: () => void): void {
+    this.#call.whenTaken(ms, done);
+  }
+}

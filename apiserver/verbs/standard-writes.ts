@@ -1,0 +1,184 @@
+import { toJson } from '../../api/codec/json.ts';
+import { decodeMessage } from '../../api/codec/message.ts';
+import { badRequest, unimplemented } from '../../api/errors/index.ts';
+import type { DeleteOptions, WriteOptions } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { Access, AccessVerb } from '../authz/attributes.ts';
+import { noteRequester } from '../pki/requester.ts';
+import type { AnyObject } from '../registry/any-object.ts';
+import { type Creation, createObject } from '../registry/create.ts';
+import { decodeObject } from '../registry/decode.ts';
+import { deleteObject } from '../registry/delete.ts';
+import type { KindStore, ObjectName, StoreResult } from '../registry/kind-store.ts';
+import { type PatchInput, patchObject } from '../registry/patch.ts';
+import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
+import { nameOf, updateObject, updateStatus, updateSubresource, writeTargetOf } from '../registry/update.ts';
+import type { CallContext } from './call-context.ts';
+import { AuthorizedWrite, deleteWriteOptions } from './call-write.ts';
+import { checkName } from './check-name.ts';
+import type { ObjectForm } from './object-format.ts';
+import type { PreparedCall } from './prepared-call.ts';
+import type { DeleteWriteRequest, PatchWriteRequest, WriteRequest } from './write-request.ts';
+
+/** A write of one object that was decoded and authorized. */
+export interface PreparedWrite extends PreparedCall<StoreResult> {
+  readonly store: KindStore;
+  /** What it is about; a name that is still to be generated is empty. */
+  readonly at: ObjectName;
+}
+
+interface Written {
+  readonly store: KindStore;
+  readonly options: WriteOptions | undefined;
+  readonly form?: ObjectForm | undefined;
+}
+
+abstract class StandardWrite extends AuthorizedWrite implements PreparedWrite {
+  readonly store: KindStore;
+  readonly #form: ObjectForm | undefined;
+
+  constructor({ store, options, form }: Written, access: Access, call: CallContext) {
+    super(access, options, call);
+    this.store = store;
+    this.#form = form;
+  }
+
+  get at(): ObjectName {
+    return this.access;
+  }
+
+  run(): Promise<StoreResult> {
+    const done = this.carryOut();
+    return this.#form || this.audited?.wantsResponse ? this.answer(done) : done;
+  }
+
+  protected abstract carryOut(): Promise<StoreResult>;
+
+  /** The answer in the form that was asked for; the audit log hears of it, where it wants to. */
+  private async answer(done: Promise<StoreResult>): Promise<StoreResult> {
+    const { bytes, warnings, form } = await done;
+    const kind = form ?? this.store.kind;
+    if (this.audited?.wantsResponse) this.audited.response(toJson(kind, decodeMessage<ApiObject>(kind.message, bytes)));
+    return this.#form ? { bytes: this.#form.encode(kind, bytes), warnings } : { bytes, warnings };
+  }
+}
+
+/** A create, or an update of an object, its status or another subresource. */
+export class ObjectWrite extends StandardWrite implements Creation {
+  readonly #request: WriteRequest;
+  readonly #admission: Admission;
+  /** Until it is taken: nothing decoded is kept while the disk is waited for. */
+  #sent: AnyObject | undefined;
+
+  constructor(request: WriteRequest, admission: Admission, call: CallContext) {
+    const verb = accessVerbOf(request);
+    const sent = readSent(request);
+    super(request, { verb, kind: request.store.id, ...nameOf(sent) }, call);
+    this.#request = request;
+    this.#admission = admission;
+    if (this.audited?.wantsRequest) this.audited.request(toJson(formOf(request.store, request.subresource), sent));
+    if (verb === 'create') this.#checkNew(sent);
+    this.#sent = sent;
+  }
+
+  take(): AnyObject {
+    const taken = this.#sent ?? this.#checkNew(readSent(this.#request));
+    this.#sent = undefined;
+    return taken;
+  }
+
+  admitChange(next: AnyObject, previous: AnyObject): Promise<void> | undefined {
+    return this.#admission.update?.(this.store.kind, next, previous);
+  }
+
+  protected carryOut(): Promise<StoreResult> {
+    const { verb, store, subresource } = this.#request;
+    if (verb === 'create') return createObject(store, this.#admission, this);
+    const sent = this.take();
+    if (verb === 'updateStatus' || subresource === 'status') return updateStatus(store, sent, this);
+    if (isScale(store, subresource)) return updateScale(store, sent, this);
+    return subresource === '' ? updateObject(store, sent, this) : updateSubresource(store, subresource, sent, this);
+  }
+
+  #checkNew(object: AnyObject): AnyObject {
+    const { authorizer, identity } = this.caller;
+    const { kind, id } = this.store;
+    authorizer.authorizeCreate(identity, this.access, object);
+    noteRequester(id, object, identity);
+    if (kind.isCreatedWithStatus && object.status !== undefined) {
+      const { namespace, name } = this.access;
+      if (!authorizer.may(identity, { verb: 'update-status', kind: id, namespace, name })) delete object.status;
+    }
+    return object;
+  }
+}
+
+/** Throws for a subresource that the verb or the kind does not have. */
+function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
+  if (subresource !== '' && verb !== 'update')
+    throw badRequest(`a subresource is updated or patched: "${subresource}" is of no use here`);
+  if (subresource !== '' && !isScale(store, subresource)) writeTargetOf(store, subresource);
+  if (verb === 'updateStatus' && !store.kind.hasStatus)
+    throw unimplemented(`${store.kind.plural} have no status subresource: use Update`);
+  if (verb === 'updateStatus') return 'update-status';
+  return subresource === '' ? verb : `update-${subresource}`;
+}
+
+function readSent({ store, object: bytes, format, namespace, subresource }: WriteRequest): AnyObject {
+  const object: AnyObject = decodeObject(formOf(store, subresource), bytes, format);
+  if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
+  return object;
+}
+
+export class PatchWrite extends StandardWrite {
+  readonly #input: PatchInput;
+  readonly #admission: Admission;
+
+  constructor({ store, patch: request, form }: PatchWriteRequest, admission: Admission, call: CallContext) {
+    const { type = '', patch = Buffer.alloc(0), subresource = '', options } = request;
+    const at = checkName(store, request);
+    if (subresource === 'status' && !store.kind.hasStatus) throw unimplemented(`${store.kind.plural} have no status subresource`);
+    if (!isScale(store, subresource)) writeTargetOf(store, subresource);
+    const verb: AccessVerb = subresource === '' ? 'patch' : `patch-${subresource}`;
+    super({ store, options, form }, { verb, kind: store.id, ...at }, call);
+    this.#input = { at, type, patch, subresource };
+    this.#admission = admission;
+    if (this.audited?.wantsRequest) this.audited.request(readPatch(patch));
+  }
+
+  admitChange(next: AnyObject, previous: AnyObject): Promise<void> | undefined {
+    return this.#admission.update?.(this.store.kind, next, previous);
+  }
+
+  protected carryOut(): Promise<StoreResult> {
+    const patch = isScale(this.store, this.#input.subresource) ? patchScale : patchObject;
+    return patch(this.store, this.#input, this);
+  }
+}
+
+function readPatch(patch: Uint8Array): unknown {
+  const text = Buffer.from(patch).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    // It is refused, and what was sent is told all the same.
+    return text;
+  }
+}
+
+export class DeleteWrite extends StandardWrite {
+  readonly #options: DeleteOptions;
+
+  constructor({ store, delete: request, form }: DeleteWriteRequest, call: CallContext) {
+    const at = checkName(store, request);
+    const { options = {} } = request;
+    super({ store, options: deleteWriteOptions(options), form }, { verb: 'delete', kind: store.id, ...at }, call);
+    this.#options = options;
+    if (this.audited?.wantsRequest) this.audited.request(options);
+  }
+
+  protected carryOut(): Promise<StoreResult> {
+    return deleteObject(this.store, this.at, this.#options, this);
+  }
+}

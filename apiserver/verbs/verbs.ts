@@ -1,0 +1,239 @@
+import { encodeMessage } from '../../api/codec/message.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type {
+  DeleteCollectionRequest,
+  FindVersionRequest,
+  FindVersionResponse,
+  GetRequest,
+  ListRequest,
+  ObjectHistoryRequest,
+  WatchRequest,
+} from '../../api/generated/types.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { scaleKind } from '../../api/kinds/scale.ts';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import { SelectorRoom } from '../limits/selector-room.ts';
+import { deleteCollection } from '../registry/delete-collection.ts';
+import { findVersion } from '../registry/find-version.ts';
+import { objectHistory } from '../registry/history.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
+import { getObject, type Registry } from '../registry/registry.ts';
+import { getScale } from '../registry/scale.ts';
+import { prepareWatch } from '../registry/watch-objects.ts';
+import { systemBatchClock } from '../watch/event-batcher.ts';
+import type { EventFormat } from '../watch/event-format.ts';
+import type { KindCache } from '../watch/kind-cache.ts';
+import { Ticker } from '../watch/ticker.ts';
+import { Turns } from '../watch/turns.ts';
+import type { CallContext } from './call-context.ts';
+import { AuthorizedWrite, deleteWriteOptions } from './call-write.ts';
+import { checkName } from './check-name.ts';
+import type { ListForm } from './list-form.ts';
+import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
+import type { ObjectForm } from './object-format.ts';
+import { PastReads } from './past-reads.ts';
+import type { Pieces } from './pieces.ts';
+import type { PreparedCall, PreparedWatch } from './prepared-call.ts';
+import { readAccess } from './read-access.ts';
+import { DeleteWrite, ObjectWrite, PatchWrite, type PreparedWrite } from './standard-writes.ts';
+import { WatchMeters } from './watch-meter.ts';
+import { pumpWatch, type WatchLimits } from './watch-pump.ts';
+import type { DeleteWriteRequest, PatchWriteRequest, WriteRequest } from './write-request.ts';
+
+export interface VerbsOptions {
+  readonly registry: Registry;
+  readonly watchLimits: WatchLimits;
+  readonly listLimits: ListLimits;
+  readonly random: () => number;
+  readonly metrics: MetricsRegistry;
+}
+
+/**
+ * The standard verbs between the services of a transport and the registry. Each has two halves: the first decodes and
+ * authorizes, and has no effect; `run` carries the call out.
+ */
+export class Verbs {
+  private readonly options: VerbsOptions;
+  private readonly lists: ListGate;
+  private readonly selectors = new SelectorRoom();
+  private readonly past: PastReads;
+  private readonly ticker: Ticker;
+  private readonly turns: Turns;
+  private readonly meters: WatchMeters;
+
+  constructor(options: VerbsOptions) {
+    this.options = options;
+    this.lists = new ListGate(options.listLimits, options.random);
+    this.past = new PastReads(options.registry);
+    this.meters = new WatchMeters(options.metrics, this.lists);
+    this.turns = new Turns(setImmediate);
+    this.ticker = new Ticker(systemBatchClock, tickMs(options.watchLimits));
+  }
+
+  write(request: WriteRequest, call: CallContext): PreparedWrite {
+    return new ObjectWrite(request, this.options.registry.admission, call);
+  }
+
+  patch(request: PatchWriteRequest, call: CallContext): PreparedWrite {
+    return new PatchWrite(request, this.options.registry.admission, call);
+  }
+
+  delete(request: DeleteWriteRequest, call: CallContext): PreparedWrite {
+    return new DeleteWrite(request, call);
+  }
+
+  /** Without a form the answer is what is stored. */
+  get(store: KindStore, request: GetRequest, call: CallContext, form?: ObjectForm): PreparedCall {
+    const at = checkName(store, request);
+    const access = { verb: 'get', kind: store.id, ...at } as const;
+    call.authorize(access);
+    return {
+      run: async () => {
+        await this.past.checkExact(request, access, call);
+        const { bytes } = await getObject(store, at, request);
+        return form ? { bytes: form.encode(store.kind, bytes) } : { bytes };
+      },
+    };
+  }
+
+  /** The same of an object's Scale. */
+  getScale(store: KindStore, request: GetRequest, call: CallContext, form?: ObjectForm): PreparedCall {
+    const at = checkName(store, request);
+    const access = { verb: 'get-scale', kind: store.id, ...at } as const;
+    call.authorize(access);
+    return {
+      run: async () => {
+        await this.past.checkExact(request, access, call);
+        const { bytes } = await getScale(store, at, request);
+        return form ? { bytes: form.encode(scaleKind as Kind, bytes) } : { bytes };
+      },
+    };
+  }
+
+  /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
+  list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): PreparedCall {
+    const { namespace = '', options = {} } = request;
+    const access = readAccess('list', store, namespace, options);
+    call.authorize(access);
+    return {
+      run: async () => {
+        await this.past.checkList(store, options, access, call);
+        const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
+        const read = async () => form.encode(await listObjects(store, { namespace, options }, form.sizeOf));
+        return { bytes: await this.inTurn(room, call, read) };
+      },
+    };
+  }
+
+  /**
+   * One page of an object's history, as a list. A caller that may read an object may read what it was, as far as
+   * PastReads allows.
+   */
+  history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): PreparedCall {
+    const { limit = 0, continue: token = '', wholeValues = false } = request;
+    const at = checkName(store, request);
+    const access = { verb: 'get', kind: store.id, ...at } as const;
+    call.authorize(access);
+    return {
+      run: async () => {
+        const since = await this.past.oldest(access, call);
+        const read = async () => {
+          const page = await objectHistory(store, at, { limit, continue: token, wholeValues, since });
+          return encodeMessage('berth.meta.v1.ObjectHistoryResponse', page);
+        };
+        return { bytes: await this.inTurn({ guess: MAX_PAGE_BYTES, most: MAX_PAGE_BYTES }, call, read) };
+      },
+    };
+  }
+
+  /** `guess` is what an answer may take before it is made, `most` what it takes at most. */
+  private async inTurn(
+    room: { readonly guess: number; readonly most: number },
+    call: CallContext,
+    read: () => Promise<Buffer | Pieces>,
+  ): Promise<Buffer | Pieces> {
+    const pass = await this.enterList(room.guess, call);
+    try {
+      const bytes = await read();
+      pass.resize(Math.min(bytes.length, room.most));
+      call.whenTaken(this.options.listLimits.takeMs, () => pass.leave());
+      return bytes;
+    } catch (error) {
+      pass.leave();
+      throw error;
+    }
+  }
+
+  private enterList(bytes: number, call: CallContext): Promise<ListPass> {
+    return this.lists.enter({ flow: call.flow, bytes, signal: () => call.signal });
+  }
+
+  findVersion(request: FindVersionRequest, now: Date): Promise<FindVersionResponse> {
+    return findVersion(this.options.registry.storage, request, now);
+  }
+
+  /** Answers how many were deleted. */
+  deleteCollection(store: KindStore, request: DeleteCollectionRequest, call: CallContext): PreparedCall {
+    const { namespace = '', listOptions = {}, options = {} } = request;
+    if (store.kind.namespaced && !namespace)
+      throw badRequest(`cannot delete ${store.kind.plural} of all namespaces at once: name one`);
+    const access = readAccess('delete-collection', store, namespace, listOptions);
+    const write = new AuthorizedWrite(access, deleteWriteOptions(options), call);
+    return {
+      run: async () => {
+        await this.past.checkList(store, listOptions, access, call);
+        const deleted = await deleteCollection(store, { namespace, listOptions, options }, write, call.signal);
+        return { bytes: encodeMessage('berth.meta.v1.DeleteCollectionResponse', { deleted }) };
+      },
+    };
+  }
+
+  watch(store: KindStore, request: WatchRequest, format: EventFormat, call: CallContext): PreparedWatch {
+    const { namespace = '', options = {} } = request;
+    const access = readAccess('watch', store, namespace, options);
+    call.authorize(access);
+    return {
+      run: async (sink) => {
+        await this.past.checkWatch(options, access, call);
+        const forget = this.selectors.hold(call.flow, options);
+        try {
+          const prepared = await prepareWatch(store, namespace, options, format);
+          // Before it is opened: a watch that waits for its turn holds no objects.
+          const pass = prepared.hasInitial ? await this.enterList(INITIAL_BYTES, call) : undefined;
+          await pumpWatch(sink, prepared.open(), {
+            bookmarks: options.allowWatchBookmarks === true,
+            timeoutSeconds: options.timeoutSeconds,
+            limits: this.options.watchLimits,
+            random: this.options.random,
+            signal: call.signal,
+            batcher: store.cache.batcher,
+            ticker: this.ticker,
+            turns: this.turns,
+            meter: this.meters.of(resourceOf(store.kind)),
+            onStarted: () => pass?.leave(),
+          });
+        } finally {
+          forget();
+        }
+      },
+    };
+  }
+}
+
+/** What a watch that begins with the present objects has on its way. */
+const INITIAL_BYTES = 256 * 1024;
+/** JSON and tables are larger than what is stored; what a page takes in fact is known when it is made. */
+const LARGEST_FORM = 3;
+
+/** What a page may take, before it is made. */
+function pageBytes({ bytes, size }: KindCache, limit: number | undefined, form: ListForm): number {
+  const share = limit && limit > 0 && limit < size ? limit / size : 1;
+  return Math.min(Math.ceil(bytes * share * LARGEST_FORM), form.mostBytes);
+}
+
+/** Often enough for the shortest of the limits, and seldom enough to cost nothing. */
+function tickMs({ bookmarkMs, maxAgeMs, stallMs }: WatchLimits): number {
+  return Math.max(10, Math.min(500, bookmarkMs / 4, maxAgeMs / 4, stallMs / 4));
+}

@@ -1,0 +1,67 @@
+import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type { DeleteRequest, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
+import { decodeStrictly } from '../registry/decode.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import type { ObjectForm } from './object-format.ts';
+
+export type WriteVerb = 'create' | 'update' | 'updateStatus';
+
+/** A write of a whole object, as a service read it. */
+export interface WriteRequest {
+  readonly verb: WriteVerb;
+  readonly store: KindStore;
+  /** Still encoded, in this format. */
+  readonly object: Uint8Array;
+  readonly format: 'protobuf' | 'json';
+  readonly options: WriteOptions;
+  /** Of an update: a subresource of the object; else empty. */
+  readonly subresource: string;
+  /** For an object that names no namespace. */
+  readonly namespace: string;
+  /** Absent: the answer is what was stored. */
+  readonly form?: ObjectForm | undefined;
+}
+
+/** The same for a patch. */
+export interface PatchWriteRequest {
+  readonly store: KindStore;
+  readonly patch: PatchRequest;
+  readonly form?: ObjectForm | undefined;
+}
+
+/** The same for a deletion. */
+export interface DeleteWriteRequest {
+  readonly store: KindStore;
+  readonly delete: DeleteRequest;
+  readonly form?: ObjectForm | undefined;
+}
+
+const OBJECT = 1;
+const OPTIONS = 2;
+
+/** A typed write's `{object, options}`, which is the same for every kind, with the object still encoded. */
+export function readWriteRequest(verb: WriteVerb, store: KindStore, request: Buffer, subresource = ''): WriteRequest {
+  let object: Uint8Array = request.subarray(0, 0);
+  let options = object;
+  try {
+    const reader = new WireReader(request);
+    while (reader.next()) {
+      const { number, wire } = reader;
+      if (number !== OBJECT && number !== OPTIONS) throw badRequest(`cannot decode the request: it has no field ${number}`);
+      if (wire !== LENGTH_DELIMITED)
+        throw badRequest(`cannot decode the request: the field ${number} has the wrong wire type ${wire}`);
+      // Of a message that comes twice the parts count together, as one behind the other.
+      if (number === OBJECT) object = join(object, reader.value());
+      else options = join(options, reader.value());
+    }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'WireError') throw badRequest(`cannot decode the request: ${error.message}`);
+    throw error;
+  }
+  const read = decodeStrictly<WriteOptions>('berth.meta.v1.WriteOptions', options, 'options');
+  return { verb, store, object, format: 'protobuf', options: read, subresource, namespace: '' };
+}
+
+const join = (before: Uint8Array, more: Uint8Array): Uint8Array => (before.length === 0 ? more : Buffer.concat([before, more]));

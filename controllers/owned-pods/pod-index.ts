@@ -1,0 +1,69 @@
+import type { LabelSelector, ObjectMeta, Pod } from '../../api/generated/types.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
+import { objectKey } from '../../api/meta/key.ts';
+import { labelSelectorMatches } from '../../api/meta/labels.ts';
+import { controllerOf } from '../../api/meta/owner.ts';
+import type { Informer, Lister } from '../../client/index.ts';
+import { changesOf, type Source } from '../controller.ts';
+
+interface Held {
+  metadata?: ObjectMeta;
+}
+
+/** Objects by the uid of their controller, those without one by their namespace, and all by their namespace. */
+export const ownedIndexers = {
+  controllerUid(object: Held): readonly string[] {
+    const uid = controllerOf(object)?.uid;
+    return uid === undefined ? [] : [uid];
+  },
+  orphanNamespace: (object: Held): readonly string[] => (controllerOf(object) ? [] : [object.metadata?.namespace ?? '']),
+};
+export const namespaceIndexers = { namespace: ({ metadata }: Held): readonly string[] => [metadata?.namespace ?? ''] };
+
+/** What an owner may claim: what it controls, and what nothing controls in its namespace. */
+export function* candidatesOf<T extends Held>(lister: Pick<Lister<T>, 'byIndex'>, owner: Held): Generator<T> {
+  yield* lister.byIndex('controllerUid', owner.metadata?.uid ?? '');
+  yield* lister.byIndex('orphanNamespace', owner.metadata?.namespace ?? '');
+}
+
+/** A kind that owns objects by a selector. */
+export interface Owning<O extends Held> {
+  readonly kind: { readonly apiVersion: string; readonly kind: string };
+  /** With `namespaceIndexers`. */
+  readonly lister: Pick<Lister<O>, 'byIndex' | 'get'>;
+  selectorOf(owner: O): LabelSelector | undefined;
+}
+
+/** The keys of the owners on which an object bears: of its controller, or, without one, of all that match it. */
+export function ownersOf<O extends Held>({ kind, lister, selectorOf }: Owning<O>, object: Held): string[] {
+  const { namespace = '', labels, deletionTimestamp } = object.metadata ?? {};
+  const controller = controllerOf(object);
+  if (controller) {
+    const isOurs = controller.kind === kind.kind && groupOf(controller.apiVersion ?? '') === groupOf(kind.apiVersion);
+    return isOurs ? [`${namespace}/${controller.name}`] : [];
+  }
+  if (deletionTimestamp) return [];
+  return lister
+    .byIndex('namespace', namespace)
+    .filter((owner) => labelSelectorMatches(selectorOf(owner), labels))
+    .map(objectKey);
+}
+
+/** Wakes the owners of pods. Of updates only those that change what owners look at. */
+export function podChanges<O extends Held>(pods: Informer<Pod>, owning: Owning<O>): Source {
+  return changesOf(pods, (pod) => ownersOf(owning, pod), { matters: isNewsToOwners });
+}
+
+/** Whether an owner would decide otherwise on the next version of a pod than on the one before. */
+export function isNewsToOwners(next: Pod, old: Pod): boolean {
+  return facts(next) !== facts(old);
+}
+
+function facts({ metadata, status }: Pod): string {
+  const { uid, labels, ownerReferences, deletionTimestamp, finalizers, annotations } = metadata ?? {};
+  const conditions = status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]);
+  return JSON.stringify([
+    [uid, labels, ownerReferences, finalizers, annotations, deletionTimestamp !== undefined],
+    [status?.phase, conditions, status?.containerStatuses, status?.initContainerStatuses],
+  ]);
+}
