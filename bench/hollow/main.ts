@@ -10,7 +10,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 /** How often is told how far the start has come. */
 const progressMs = 2_000;
 /** When the server takes a silent node for lost. */
-const lostSeconds = 40;
+const lostSeconds = 30;
 
 async function run(command: HollowCommand, signal: AbortSignal): Promise<void> {
   const { count, options, cleanup } = command;

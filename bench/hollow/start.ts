@@ -32,6 +32,8 @@ export interface HollowNodes {
   readonly names: readonly string[];
   /** Resolves when every agent has ended after the signal; rejects when one could not go on, and then the others end. */
   readonly ended: Promise<void>;
+  /** Ends one agent, as a machine that loses its power; the others run on. Throws when no node has the name. */
+  lose(name: string): Promise<void>;
   /** Deletes the Node objects; to be called when the agents have ended. */
   remove(): Promise<void>;
 }
@@ -56,10 +58,14 @@ export async function startHollowNodes(start: StartOptions, signal: AbortSignal)
   const client = connect({ ...admin, userAgent });
   const shared = createHollowShared(options, clock);
   const names = Array.from({ length: count }, (_, index) => hollowNodeName(options.namePrefix, index));
-  const agents = startAgents(count, (index) => startHollowNode({ shared, index, admin, client, stateDir, logger }, abort.signal));
+  const lost = names.map(() => linkAbort(abort.signal));
+  const agents = startAgents(count, (index) =>
+    startHollowNode({ shared, index, admin, client, stateDir, logger }, lost[index]!.signal),
+  );
   const end = async () => {
     abort.abort();
     await agents.settled();
+    for (const one of lost) one.unlink();
     abort.unlink();
     client.close();
     await rm(stateDir, { recursive: true, force: true });
@@ -72,13 +78,20 @@ export async function startHollowNodes(start: StartOptions, signal: AbortSignal)
     await end();
     throw error;
   }
-  const ended = Promise.race([agents.ended(), agents.failed]).finally(end);
-  return { names, ended, remove: () => removeNodes(admin, names) };
+  const ended = Promise.race([agents.allEnded(), agents.failed]).finally(end);
+  ended.catch(() => {});
+  const lose = async (name: string) => {
+    const index = names.indexOf(name);
+    if (index === -1) throw new Error(`no hollow node is called "${name}"`);
+    lost[index]!.abort();
+    await agents.ended(index);
+  };
+  return { names, ended, lose, remove: () => removeNodes(admin, names) };
 }
 
 /** Starts them all, some at once. `failed` rejects with the first failure of any, and never resolves. */
 function startAgents(count: number, startOne: (index: number) => Promise<{ readonly ended: Promise<void> }>) {
-  const running: Promise<void>[] = [];
+  const running = new Map<number, Promise<void>>();
   let fail: (error: unknown) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
@@ -87,18 +100,19 @@ function startAgents(count: number, startOne: (index: number) => Promise<{ reado
   const started = inParallel(count, atOnce, async (index) => {
     const { ended } = await startOne(index);
     ended.catch(fail);
-    running.push(ended);
+    running.set(index, ended);
   });
   started.catch(fail);
   return {
     failed,
-    ended: async () => {
+    ended: async (index: number) => running.get(index),
+    allEnded: async () => {
       await started;
-      await Promise.all(running);
+      await Promise.all(running.values());
     },
     async settled(): Promise<void> {
       await Promise.allSettled([started]);
-      await Promise.allSettled(running);
+      await Promise.allSettled(running.values());
     },
   };
 }
