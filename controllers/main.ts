@@ -2,11 +2,16 @@ import { setMaxListeners } from 'node:events';
 import { linkAbort } from '../client/abort.ts';
 import { bootstrapTokens } from './bootstrap-tokens/controller.ts';
 import { certificateRequests } from './certificate-requests/controller.ts';
+import { cronJob } from './cron-job/controller.ts';
+import { daemonSet } from './daemon-set/controller.ts';
 import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
 import { disruption } from './disruption/controller.ts';
+import { finishedJobs } from './finished-jobs/controller.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/controller.ts';
+import { job } from './job/controller.ts';
+import { jobLeftovers } from './job/leftovers.ts';
 import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
@@ -18,6 +23,7 @@ import { resourceQuotas } from './resource-quota/controller.ts';
 import { rootCertificatesDefinition } from './root-certificates/controller.ts';
 import { selectControllers } from './select.ts';
 import { serviceAccounts } from './service-accounts/controller.ts';
+import { statefulSet } from './stateful-set/controller.ts';
 import { taintEviction } from './taint-eviction/controller.ts';
 import { mostListeners, openRoom, type RunControllersOptions, runTerms } from './terms.ts';
 import { volumeBinding } from './volume-binding/controller.ts';
@@ -45,6 +51,12 @@ const definitions: readonly ControllerDefinition[] = [
   replicaSet,
   replicationController,
   deployment,
+  statefulSet,
+  daemonSet,
+  job,
+  jobLeftovers,
+  finishedJobs,
+  cronJob,
   resourceQuotas,
   horizontalPodAutoscaler,
 ];

@@ -9,7 +9,9 @@ import type {
   PodStatus,
 } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
-import { workloadAnnotations } from '../api/meta/workload-names.ts';
+import { isFinished } from '../api/kinds/pod/lifecycle.ts';
+import { controllerOf } from '../api/meta/owner.ts';
+import { jobTrackingFinalizer, workloadAnnotations } from '../api/meta/workload-names.ts';
 import { affinityElsewhere, asksOf, heldOf } from './pod-asks.ts';
 
 const metadataFields = [
@@ -46,7 +48,7 @@ export function podOutline(pod: Pod): Pod {
   const { labels, generation, deletionGracePeriodSeconds, annotations = {} } = pod.metadata ?? {};
   const kept = podAnnotations.flatMap((name) => (annotations[name] === undefined ? [] : [[name, annotations[name]] as const]));
   const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
-  const isOwned = pod.metadata?.ownerReferences?.some(({ controller }) => controller === true);
+  const isJudged = controllerOf(pod) !== undefined && !isCountedForJob(pod);
   const { metadata } = outlineOf(pod);
   return {
     metadata: {
@@ -66,9 +68,14 @@ export function podOutline(pod: Pod): Pod {
       ...(phase && { phase }),
       ...(startTime && { startTime }),
       conditions: conditions.map(conditionOutline),
-      ...statusesOutline(pod, isOwned === true),
+      ...statusesOutline(pod, isJudged),
     },
   };
+}
+
+/** Whether the pod has ended, and its Job knows it: then nothing looks at its containers any more. */
+function isCountedForJob(pod: Pod): boolean {
+  return isFinished(pod) && controllerOf(pod)?.kind === 'Job' && !pod.metadata?.finalizers?.includes(jobTrackingFinalizer);
 }
 
 function affinityOutline(affinity: Affinity | undefined): { affinity?: Affinity } {
@@ -91,18 +98,18 @@ function conditionOutline({ type, status, reason, lastTransitionTime }: PodCondi
   };
 }
 
-/** How the containers of an owned pod ended; of every pod those that hold something else than they ask for. */
-function statusesOutline(pod: Pod, isOwned: boolean): Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses'> {
+/** How the containers of a pod that its owner judges ended; of every pod those that hold something else than they ask for. */
+function statusesOutline(pod: Pod, isJudged: boolean): Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses'> {
   const kept = (statuses: readonly ContainerStatus[] = []): ContainerStatus[] =>
     statuses.flatMap((status) => {
       const held = heldOf(pod, status);
-      return isOwned || Object.keys(held).length > 0 ? [containerOutline(status, held)] : [];
+      return isJudged || Object.keys(held).length > 0 ? [containerOutline(status, held)] : [];
     });
   const [initContainerStatuses, containerStatuses] = [
     kept(pod.status?.initContainerStatuses),
     kept(pod.status?.containerStatuses),
   ];
-  return isOwned || initContainerStatuses.length + containerStatuses.length > 0
+  return isJudged || initContainerStatuses.length + containerStatuses.length > 0
     ? { initContainerStatuses, containerStatuses }
     : {};
 }
