@@ -33,7 +33,9 @@ export type ServerRegistryOptions = Pick<
   'log' | 'ring' | 'kinds' | 'lostNodeSeconds' | 'namespaceLimits' | 'systemPriorityNamespaces'
 >;
 
-/** Of what each node writes every few seconds five minutes would take more memory than all else that stands of nodes. */
+/**
+ * Of what each node writes every few seconds five minutes would take more memory than all else that stands of nodes.
+ */
 const heartbeatAgeMs = 60_000;
 const boundsOf = ({ kind }: Kind): Partial<RingBounds> =>
   kind === 'Lease' || kind === 'NodeMetrics' ? { maxAgeMs: heartbeatAgeMs } : {};

@@ -25,8 +25,8 @@ export interface Collector {
 /** How often it is looked whether work has ended. */
 export const checkMs = 10_000;
 /**
- * A fifth of a core: heartbeats of 500 nodes take half of that, and the engine's lists far less; a pause of 50 ms is not
- * for a process that has something to do.
+ * A fifth of a core: heartbeats of 500 nodes take half of that, and the engine's lists far less; a pause of 50 ms is
+ * not for a process that has something to do.
  */
 const quietMs = checkMs / 5;
 /** With less the process only ticks: it needs no room for young objects. */
