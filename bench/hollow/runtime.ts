@@ -85,8 +85,6 @@ function holdContainers({ book, addresses, clock }: HollowRuntimeOptions) {
   const feed = createEventFeed();
   const now = () => new Date(clock.now());
 
-  const { find } = table;
-
   function change(held: Held, next: Partial<ObservedContainer>): void {
     held.observed = { ...held.observed, ...next };
     feed.changed(held.observed.podUid, held.observed.id);
