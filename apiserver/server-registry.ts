@@ -13,6 +13,7 @@ import { QuotaLedger } from './registry/quota-ledger.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { servedKinds } from './served-kinds.ts';
 import type { Storage } from './storage/storage.ts';
+import type { RingBounds } from './watch/event-ring.ts';
 import { feedKind } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 import { KindCaches } from './watch/kind-caches.ts';
@@ -34,10 +35,17 @@ export type ServerRegistryOptions = Pick<
   'log' | 'ring' | 'kinds' | 'lostNodeSeconds' | 'namespaceLimits' | 'systemPriorityNamespaces'
 >;
 
+/**
+ * Of what each node writes every few seconds five minutes would take more memory than all else that stands of nodes.
+ */
+const heartbeatAgeMs = 60_000;
+const boundsOf = ({ kind }: Kind): Partial<RingBounds> =>
+  kind === 'Lease' || kind === 'NodeMetrics' ? { maxAgeMs: heartbeatAgeMs } : {};
+
 /** Makes the caches and stores of the kinds that the options name, and measures them; starts nothing. */
 export function createServerRegistry(options: ServerRegistryOptions, storage: Storage, metrics: MetricsRegistry): ServerRegistry {
   const { log, ring = {} } = options;
-  const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: ring, log });
+  const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: { ...boundsOf(kind), ...ring }, log });
   const caches = new KindCaches(servedKinds(options).map(cacheOf));
   const held = new NamespaceLedger(options.namespaceLimits);
   const quotas = new QuotaLedger(Date.now);

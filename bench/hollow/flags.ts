@@ -94,7 +94,11 @@ export async function adminConnection({ server, dataDir }: Pick<HollowCommand, '
     const { options } = await loadContext();
     return { ...options, address: server ?? options.address };
   }
-  const read = (name: string) => readFile(join(installation(dataDir).pki, name), 'utf8');
+  const { pki } = installation(dataDir);
+  const read = (name: string) =>
+    readFile(join(pki, name), 'utf8').catch((cause: Error) => {
+      throw new Error(`--data-dir ${dataDir} is not the data directory of a server, or not yours to read: ${cause.message}`);
+    });
   const [ca, cert, key] = await Promise.all(['ca.crt', 'admin.crt', 'admin.key'].map(read));
   return { address: server ?? defaultListen, ca: ca!, cert, key };
 }

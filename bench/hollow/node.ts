@@ -25,7 +25,10 @@ export interface StartedNode {
   readonly ended: Promise<void>;
 }
 
-/** Gets the node's certificate and starts its agent, which has a connection of its own. Throws what issueIdentity throws. */
+/**
+ * Gets the node's certificate and starts its agent, which has a connection of its own. Throws what issueIdentity
+ * throws.
+ */
 export async function startHollowNode(options: HollowNodeOptions, signal: AbortSignal): Promise<StartedNode> {
   const { shared, index, admin, client, stateDir, logger } = options;
   const { namePrefix, zones } = shared.options;

@@ -4,8 +4,8 @@ import type { Logger } from '../../client/logger.ts';
 const restMs = 10_000;
 
 /**
- * For many agents that meet the same trouble at once: of the warnings and errors with one message only one is written in
- * 10 s, with how many there were since. Messages are texts of the program, so that there are few.
+ * For many agents that meet the same trouble at once: of the warnings and errors with one message only one is written
+ * in 10 s, with how many there were since. Messages are texts of the program, so that there are few.
  */
 export function createRareLogger(write: (line: string) => void, now: () => number = Date.now): Logger {
   const known = new Map<string, { at: number; left: number }>();

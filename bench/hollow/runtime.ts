@@ -48,18 +48,42 @@ const cgroups = { apiVersion: '1', cgroupVersion: 2, cgroupDriver: 'systemd' } a
 /** Its file system has no blocks: never full, whatever the disk of the machine. */
 const emptyFileSystem = '/proc';
 
-export function createHollowRuntime({ book, addresses, clock }: HollowRuntimeOptions): HollowRuntime {
+/** The containers of a node by id and pod: a look at one pod does not go through those of all others. */
+function createTable() {
   const containers = new Map<string, Held>();
-  /** A pod's own, so that a look at it does not go through those of all others. */
   const byPod = new Map<string, Set<string>>();
-  const feed = createEventFeed();
-  const now = () => new Date(clock.now());
-
-  function find(id: string): Held {
-    const held = containers.get(id);
+  const get = (id: string) => containers.get(id);
+  const find = (id: string): Held => {
+    const held = get(id);
     if (held === undefined) throw new RuntimeError('not-found', `no such container: ${id}`);
     return held;
-  }
+  };
+  return {
+    get,
+    find,
+    add(held: Held): void {
+      const { id, podUid } = held.observed;
+      containers.set(id, held);
+      byPod.set(podUid, (byPod.get(podUid) ?? new Set()).add(id));
+    },
+    delete({ observed: { id, podUid } }: Held): void {
+      containers.delete(id);
+      const siblings = byPod.get(podUid);
+      siblings?.delete(id);
+      if (siblings?.size === 0) byPod.delete(podUid);
+    },
+    observedOf(podUid: string | undefined): ObservedContainer[] {
+      const ids = podUid === undefined ? containers.keys() : (byPod.get(podUid) ?? []);
+      return Array.from(ids, (id) => find(id).observed);
+    },
+  };
+}
+
+/** The containers of a node, with what happens in their lives. */
+function holdContainers({ book, addresses, clock }: HollowRuntimeOptions) {
+  const table = createTable();
+  const feed = createEventFeed();
+  const now = () => new Date(clock.now());
 
   function change(held: Held, next: Partial<ObservedContainer>): void {
     held.observed = { ...held.observed, ...next };
@@ -69,9 +93,7 @@ export function createHollowRuntime({ book, addresses, clock }: HollowRuntimeOpt
   function create(config: SandboxConfig | ContainerConfig): Held {
     const { podUid } = config.identity;
     const held: Held = { observed: newContainer(config, now()), pod: book.of(podUid), cancelEnd: () => {}, waiting: new Set() };
-    containers.set(held.observed.id, held);
-    const siblings = byPod.get(podUid) ?? new Set();
-    byPod.set(podUid, siblings.add(held.observed.id));
+    table.add(held);
     return held;
   }
 
@@ -92,7 +114,7 @@ export function createHollowRuntime({ book, addresses, clock }: HollowRuntimeOpt
   }
 
   function untilEnded(id: string, signal: AbortSignal): Promise<void> {
-    const held = containers.get(id);
+    const held = table.get(id);
     if (held?.observed.state !== 'running' || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const wake = () => {
@@ -105,9 +127,24 @@ export function createHollowRuntime({ book, addresses, clock }: HollowRuntimeOpt
     });
   }
 
+  function remove(id: string): void {
+    const held = table.get(id);
+    if (held === undefined) return;
+    finish(held, killed);
+    table.delete(held);
+    feed.changed(held.observed.podUid, id);
+  }
+
+  return { ...table, change, create, start, finish, untilEnded, remove, follow: feed.follow };
+}
+
+export function createHollowRuntime(options: HollowRuntimeOptions): HollowRuntime {
+  const { addresses, clock } = options;
+  const { get, find, observedOf, change, create, start, finish, untilEnded, remove, follow } = holdContainers(options);
+
   /** Ends it as a process does that handles SIGTERM, or that takes too long for its grace period. */
   async function stop(id: string, gracePeriodSeconds: number): Promise<void> {
-    const held = containers.get(id);
+    const held = get(id);
     if (held?.observed.state !== 'running') return;
     const wantedMs = held.pod?.behaviour.stopAfterMs ?? 0;
     const graceMs = gracePeriodSeconds * 1000;
@@ -119,21 +156,8 @@ export function createHollowRuntime({ book, addresses, clock }: HollowRuntimeOpt
     cancel();
   }
 
-  function remove(id: string): void {
-    const held = containers.get(id);
-    if (held === undefined) return;
-    finish(held, killed);
-    const { podUid } = held.observed;
-    containers.delete(id);
-    const siblings = byPod.get(podUid);
-    siblings?.delete(id);
-    if (siblings?.size === 0) byPod.delete(podUid);
-    feed.changed(podUid, id);
-  }
-
-  const observed = (ids: Iterable<string>) => Array.from(ids, (id) => find(id).observed);
   const runtime: ContainerRuntime = {
-    list: async (podUid) => observed(podUid === undefined ? containers.keys() : (byPod.get(podUid) ?? [])),
+    list: async (podUid) => observedOf(podUid),
     async runSandbox(config) {
       const held = create(config);
       start(held, config.hostNetwork ? undefined : addresses.take());
@@ -141,7 +165,7 @@ export function createHollowRuntime({ book, addresses, clock }: HollowRuntimeOpt
     },
     createContainer: async (config) => create(config).observed.id,
     async runContainer(config, createdId) {
-      if (containers.get(config.sandboxId)?.observed.state !== 'running')
+      if (get(config.sandboxId)?.observed.state !== 'running')
         throw new RuntimeError('conflict', `start container ${config.identity.containerName}: its sandbox does not run`);
       const held = createdId === undefined ? create(config) : find(createdId);
       start(held, undefined);
@@ -150,7 +174,7 @@ export function createHollowRuntime({ book, addresses, clock }: HollowRuntimeOpt
     update: async (id, limits) => change(find(id), { limits }),
     stop,
     remove: async (id) => remove(id),
-    events: feed.follow,
+    events: follow,
     version: async () => ({ runtime: 'hollow://1', ...cgroups, rootDir: emptyFileSystem }),
   };
   return { runtime, find, untilEnded };

@@ -30,7 +30,9 @@ export interface StartOptions {
 /** Nodes that are all ready. */
 export interface HollowNodes {
   readonly names: readonly string[];
-  /** Resolves when every agent has ended after the signal; rejects when one could not go on, and then the others end. */
+  /**
+   * Resolves when every agent has ended after the signal; rejects when one could not go on, and then the others end.
+   */
   readonly ended: Promise<void>;
   /** Ends one agent, as a machine that loses its power; the others run on. Throws when no node has the name. */
   lose(name: string): Promise<void>;
@@ -117,7 +119,9 @@ function startAgents(count: number, startOne: (index: number) => Promise<{ reado
   };
 }
 
-/** The same each time: an agent that starts again has the same folder, and need not wait for the lease of its last run. */
+/**
+ * The same each time: an agent that starts again has the same folder, and need not wait for the lease of its last run.
+ */
 function defaultStateDir(address: string, namePrefix: string): string {
   const name = createHash('sha256').update(`${address} ${namePrefix}`).digest('hex').slice(0, 12);
   return join(tmpdir(), `berth-hollow-${process.getuid?.() ?? 0}-${name}`);

@@ -202,7 +202,9 @@ class KeyedQueue implements WorkQueue {
     unlink();
   }
 
-  /** A worker is there only while it has keys: hundreds that wait would take more memory than a small process's rest. */
+  /**
+   * A worker is there only while it has keys: hundreds that wait would take more memory than a small process's rest.
+   */
   #startWorker(): boolean {
     const crew = this.#crew;
     if (crew === undefined || this.#down || crew.working === crew.workers) return false;
