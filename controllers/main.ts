@@ -65,7 +65,7 @@ const definitions: readonly ControllerDefinition[] = [
  * Runs the controllers until `signal` aborts. They have nothing to remember: started again, they find in the API what
  * is to be done. With an election they work while this process holds the Lease `kube-system/berth-controllers`; a
  * process that stands by keeps its informers, and lists anew when its Lease is stored, so that it decides on nothing
- * older. Each term makes the controllers anew. Throws LeadershipOverrunError when the process is to be ended.
+ * older. Each term makes the controllers anew.
  */
 export async function runControllers(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
   const own = linkAbort(signal);
