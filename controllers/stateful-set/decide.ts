@@ -166,13 +166,15 @@ function decideCreation(decision: Decision, { ordinal }: Slot): void {
 
 /**
  * The revision of a pod that is made. Below the partition it is the current one. Without a partition, a pod that is lost
- * during an update comes back as what its neighbours still are (Kubernetes' rule), if that has ever worked.
+ * during an update comes back as what its neighbours still are (Kubernetes' rule), if that has ever worked; but not in
+ * parallel, where pods that are not ready are replaced at once: one that came back outdated would be replaced for ever.
  */
 function revisionOfNew({ set, slots, wishes, current, update, isCurrentProven }: Decision, ordinal: number): ControllerRevision {
   if (!wishes.isRolling) return update;
   if (set.spec?.updateStrategy?.rollingUpdate) return ordinal < wishes.updatedFrom ? current : update;
+  if (!wishes.isOrdered || !isCurrentProven) return update;
   const neighbours = slots.filter(({ pod }) => pod && isOfRevision(pod, current) && !isLeaving(pod)).length;
-  return isCurrentProven && ordinal < wishes.start + neighbours ? current : update;
+  return ordinal < wishes.start + neighbours ? current : update;
 }
 
 /** A pod that has ended is deleted, and made anew when it is gone. */
