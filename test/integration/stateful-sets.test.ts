@@ -112,11 +112,13 @@ describe('a StatefulSet', () => {
         .map(({ type, reason, message, count }) => `${type} ${reason}: ${message} (${count})`)
         .toSorted();
     };
-    await expect.poll(told, patient).toEqual([
-      'Normal SuccessfulCreate: create Pod web-0 in StatefulSet web successful (2)',
-      'Normal SuccessfulDelete: delete Pod web-0 in StatefulSet web successful (1)',
-      'Warning RecreatingFailedPod: StatefulSet default/web is recreating failed Pod web-0 (1)',
-    ]);
+    await expect
+      .poll(told, patient)
+      .toEqual([
+        'Normal SuccessfulCreate: create Pod web-0 in StatefulSet web successful (2)',
+        'Normal SuccessfulDelete: delete Pod web-0 in StatefulSet web successful (1)',
+        'Warning RecreatingFailedPod: StatefulSet default/web is recreating failed Pod web-0 (1)',
+      ]);
   }, 30_000);
 
   it('corrects a first template that never worked', async () => {
