@@ -133,6 +133,8 @@ describe('a DaemonSet', () => {
       ({ reason, message }) => `${reason}: ${message}`,
     );
     const where = `daemon pod default/${pod?.metadata?.name} on node n1`;
+    expect(events).toContain(`SuccessfulCreate: Created pod: ${pod?.metadata?.name}`);
+    expect(events).toContain(`SuccessfulDelete: Deleted pod: ${pod?.metadata?.name}`);
     expect(events).toContain(`FailedDaemonPod: Found failed ${where}, will try to kill it`);
   }, 30_000);
 });
