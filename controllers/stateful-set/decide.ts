@@ -65,7 +65,7 @@ export const emptyPlan = (): SetPlan => ({ owners: [], conflicts: [], relabel: [
 /**
  * The next step from the pods that there are to those that are wanted:
  *
- *     fill the ordinals --all available--> take away what is too many --none left--> replace what is of another revision
+ *     fill the ordinals --all available--> take away what is too many --none left--> replace what is outdated
  *
  * Ordered, each arrow waits for all before it, and a step is about one pod. Parallel, all is done at once, and only the
  * replacement of pods that are available waits, for `maxUnavailable`.
