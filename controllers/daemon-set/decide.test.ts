@@ -4,6 +4,7 @@ import { type DaemonViewParts, daemonPod, daemonSetOf, daemonViewOf, nodeNamed }
 import { percent } from '../../test/builders/deployment.ts';
 import { boundsOf, type DaemonPlan, decidePods, isUpdated } from './decide.ts';
 import { decideUpdate } from './decide-update.ts';
+import { computeStatus } from './status.ts';
 
 const shown = ({ create, delete: deleted, ended, againInMs }: DaemonPlan): string =>
   [
@@ -80,6 +81,29 @@ describe('the pods of the nodes', () => {
     expect(decidePods(daemonViewOf({ nodes })).create).toHaveLength(250);
     expect(decidePods(daemonViewOf({ nodes, pods }))).toMatchObject({ delete: { length: 250 }, ended: { length: 250 } });
   });
+});
+
+it('looks at each node and pod a few times, however many there are', () => {
+  let looks = 0;
+  const counted = <T extends object>(object: T): T =>
+    new Proxy(object, {
+      get(target, name) {
+        looks++;
+        return Reflect.get(target, name);
+      },
+    });
+  const looksAt = (many: number): number => {
+    const names = Array.from({ length: many }, (_, nth) => `n${String(nth).padStart(4, '0')}`);
+    const nodes = names.map((name) => counted(nodeNamed(name)));
+    const view = daemonViewOf({ nodes, pods: names.map((name) => counted(daemonPod(name, name, old))) });
+    looks = 0;
+    expect(decidePods(view)).toMatchObject({ create: [], delete: [] });
+    expect(decideUpdate(view).delete).toHaveLength(1);
+    computeStatus(view);
+    return looks;
+  };
+  expect(looksAt(1_000)).toBeLessThan(1_000 * 60);
+  expect(looksAt(1_000) / looksAt(100)).toBeLessThan(12);
 });
 
 describe('the pods of nodes that may have two', () => {

@@ -17,8 +17,8 @@ const mostPlaces = 10_000;
 
 /**
  * Slows down the replacement of pods that fail at the same place again and again: the first is replaced at once, the
- * next ones after 1 s, 2 s, 4 s and so on since the one before, and at once again when the place was quiet for twice the
- * longest wait. A restart forgets all: then each is replaced once more at once.
+ * next ones after 1 s, 2 s, 4 s and so on since the one before, and at once again when the place was quiet for twice
+ * the longest wait. A restart forgets all: then each is replaced once more at once.
  */
 export class ReplacementBackoff {
   readonly #options: ReplacementBackoffOptions;

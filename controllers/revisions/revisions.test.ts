@@ -86,6 +86,30 @@ describe('a look at the revisions', () => {
     expect(store.stored(`a/${name}`)).toMatchObject({ revision: 3 });
   });
 
+  it('repeats a change of a number that may have been carried out before it makes the revision of a later template', async () => {
+    const { clock, look, store, noted } = setup([first, newRevision(kind, other, 2)]);
+    const patch = store.patch.bind(store);
+    let calls = 0;
+    store.patch = async (...args) => {
+      if (++calls === 2) throw permissionDenied('refused');
+      const made = await patch(...args);
+      if (calls === 1) throw unavailable('gone');
+      return made;
+    };
+    const refused = expect(look()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await clock.advance(1_000);
+    await refused;
+    const third = {
+      ...set,
+      spec: { ...set.spec, template: { metadata: { labels: { app: 'web' } }, spec: { hostNetwork: true } } },
+    };
+    expect(await look(third)).toEqual({ is: 'written' });
+    // The number was changed by the first attempt: that has to show.
+    expect(noted).toEqual([`a/web ${name}`]);
+    expect(await look(third)).toEqual({ is: 'written' });
+    expect(store.objects().map(({ revision }) => revision)).toEqual([3, 2, 4]);
+  });
+
   it('adopts what nothing owns, unless the object is being deleted', async () => {
     const orphan = { ...first, metadata: { ...first.metadata, ownerReferences: [] } };
     const { look, store } = setup([orphan]);

@@ -33,15 +33,22 @@ export type LookedRevisions =
   /** Another object has the name of the new revision: the collision is to be counted. */
   | { readonly is: 'taken' };
 
+interface Numbered {
+  readonly revision: ControllerRevision;
+  readonly number: number;
+}
+
 /**
  * The ControllerRevisions of the objects of one kind. One for each controller; it is asked about one key at a time. A
- * create whose outcome is unknown is repeated until it is answered, before anything else is created: so no two
- * revisions get one number.
+ * create, or a change of a number, whose outcome is unknown is repeated until it is answered, before anything else is
+ * written: so no two revisions get one number.
  */
 export class Revisions<O extends Revised> {
   readonly #options: RevisionsOptions<O>;
   /** By the owner's key: a revision that may have been made. */
   readonly #open = new Map<string, ControllerRevision>();
+  /** By the owner's key: a revision that may have got this number. */
+  readonly #openNumbers = new Map<string, Numbered>();
 
   constructor(options: RevisionsOptions<O>) {
     this.#options = options;
@@ -55,6 +62,11 @@ export class Revisions<O extends Revised> {
       await this.#create(object, open, signal);
       return { is: 'written' };
     }
+    const numbered = this.#openNumbers.get(objectKey(object));
+    if (numbered && isControlledBy(numbered.revision, object)) {
+      await this.#renumber(object, numbered, signal);
+      return { is: 'written' };
+    }
     const { owned, adopt, release } = decideClaims(object, object.spec?.selector, candidatesOf(informer.lister, object));
     if (adopt.length + release.length > 0) {
       await this.#claim(object, adopt, release, signal);
@@ -64,7 +76,7 @@ export class Revisions<O extends Revised> {
     const step = decideRevision(revisions, object.spec?.template ?? {});
     if (step.do === 'nothing') return { is: 'known', revisions, update: step.update };
     if (step.do === 'create') return { is: await this.#create(object, newRevision(this.#options, object, step.number), signal) };
-    await this.#patch(object, step.revision, { revision: step.number }, signal);
+    await this.#renumber(object, step, signal);
     return { is: 'written' };
   }
 
@@ -94,6 +106,7 @@ export class Revisions<O extends Revised> {
   /** For an object that is gone. */
   forget(key: string): void {
     this.#open.delete(key);
+    this.#openNumbers.delete(key);
   }
 
   async #create(object: O, revision: ControllerRevision, signal: AbortSignal): Promise<'written' | 'taken'> {
@@ -113,6 +126,30 @@ export class Revisions<O extends Revised> {
     if (!made) return 'taken';
     this.#note(object, made);
     return 'written';
+  }
+
+  /**
+   * Makes a revision the newest. Repeated until it is answered, as a create is: the template may have changed again
+   * before the informer shows that a number is taken.
+   */
+  async #renumber(object: O, numbered: Numbered, signal: AbortSignal): Promise<void> {
+    const { clock, reader } = this.#options;
+    const { revision, number } = numbered;
+    const { namespace, name = '' } = revision.metadata ?? {};
+    const key = objectKey(object);
+    const attempt = async (): Promise<void> => {
+      try {
+        await this.#patch(object, revision, { revision: number }, signal);
+      } catch (error) {
+        if (isOutcomeUnknown(error)) this.#openNumbers.set(key, numbered);
+        if (isNotFound(error)) this.#openNumbers.delete(key);
+        if (!this.#openNumbers.has(key) || !isConflict(error)) throw error;
+        // It has changed since it was read, perhaps by an attempt that was not answered: that has to show first.
+        this.#note(object, await reader.get({ namespace, name }, { signal }));
+      }
+    };
+    await untilAnswered(attempt, { clock, signal });
+    this.#openNumbers.delete(key);
   }
 
   /** What has the name of a revision, if it is that: the name follows from the template, so only a collision is not. */

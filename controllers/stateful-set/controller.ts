@@ -1,5 +1,6 @@
 import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { workloadLabels } from '../../api/meta/workload-names.ts';
 import { type Informer, type ResourceClient, type ResourceWrites, referenceTo } from '../../client/index.ts';
@@ -180,8 +181,10 @@ export class StatefulSetController implements Controller {
       const { failure } = await slowStart(plan.make.length, async (at) => {
         if ((await this.#make(look, plan.make[at]!)) === 'taken') isTaken = true;
       });
+      const ended = plan.delete.filter(isFinished);
+      for (const pod of ended) this.#tellEnded(owner, pod);
       await writer.deleteAll(owner, plan.delete, signal);
-      for (const pod of plan.delete) if (hasEnded(pod)) this.#backoff.note(placeOf(set, pod));
+      for (const pod of ended) this.#backoff.note(placeOf(set, pod));
       return { failure, againInMs: isTaken ? takenRetryMs : undefined };
     } catch (error) {
       return { failure: { error } };
@@ -202,6 +205,14 @@ export class StatefulSetController implements Controller {
       if (isAlreadyExists(error)) return 'taken';
       throw error;
     }
+  }
+
+  /** An evicted pod may have ended well: its phase follows from its exit codes. */
+  #tellEnded({ key, reference }: PodOwner, { metadata, status }: Pod): void {
+    const { events } = this.#options.context;
+    const message = (how: string) => `StatefulSet ${key} is recreating ${how} Pod ${metadata?.name}`;
+    if (status?.phase === 'Failed') events.event(reference, 'Warning', 'RecreatingFailedPod', message('failed'));
+    else events.event(reference, 'Normal', 'RecreatingTerminatedPod', message('terminated'));
   }
 
   async #relabel({ owner, signal }: Look, pod: Pod, labels: Readonly<Record<string, string>>): Promise<void> {
@@ -253,7 +264,6 @@ export class StatefulSetController implements Controller {
   }
 }
 
-const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';
 const placeOf = ({ metadata }: StatefulSet, pod: Pod): string => `${metadata?.uid}/${pod.metadata?.name}`;
 
 /** What a claim goes with, and whether it leaves. */

@@ -113,6 +113,11 @@ describe('an update', () => {
       'make 0 r1',
     ],
     [
+      'makes a lost parallel pod of the present template: an outdated one that starts would be replaced again',
+      { update, spec: { ...parallel, updateStrategy: { type: 'RollingUpdate' } }, pods: [one, podAt(2, updated)] },
+      'make 0 r2',
+    ],
+    [
       'replaces as many as may be unavailable',
       { update, spec: rolling({ maxUnavailable: { type: 0, intVal: 2 } }), pods: old },
       'delete 2, delete 1',

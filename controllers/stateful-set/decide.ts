@@ -65,7 +65,7 @@ export const emptyPlan = (): SetPlan => ({ owners: [], conflicts: [], relabel: [
 /**
  * The next step from the pods that there are to those that are wanted:
  *
- *     fill the ordinals --all available--> take away what is too many --nothing left--> replace what is of another revision
+ *     fill the ordinals --all available--> take away what is too many --none left--> replace what is outdated
  *
  * Ordered, each arrow waits for all before it, and a step is about one pod. Parallel, all is done at once, and only the
  * replacement of pods that are available waits, for `maxUnavailable`.
@@ -165,14 +165,17 @@ function decideCreation(decision: Decision, { ordinal }: Slot): void {
 }
 
 /**
- * The revision of a pod that is made. Below the partition it is the current one. Without a partition, a pod that is lost
- * during an update comes back as what its neighbours still are (Kubernetes' rule), if that has ever worked.
+ * The revision of a pod that is made. Below the partition it is the current one. Without a partition, a pod that is
+ * lost during an update comes back as what its neighbours still are (Kubernetes' rule), if that has ever worked; but
+ * not in parallel, where pods that are not ready are replaced at once: one that came back outdated would be replaced
+ * for ever.
  */
 function revisionOfNew({ set, slots, wishes, current, update, isCurrentProven }: Decision, ordinal: number): ControllerRevision {
   if (!wishes.isRolling) return update;
   if (set.spec?.updateStrategy?.rollingUpdate) return ordinal < wishes.updatedFrom ? current : update;
+  if (!wishes.isOrdered || !isCurrentProven) return update;
   const neighbours = slots.filter(({ pod }) => pod && isOfRevision(pod, current) && !isLeaving(pod)).length;
-  return isCurrentProven && ordinal < wishes.start + neighbours ? current : update;
+  return ordinal < wishes.start + neighbours ? current : update;
 }
 
 /** A pod that has ended is deleted, and made anew when it is gone. */
@@ -193,7 +196,8 @@ function isOutdated({ wishes, current, update }: Decision, { ordinal, pod }: Slo
 /**
  * Whether an outdated pod that is not ready need not be waited for: its revision was on its way when the template
  * changed again, or has never had a pod that was ready. So a broken update is rolled back, or corrected, without a
- * deletion by hand; Kubernetes waits for such a pod. A pod of the current revision that has worked before is waited for.
+ * deletion by hand; Kubernetes waits for such a pod. A pod of the current revision that has worked before is waited
+ * for.
  */
 function isBroken(decision: Decision, slot: Slot): boolean {
   const { pod } = slot;

@@ -43,7 +43,7 @@ async function podsOf(name: string): Promise<Pod[]> {
   return items.filter(({ metadata }) => !metadata?.deletionTimestamp);
 }
 
-/** What scheduler and agents would do: binds every pod to the node that it names, and makes it ready. Gives node=image. */
+/** What scheduler and agents would do: binds every pod to the node that it names, makes it ready. Gives node=image. */
 async function play(name: string): Promise<string[]> {
   const pods = await podsOf(name);
   for (const pod of pods) {
@@ -133,6 +133,8 @@ describe('a DaemonSet', () => {
       ({ reason, message }) => `${reason}: ${message}`,
     );
     const where = `daemon pod default/${pod?.metadata?.name} on node n1`;
+    expect(events).toContain(`SuccessfulCreate: Created pod: ${pod?.metadata?.name}`);
+    expect(events).toContain(`SuccessfulDelete: Deleted pod: ${pod?.metadata?.name}`);
     expect(events).toContain(`FailedDaemonPod: Found failed ${where}, will try to kill it`);
   }, 30_000);
 });

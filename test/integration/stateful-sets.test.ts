@@ -100,6 +100,27 @@ describe('a StatefulSet', () => {
     expect(items.map(({ revision }) => revision).toSorted()).toEqual([2, 3]);
   }, 30_000);
 
+  it('replaces a pod that failed, and tells of pods as Kubernetes does', async () => {
+    await server.client.statefulSets.create(setOf('web', { replicas: 1 }));
+    await expect.poll(() => play('web'), patient).toEqual(['web-0=i:1']);
+    await expect.poll(() => statusOf('web'), patient).toMatchObject({ availableReplicas: 1, currentReplicas: 1 });
+    await server.client.pods.patch({ ...at('web-0'), subresource: 'status' }, { status: { phase: 'Failed' } });
+    const told = async () => {
+      const { items } = await server.client.events.list({ namespace: 'default' });
+      return items
+        .filter(({ involvedObject }) => involvedObject?.kind === 'StatefulSet')
+        .map(({ type, reason, message, count }) => `${type} ${reason}: ${message} (${count})`)
+        .toSorted();
+    };
+    await expect
+      .poll(told, patient)
+      .toEqual([
+        'Normal SuccessfulCreate: create Pod web-0 in StatefulSet web successful (2)',
+        'Normal SuccessfulDelete: delete Pod web-0 in StatefulSet web successful (1)',
+        'Warning RecreatingFailedPod: StatefulSet default/web is recreating failed Pod web-0 (1)',
+      ]);
+  }, 30_000);
+
   it('corrects a first template that never worked', async () => {
     const spec = setOf('new').spec!;
     await server.client.statefulSets.create(
