@@ -13,7 +13,7 @@ import { createChance } from './random.ts';
 
 // Random histories of Jobs in memory: real controllers and registry, faulty calls and watches, controllers that are
 // killed at any moment.
-const histories = effort(100, 5_000);
+const histories = effort(60, 5_000);
 const at = (name: string) => ({ namespace: 'default', name });
 const names = ['a', 'b'];
 const labelOf = 'of';
@@ -147,7 +147,7 @@ async function runHistory(seed: number): Promise<string[]> {
   world.setFaults({});
   let wrong = ['not looked at'];
   for (let tries = 0; wrong.length > 0 && tries < 100; tries++) {
-    await world.pass(1_000, () => nodes.step());
+    await world.pass(500, () => nodes.step());
     wrong = await findWrong(world, account);
     if (wrong.length > 0) await world.clock.advance(leapMs);
   }

@@ -154,6 +154,8 @@ export class JobAccount {
     else account.pods.set(uid, pod);
     if (pod.status?.phase === 'Succeeded' && isTrackedPod(pod) && !before?.metadata?.deletionTimestamp)
       account.succeeded.add(indexOf(pod) ?? uid);
+    if (pod.metadata?.labels?.[workloadLabels.controllerUid] !== account.job.metadata?.uid)
+      account.succeeded.delete(indexOf(pod) ?? uid);
     if (type === 'delete') return void (before && isTrackedPod(before) && isTrackedPod(pod) && this.#letGo(account, pod));
     if (!before) this.#madePod(account, pod);
     else if (isTrackedPod(before) && !isTrackedPod(pod)) this.#letGo(account, pod);
