@@ -63,10 +63,11 @@ async function act(world: World): Promise<void> {
   const { pods } = client;
   const all = await world.pods();
   const any = all.length > 0 ? chance.pick(all).metadata?.name : undefined;
-  const isElastic = found.spec?.completionMode === 'Indexed' && found.spec.completions === found.spec.parallelism;
   const parallelism = chance.below(6);
+  const isElastic = found.spec?.completionMode === 'Indexed' && found.spec.completions === found.spec.parallelism;
+  const completions = Math.max(1, parallelism);
   const things = [
-    () => jobs.patch(at(name), { spec: { parallelism, ...(isElastic && { completions: parallelism }) } }),
+    () => jobs.patch(at(name), { spec: isElastic ? { parallelism: completions, completions } : { parallelism } }),
     () => !hasEnded(found) && jobs.patch(at(name), { spec: { suspend: !found.spec?.suspend } }),
     () => world.restartControllers(),
     () => world.restartControllers(),
