@@ -3,6 +3,7 @@ import { linkAbort } from '../client/abort.ts';
 import { bootstrapTokens } from './bootstrap-tokens/controller.ts';
 import { certificateRequests } from './certificate-requests/controller.ts';
 import { cronJob } from './cron-job/controller.ts';
+import { daemonSet } from './daemon-set/controller.ts';
 import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
@@ -17,9 +18,11 @@ import { nodeLifecycle } from './node-lifecycle/controller.ts';
 import { podGarbage } from './pod-garbage/controller.ts';
 import { replicaSet } from './replica-set/controller.ts';
 import { replicationController } from './replication-controller/controller.ts';
+import { resourceQuotas } from './resource-quota/controller.ts';
 import { rootCertificatesDefinition } from './root-certificates/controller.ts';
 import { selectControllers } from './select.ts';
 import { serviceAccounts } from './service-accounts/controller.ts';
+import { statefulSet } from './stateful-set/controller.ts';
 import { taintEviction } from './taint-eviction/controller.ts';
 import { mostListeners, openRoom, type RunControllersOptions, runTerms } from './terms.ts';
 import { volumeBinding } from './volume-binding/controller.ts';
@@ -47,10 +50,13 @@ const definitions: readonly ControllerDefinition[] = [
   replicaSet,
   replicationController,
   deployment,
+  statefulSet,
+  daemonSet,
   job,
   jobLeftovers,
   finishedJobs,
   cronJob,
+  resourceQuotas,
 ];
 
 /**

@@ -54,10 +54,11 @@ export type ManifestDocument = ManifestObject | ManifestFailure;
 
 /**
  * Reads a file of manifests, YAML or JSON: several documents, in order, empty ones skipped, lists expanded. Never
- * throws: a document that cannot be read is a failure of its own and does not hide the others.
+ * throws: a document that cannot be read is a failure of its own and does not hide the others. `known` are the kinds
+ * that documents may be of.
  */
-export function parseManifests(text: string, file: string): ManifestDocument[] {
-  const documents = parseDocuments(text).flatMap((document) => new ManifestReader(document, file).read());
+export function parseManifests(text: string, file: string, known: readonly Kind[] = kinds): ManifestDocument[] {
+  const documents = parseDocuments(text).flatMap((document) => new ManifestReader(document, file, known).read());
   const template = documents.some((document) => 'problems' in document)
     ? /\{\{-? *(\.|\$|\/\*|include |if |range |with |define |template |toYaml )/.exec(text)
     : null;
@@ -73,8 +74,10 @@ class ManifestReader {
   private readonly document: ParsedDocument;
   private readonly lines: DocumentLines;
   private readonly file: string;
+  private readonly known: readonly Kind[];
 
-  constructor(document: ParsedDocument, file: string) {
+  constructor(document: ParsedDocument, file: string, known: readonly Kind[]) {
+    this.known = known;
     this.document = document;
     this.lines = document.lines;
     this.file = file;
@@ -97,7 +100,7 @@ class ManifestReader {
       );
     if (isListName(name) && (json.items === undefined || json.items === null || Array.isArray(json.items)))
       return this.readItems(json.items ?? [], at, name);
-    const kind = kinds.find((each) => each.kind === name);
+    const kind = this.known.find((each) => each.kind === name);
     if (!kind) return [this.failureAt([...at, 'kind'], unknownKind(name))];
     return [this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind)];
   }

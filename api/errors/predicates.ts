@@ -17,6 +17,7 @@ export const isInvalid = (error: unknown): boolean => hasCode(error, 'INVALID_AR
 export const isExpired = (error: unknown): boolean => hasCode(error, 'OUT_OF_RANGE');
 export const isFailedPrecondition = (error: unknown): boolean => hasCode(error, 'FAILED_PRECONDITION');
 export const isUnavailable = (error: unknown): boolean => hasCode(error, 'UNAVAILABLE');
+export const isPermissionDenied = (error: unknown): boolean => hasCode(error, 'PERMISSION_DENIED');
 export const isUnauthenticated = (error: unknown): boolean => hasCode(error, 'UNAUTHENTICATED');
 export const isExhausted = (error: unknown): boolean => hasCode(error, 'RESOURCE_EXHAUSTED');
 export const isUnimplemented = (error: unknown): boolean => hasCode(error, 'UNIMPLEMENTED');

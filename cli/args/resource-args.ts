@@ -79,12 +79,23 @@ function parseSlashed(word: string): ResourceArgument {
   return { kind: resolveKind(noun), names: [name] };
 }
 
-/** Reads the one pod that logs and exec are about: "web" or "pod/web". */
+/** One object that a word names. */
+export interface ObjectArgument {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** Reads "TYPE/NAME"; a word without a type names an object of `usual`. */
+export function parseObjectArgument(word: string, usual: string): ObjectArgument {
+  const { kind, names } = word.includes('/') ? parseSlashed(word) : { kind: resolveKind(usual), names: [word] };
+  return { kind, name: names[0] ?? '' };
+}
+
+/** Reads the one pod that a command is about: "web" or "pod/web". */
 export function parsePodArgument(word: string): string {
-  if (!word.includes('/')) return word;
-  const { kind, names } = parseSlashed(word);
-  if (kind.kind !== 'Pod') throw badRequest(`"${word}" is not a pod`);
-  return names[0] ?? '';
+  const { kind, name } = parseObjectArgument(word, 'pod');
+  if (kind.kind !== 'Pod') throw badRequest(`"${word}" is not a pod; "berth get pods" lists the pods`);
+  return name;
 }
 
 /** The node of "node/NAME"; of another word nothing. */

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import { approvalTypes } from '../../api/kinds/certificate-signing-request/approval.ts';
+import { kindNamed } from '../../api/kinds/index.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
 
@@ -28,14 +30,16 @@ export function registerCertificate(program: Command): void {
       });
 }
 
+const type = typeName(kindNamed('CertificateSigningRequest'));
+
 async function answerAll(session: Session, verb: Verb, names: readonly string[]): Promise<void> {
   let failed = 0;
   for (const name of names.map((each) => each.replace(/^(csr|certificatesigningrequests?)\//, ''))) {
     try {
-      process.stdout.write(`certificatesigningrequest/${name} ${await answer(session, verb, name)}\n`);
+      process.stdout.write(`${type}/${name} ${await answer(session, verb, name)}\n`);
     } catch (error) {
       failed++;
-      process.stderr.write(`error: certificatesigningrequest/${name}: ${describeFailure(error)}\n`);
+      process.stderr.write(`error: ${type}/${name}: ${describeFailure(error)}\n`);
     }
   }
   if (failed > 0) throw new ExitWith(1);

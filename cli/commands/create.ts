@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindOf } from '../../api/kinds/index.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
-import type { JsonObject } from '../../client/index.ts';
 import type { DataFlags } from '../generators/data.ts';
 import type { RegistryFlags, TlsFlags } from '../generators/objects.ts';
 import { collect } from '../generators/pairs.ts';
@@ -14,19 +14,20 @@ import type { ManifestFlags } from '../manifests/manifests.ts';
 import { type Session, withSession } from '../session.ts';
 import { registerCreateUser } from '../user/command.ts';
 import { registerCreateToken } from '../user/create-token.ts';
+import { addGenerator } from '../write/generated-noun.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags, writeOptions } from '../write/write-options.ts';
+import { registerWorkloadNouns } from './create-workloads.ts';
 
 type CreateFlags = WriteFlags & Partial<ManifestFlags>;
-type Generators = typeof import('../generators/objects.ts');
 
 /** `create -f` makes what manifests say; `create NOUN NAME` makes a simple object from flags. */
 export function registerCreate(program: Command): void {
   const command = program
     .command('create')
     .description('Create objects from manifests or flags; an existing object is an error')
-    .usage('-f FILE | NOUN NAME [flags] | secret TYPE NAME [flags]')
+    .usage('-f FILE | NOUN NAME [flags] | secret|service TYPE NAME [flags]')
     .argument('[noun...]')
-    // `create deployment web --image=x` is answered with what `create` makes,
+    // `create ingress web --rule=x` is answered with what `create` makes,
     // not with the first flag that such a thing would have.
     .allowUnknownOption()
     .action(async ([noun]: string[], flags: CreateFlags, command: Command) => {
@@ -45,6 +46,7 @@ export function registerCreate(program: Command): void {
   );
   withPriorityClass(command.command('priorityclass').alias('pc').description('Create a PriorityClass'));
   withBudget(command.command('poddisruptionbudget').alias('pdb').description('Create a PodDisruptionBudget'));
+  registerWorkloadNouns(command);
   withRoles(command);
   registerCreateUser(command);
   addGenerator(command.command('serviceaccount').alias('sa').description('Create a ServiceAccount'), (make, name) =>
@@ -143,20 +145,15 @@ function withDataFlags(command: Command): Command {
     .option('--from-env-file <path>', 'a file of lines KEY=VALUE; may be given several times', collect);
 }
 
-function addGenerator<Flags>(command: Command, make: (generators: Generators, name: string, flags: Flags) => JsonObject): void {
-  withWriteFlags(command.argument('<name>', 'its name')).action(async (name: string, _own: unknown, command: Command) => {
-    // `create` itself takes some of the same flags, and gets them first.
-    const flags = command.optsWithGlobals<Flags & WriteFlags>();
-    const object = make(await import('../generators/objects.ts'), name, flags);
-    const { createGenerated } = await import('../write/write-object.ts');
-    await withSession(command, (session) => createGenerated(session, object, flags, 'berth-create'));
-  });
-}
+/** What is made by a command of its own. */
+const otherwise: Readonly<Record<string, string>> = { Pod: 'run', HorizontalPodAutoscaler: 'autoscale' };
 
 function unknownNoun(noun: string, command: Command): Error {
   if (noun.startsWith('-')) return badRequest(`unknown option '${noun}'; --help says how to use it`);
   const notYet = notYetReason(noun);
   if (notYet !== undefined) return badRequest(notYet);
+  const other = otherwise[kindOf(noun)?.kind ?? ''];
+  if (other !== undefined) return badRequest(`create does not make ${kindOf(noun)?.plural}: "berth ${other}" does`);
   const nouns = command.commands.map((each) => each.name());
   const close = nearestWord(noun, nouns);
   const hint = close ? `did you mean "${close}"?` : 'everything else comes from a manifest: create -f FILE';

@@ -4,6 +4,7 @@ import type { DeleteOptions } from '../../api/generated/types.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { parseDuration } from '../args/duration.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../get/targets.ts';
+import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 import { type DryRun, dryRunNotes, withDryRunFlag, withManifestFlags } from '../write/write-options.ts';
@@ -132,7 +133,8 @@ async function deleteAll(
   for await (const { target, last, error } of deletions(session, targets, options, flags.dryRun === 'client')) {
     const { kind, key } = target;
     if (last) {
-      process.stdout.write(flags.output ? `${kind.singular}/${key.name}\n` : `${kind.singular} "${key.name}" ${verb}${note}\n`);
+      const type = typeName(kind);
+      process.stdout.write(flags.output ? `${type}/${key.name}\n` : `${type} "${key.name}" ${verb}${note}\n`);
       accepted.push({ ...target, uid: uidOf(last) });
     } else if (!(flags.ignoreNotFound ?? selected) || !isNotFound(error)) {
       // What was listed a moment ago may be gone by now.

@@ -4,14 +4,18 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { asApiError } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../client/index.ts';
+import { checkSubresource } from '../args/subresource.ts';
 import type { EditProblem } from '../edit/edited-text.ts';
 import { openEditor } from '../edit/editor.ts';
-import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
+import type { EditedPart } from '../edit/save-edit.ts';
+import { findTargets, type TargetFlags } from '../get/targets.ts';
+import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
 import { withFieldManagerFlag, withManifestFlags, writeOptions } from '../write/write-options.ts';
 
 interface EditFlags extends TargetFlags {
+  readonly subresource?: string;
   readonly output: 'yaml' | 'json';
   readonly fieldManager?: string;
 }
@@ -22,10 +26,12 @@ export function registerEdit(program: Command): void {
     .description('Change objects in an editor: $KUBE_EDITOR, $VISUAL, $EDITOR or vi')
     .argument('[type...]', 'TYPE NAME... or TYPE/NAME...')
     .addOption(new Option('-o, --output <format>', 'the form to edit').choices(['yaml', 'json']).default('yaml'))
+    .addOption(new Option('--subresource <name>', 'edit this instead of the object').choices(['status', 'scale', 'resize']))
     .action(async (words: string[], flags: EditFlags, command: Command) => {
       await withSession(command, async (session) => {
         const { targets, failed } = await findTargets(session, words, flags, 'edit');
-        for (const target of targets) await editOne(session, target, flags);
+        for (const { kind } of targets) checkSubresource(kind, flags.subresource);
+        for (const target of targets) await editOne(session, { ...target, subresource: flags.subresource }, flags);
         if (failed > 0) throw new ExitWith(1);
       });
     });
@@ -36,14 +42,14 @@ export function registerEdit(program: Command): void {
  * Opens the editor until the object is saved or the person gives up. What was written is never lost:
  * a failure leaves the file.
  */
-async function editOne(session: Session, target: Target, flags: EditFlags): Promise<void> {
-  const [{ composeText, splitText }, { normalized }, { withoutManagedFields }] = await Promise.all([
+async function editOne(session: Session, target: EditedPart, flags: EditFlags): Promise<void> {
+  const [{ composeText, splitText }, { readPart }, { withoutManagedFields }] = await Promise.all([
     import('../edit/edited-text.ts'),
     import('../edit/save-edit.ts'),
     import('../printers/objects.ts'),
   ]);
   const { kind, key } = target;
-  const before = withoutManagedFields(normalized(kind, await session.client.objects.get(kind.kind, key)));
+  const before = withoutManagedFields(await readPart(session.client.objects, target));
   // Not for others' eyes: it may be a Secret.
   const folder = mkdtempSync(join(tmpdir(), 'berth-edit-'));
   const file = join(folder, `${kind.singular}-${key.name}.${flags.output}`);
@@ -68,7 +74,7 @@ async function editOne(session: Session, target: Target, flags: EditFlags): Prom
       if (outcome === 'unchanged') return cancel(folder, 'no changes made');
       if (outcome === 'saved') {
         rmSync(folder, { recursive: true, force: true });
-        process.stdout.write(`${kind.singular}/${key.name} edited\n`);
+        process.stdout.write(`${typeName(kind)}/${key.name} edited\n`);
         return;
       }
       ({ body, linesBefore } = written);
@@ -89,14 +95,17 @@ function cancel(folder: string, why: string): void {
 
 type Outcome = 'saved' | 'unchanged' | { readonly problems: readonly EditProblem[] };
 
-interface Edited extends Target {
+interface Edited extends EditedPart {
   readonly before: JsonObject;
   readonly flags: EditFlags;
 }
 
 async function trySave(session: Session, { before, flags, ...target }: Edited, text: string): Promise<Outcome> {
-  const [{ readEdited }, { saveEdit }] = await Promise.all([import('../edit/edited-text.ts'), import('../edit/save-edit.ts')]);
-  const edited = readEdited(text, target.kind, target.key);
+  const [{ readEdited }, { formOf, saveEdit }] = await Promise.all([
+    import('../edit/edited-text.ts'),
+    import('../edit/save-edit.ts'),
+  ]);
+  const edited = readEdited(text, formOf(target), target.key);
   if ('problems' in edited) return edited;
   try {
     const options = writeOptions(flags, 'berth-edit');

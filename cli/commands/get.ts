@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
@@ -7,6 +7,7 @@ import type { JsonObject, VersionedKey } from '../../client/index.ts';
 import { type ChunkSizeFlags, withChunkSizeFlag } from '../args/chunk-size.ts';
 import { exactly, findMoment, type Moment, momentHelp } from '../args/moment.ts';
 import { groupByKind, isCategory, parseResourceArguments, type ResourceArgument } from '../args/resource-args.ts';
+import { checkSubresource } from '../args/subresource.ts';
 import { type FollowOptions, followObjects, followTable } from '../get/follow.ts';
 import { listAllJson, listAllRows } from '../get/listing.ts';
 import { SortOrder } from '../get/sort-by.ts';
@@ -16,6 +17,7 @@ import { type Output, parseOutput } from '../printers/output.ts';
 import { withOutputFlags } from '../printers/output-flags.ts';
 import { orderRows } from '../printers/row-order.ts';
 import { createTablePrinter } from '../printers/table.ts';
+import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
 import { withManagedFieldsFlag, withManifestFlags } from '../write/write-options.ts';
@@ -35,6 +37,7 @@ interface GetFlags extends OutputFlags, ChunkSizeFlags {
   readonly ignoreNotFound?: boolean;
   readonly showManagedFields?: boolean;
   readonly at?: string;
+  readonly subresource?: string;
   readonly filename?: readonly string[];
   readonly recursive?: boolean;
 }
@@ -66,6 +69,7 @@ export function registerGet(program: Command): void {
     .option('--sort-by <path>', 'in order of a field, e.g. .metadata.creationTimestamp')
     .option('--raw <path>', 'a page of the server: /healthz, /livez, /readyz (?verbose), /version, /metrics')
     .option('--ignore-not-found', 'say nothing when an object does not exist')
+    .addOption(new Option('--subresource <name>', 'of objects that are named: show this').choices(['status', 'scale', 'resize']))
     .action(async (words: string[], flags: GetFlags, command: Command) => {
       if (flags.raw !== undefined) return await getRaw(flags.raw, words, flags, command);
       const output = await parseOutput(flags);
@@ -74,6 +78,7 @@ export function registerGet(program: Command): void {
         throw badRequest('--watch shows what happens from now on; --at does not go with it');
       await withSession(command, async (session) => {
         const { wanted, failed } = await findWanted(session, words, flags);
+        checkPart(wanted, flags);
         const moment = flags.at === undefined ? undefined : await findMoment(session.client.objects, flags.at);
         const prefixed = flags.showKind === true || wanted.length > 1 || isCategory(words[0] ?? '');
         const query: Query = { ...flags, moment, wide, prefixed };
@@ -96,6 +101,21 @@ async function getRaw(path: string, words: readonly string[], flags: GetFlags, c
 
 function collectKeys(text: string, before: string[]): string[] {
   return [...before, ...text.split(',').filter(Boolean)];
+}
+
+/** A subresource is of objects that are named. Throws INVALID_ARGUMENT. */
+function checkPart(wanted: readonly ResourceArgument[], { subresource, watch, watchOnly }: GetFlags): void {
+  if (subresource === undefined) return;
+  if (watch || watchOnly) throw badRequest('--subresource shows what is there now; --watch does not go with it');
+  for (const { kind, names } of wanted) {
+    if (names.length === 0) throw badRequest('--subresource is for objects that are named: TYPE NAME or TYPE/NAME');
+    checkSubresource(kind, subresource);
+  }
+}
+
+/** Only the Scale is read by itself: every other subresource is a part of the object. */
+function partOf({ subresource }: GetFlags): { readonly subresource?: string } {
+  return subresource === 'scale' ? { subresource } : {};
 }
 
 interface Wanted {
@@ -195,7 +215,7 @@ function tablePrinter(columns: readonly TableColumn[], kind: Kind, flags: Query)
     showLabels: flags.showLabels ?? false,
     labelColumns: flags.labelColumns ?? [],
     showNamespace: (flags.allNamespaces ?? false) && kind.namespaced,
-    namePrefix: flags.prefixed ? `${kind.singular}/` : '',
+    namePrefix: flags.prefixed ? `${typeName(kind)}/` : '',
     now: () => flags.moment?.at ?? new Date(),
   });
 }
@@ -217,7 +237,7 @@ async function readTable(session: Session, each: ResourceArgument, flags: Query,
   if (each.names.length === 0) tables.push(await listAllRows(objects, kind, { ...scopeOf(session, kind, flags), asOf }, flags));
   else
     for (const key of keysOf(session, each, flags)) {
-      const table = await missing.orNothing(objects.getTable(kind.kind, { ...key, asOf }));
+      const table = await missing.orNothing(objects.getTable(kind.kind, { ...key, ...partOf(flags), asOf }));
       if (table) tables.push(table);
     }
   const columns = tables[0]?.columns ?? [];
@@ -236,7 +256,7 @@ async function readJson(session: Session, each: ResourceArgument, flags: Query, 
   if (each.names.length === 0) return await listAllJson(session.client.objects, kind, scopeOf(session, kind, flags), flags);
   const found: JsonObject[] = [];
   for (const key of keysOf(session, each, flags)) {
-    const object = await missing.orNothing(session.client.objects.get(kind.kind, key));
+    const object = await missing.orNothing(session.client.objects.get(kind.kind, { ...key, ...partOf(flags) }));
     if (object) found.push(object);
   }
   return found;

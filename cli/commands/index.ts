@@ -58,6 +58,30 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./annotate.ts')).registerAnnotate,
   },
   {
+    name: 'rollout',
+    group: 'Create and change objects',
+    description: 'Follow, pause, undo and restart rollouts of deployments, daemonsets and statefulsets',
+    load: async () => (await import('./rollout.ts')).registerRollout,
+  },
+  {
+    name: 'scale',
+    group: 'Create and change objects',
+    description: 'Set how many pods deployments, statefulsets, replicasets or replicationcontrollers keep',
+    load: async () => (await import('./scale.ts')).registerScale,
+  },
+  {
+    name: 'set',
+    group: 'Create and change objects',
+    description: 'Change images, variables, resources, accounts and selectors of objects',
+    load: async () => (await import('./set.ts')).registerSet,
+  },
+  {
+    name: 'autoscale',
+    group: 'Create and change objects',
+    description: 'Create a HorizontalPodAutoscaler, which sets how many pods a workload keeps by what they use',
+    load: async () => (await import('./autoscale.ts')).registerAutoscale,
+  },
+  {
     name: 'get',
     group: 'Look at objects',
     description: 'Show objects: pods, pod/web, pods,nodes, all ...',
@@ -78,7 +102,7 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'why',
     group: 'Look at objects',
-    description: 'Show why a pod is on its node or pending: the rejections and scores of each node; or the last placements',
+    description: 'Show why a workload is not up, why a pod is on its node or pending, or the last placements',
     load: async () => (await import('./why.ts')).registerWhy,
   },
   {

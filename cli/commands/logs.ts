@@ -13,10 +13,11 @@ export function registerLogs(program: Command): void {
   program
     .command('logs')
     .description('Show the logs of containers')
-    .argument('[pod]', 'POD or pod/POD')
+    .argument('[pod]', 'POD, pod/POD, or TYPE/NAME of what has pods')
     .argument('[container]', 'the container, like -c')
     .option('-c, --container <name>', 'the container, when the pod has several')
     .option('--all-containers', 'of all containers of the pod')
+    .option('--all-pods', 'with TYPE/NAME: of all of its pods, with a prefix')
     .option('-l, --selector <selector>', 'of the pods with these labels, e.g. app=web')
     .option('-f, --follow', 'follow the logs, also across restarts of the server')
     .option('-p, --previous', 'of the run before the last restart')
@@ -28,13 +29,14 @@ export function registerLogs(program: Command): void {
     .option('--prefix', 'with the pod and the container before each line')
     .option('--ignore-errors', 'continue with the others when one fails')
     .option('--max-log-requests <count>', 'how many to follow at once', '5')
+    .option('--pod-running-timeout <duration>', 'with TYPE/NAME: how long to wait for a pod', '20s')
     .action(async (pod: string | undefined, container: string | undefined, given: LogsFlags, command: Command) => {
       const flags: LogsFlags = { ...given, ...(container !== undefined && { container: given.container ?? container }) };
       const options = parseLogOptions(flags);
       const signal = interruptSignal();
       await withSession(command, async (session) => {
         try {
-          const sources = await findLogSources(session, pod, flags);
+          const sources = await findLogSources(session, pod, flags, signal);
           if (sources.length === 0) process.stderr.write(`No resources found in ${session.namespace} namespace.\n`);
           await (flags.follow ? followAll : showAll)({ session, options, flags, signal }, sources);
         } catch (error) {
@@ -97,7 +99,7 @@ async function print(pieces: AsyncIterable<Buffer>, prefix: LinePrefix, endLines
 }
 
 function prefixOf({ flags }: LogsRun, { pod, container }: LogSource): LinePrefix {
-  return new LinePrefix(flags.prefix ? `[pod/${pod}/${container}] ` : '');
+  return new LinePrefix(flags.prefix || flags.allPods ? `[pod/${pod}/${container}] ` : '');
 }
 
 async function tolerate({ flags, signal }: LogsRun, { pod, container }: LogSource, show: () => Promise<void>): Promise<void> {

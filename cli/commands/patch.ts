@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { PatchType } from '../../client/index.ts';
+import { checkSubresource } from '../args/subresource.ts';
 import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
@@ -30,6 +31,7 @@ export function registerPatch(program: Command): void {
     .addOption(
       new Option('--subresource <name>', 'change this instead of the object').choices([
         'status',
+        'scale',
         'resize',
         'ephemeralcontainers',
       ]),
@@ -72,8 +74,11 @@ async function patchOne(
 ): Promise<number> {
   const { objects } = session.client;
   try {
-    const before = await objects.get(kind.kind, key);
-    const target = { ...key, type: flags.type, subresource: flags.subresource };
+    checkSubresource(kind, flags.subresource);
+    const { subresource } = flags;
+    // Who may only scale may not read the object.
+    const before = await objects.get(kind.kind, { ...key, ...(subresource === 'scale' && { subresource }) });
+    const target = { ...key, type: flags.type, subresource };
     const after = await objects.patch(kind.kind, target, patch, writeOptions(flags, 'berth-patch'));
     await printer.print(kind, after, isUnchanged(before, after) ? 'patched (no change)' : 'patched');
     return 0;

@@ -2,36 +2,52 @@ import type { Socket } from 'node:net';
 import type { Command } from 'commander';
 import { ApiError, badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { ObjectKey } from '../../client/index.ts';
-import { parsePodArgument } from '../args/resource-args.ts';
+import { parseObjectArgument } from '../args/resource-args.ts';
 import { joinConnection } from '../forward/connection.ts';
 import { type Listener, listen } from '../forward/listeners.ts';
 import { type LocalAddress, type PortPair, parseAddresses, parsePortPair } from '../forward/port-pairs.ts';
 import { describeFailure } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
+import { findPod, parsePodTimeout } from '../workload/find-pods.ts';
+import { inOrderForSessions } from '../workload/pod-order.ts';
 
 interface PortForwardFlags {
   readonly address: string;
+  readonly podRunningTimeout: string;
 }
 
 export function registerPortForward(program: Command): void {
   program
     .command('port-forward')
     .description('Forward local ports to a pod')
-    .argument('<pod>', 'POD or pod/POD')
+    .argument('<pod>', 'POD, pod/POD, or TYPE/NAME of what has pods')
     .argument('<port...>', 'REMOTE, LOCAL:REMOTE or :REMOTE for any free port; REMOTE may be the name of a port')
     .option('--address <addresses>', 'where to listen, e.g. localhost,10.0.0.5', 'localhost')
+    .option('--pod-running-timeout <duration>', 'with TYPE/NAME: how long to wait for a pod', '1m')
     .action(async (word: string, ports: string[], flags: PortForwardFlags, command: Command) => {
       const addresses = parseAddresses(flags.address);
+      const timeoutMs = parsePodTimeout(flags.podRunningTimeout);
       const signal = interruptSignal();
       await withSession(command, async (session) => {
-        const key = { namespace: session.namespace, name: parsePodArgument(word) };
-        const pod = await session.client.pods.get(key, { signal });
-        const pairs = ports.map((text) => parsePortPair(text, pod));
+        const pod = await findPod(session, word, { order: inOrderForSessions, timeoutMs, signal });
+        const key = { namespace: session.namespace, name: pod.metadata?.name ?? '' };
+        const pairs = (await podPorts(session, word, ports)).map((text) => parsePortPair(text, pod));
         const phase = pod.status?.phase ?? 'Pending';
         if (phase !== 'Running') throw badRequest(`unable to forward port because pod is not running. Current status=${phase}`);
         await forwardUntil(signal, { session, key }, pairs, addresses);
       });
     });
+}
+
+/** Ports of a service lead to ports of its pods; those of everything else are the pods' own. */
+async function podPorts({ client, namespace }: Session, word: string, ports: readonly string[]): Promise<readonly string[]> {
+  const { kind, name } = parseObjectArgument(word, 'pod');
+  if (kind.kind !== 'Service') return ports;
+  const [service, { toPodPorts }] = await Promise.all([
+    client.services.get({ namespace, name }),
+    import('../forward/service-ports.ts'),
+  ]);
+  return ports.map((text) => toPodPorts(text, service));
 }
 
 interface ForwardTarget {

@@ -6,9 +6,12 @@ import type { OutputFlags } from '../printers/formats.ts';
 import { withOutputFlags } from '../printers/output-flags.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { interruptSignal, type Session, withSession } from '../session.ts';
-import { createProgress } from '../terminal/progress.ts';
+import { createProgress, type Progress } from '../terminal/progress.ts';
 import { timeoutSignal, waitForObject } from '../wait/wait.ts';
 import { isInState, parseWaitState, type WaitState } from '../wait/wait-state.ts';
+import { countsText } from '../workload/counts-text.ts';
+import { readTroubles, type TroubleLine } from '../workload/read-troubles.ts';
+import { TroubleWatch } from '../workload/trouble-watch.ts';
 import { WritePrinter, withManifestFlags } from '../write/write-options.ts';
 
 interface WaitFlags extends TargetFlags, OutputFlags {
@@ -55,18 +58,18 @@ async function waitForAll(session: Session, words: readonly string[], flags: Wai
   const progress = createProgress();
   let { failed } = found;
   for (const target of found.targets) {
-    progress.show(`waiting for ${targetText(target)} (--for=${flags.for})`);
+    const explain = (): Promise<readonly TroubleLine[]> =>
+      wanted.state.type === 'delete' ? Promise.resolve([]) : readTroubles(session.client.objects, target, Date.now);
     try {
-      const waited = await waitForState(session, target, wanted.state, signal);
-      progress.clear();
+      const waited = await waitForState(session, target, { ...wanted, for: flags.for }, { signal, progress, explain });
       if (interrupted.aborted) throw new ExitWith(130);
       if (waited.met) await printer.print(target.kind, waited.object ?? { metadata: { name: target.key.name } }, 'condition met');
       else {
         failed++;
-        process.stderr.write(`error: timed out waiting for the condition on ${targetText(target)}\n`);
+        const reasons = (await explain()).map(({ line }) => `  ${line}\n`).join('');
+        process.stderr.write(`error: timed out waiting for the condition on ${targetText(target)}\n${reasons}`);
       }
     } catch (error) {
-      progress.clear();
       if (error instanceof ExitWith) throw error;
       failed++;
       process.stderr.write(`error: ${describeFailure(error)}\n`);
@@ -75,15 +78,43 @@ async function waitForAll(session: Session, words: readonly string[], flags: Wai
   if (failed > 0) throw new ExitWith(1);
 }
 
+interface WaitRun {
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+  explain(): Promise<readonly TroubleLine[]>;
+}
+
 /**
- * An object that does not exist will not come into a state; only `create` waits for it.
- * One that is deleted meanwhile is an error too.
+ * An object that does not exist will not come into a state; only `create` waits for it. One that is deleted meanwhile
+ * is an error too. What is wrong with pods meanwhile is told once.
  */
-async function waitForState(session: Session, target: Target, state: WaitState, signal: AbortSignal) {
+async function waitForState(
+  session: Session,
+  target: Target,
+  { state, for: asked }: Wanted & { readonly for: string },
+  { signal, progress, explain }: WaitRun,
+) {
+  let shown = '';
+  const show = (counts: string): void => {
+    shown = `waiting for ${targetText(target)} (--for=${asked})${counts && `: ${counts}`}`;
+    progress.show(shown);
+  };
+  show('');
   const isWanted = (object: Parameters<typeof isInState>[1]): boolean => {
     if (object === undefined && state.type !== 'create' && state.type !== 'delete')
       throw notFound({ kind: target.kind.kind, ...target.key });
+    show(object === undefined ? '' : countsText(target.kind.kind, object));
     return isInState(state, object);
   };
-  return await waitForObject(session.client.objects, target, isWanted, signal);
+  const tell = (line: string): void => {
+    progress.clear();
+    process.stderr.write(`warning: ${line}\n`);
+    progress.show(shown);
+  };
+  const ended = new AbortController();
+  void new TroubleWatch({ read: explain, tell }).run(ended.signal);
+  return await waitForObject(session.client.objects, target, isWanted, signal).finally(() => {
+    ended.abort();
+    progress.clear();
+  });
 }

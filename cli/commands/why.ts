@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { parseResourceArguments } from '../args/resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 
@@ -13,14 +14,16 @@ interface WhyFlags {
 export function registerWhy(program: Command): void {
   program
     .command('why')
-    .description('Show why a pod is on its node or pending: the rejections and scores of each node; or the last placements')
-    .usage('pod/NAME | --last')
-    .argument('[pod...]', 'pod/NAME or pod NAME')
-    .option('--all', 'every node (at most 10,000), not only the first 20 of each kind')
+    .description('Show why a workload is not up, why a pod is on its node or pending, or the last placements')
+    .usage('pod/NAME | TYPE/NAME | --last')
+    .argument('[type...]', 'pod/NAME, or deployment, replicaset, statefulset, daemonset, job or cronjob with its name')
+    .option('--all', 'every node (at most 10,000), not only the first 20 of each kind; of workloads every pod')
     .option('--last [n]', 'instead: the last n placements (20)', parseCount)
     .option('--scheduler <name>', 'with --last: only the placements of this scheduler')
     .addOption(new Option('-o, --output <format>', 'how to print').choices(['json']))
     .action(async (words: string[], flags: WhyFlags, command: Command) => {
+      if (flags.scheduler !== undefined && !flags.last)
+        throw badRequest('--scheduler chooses among placements: give --last as well');
       await withSession(command, (session) => (flags.last ? showLast(session, words, flags) : showWhy(session, words, flags)));
     });
 }
@@ -33,13 +36,33 @@ function parseCount(text: string): number {
   return Number(text);
 }
 
-async function showWhy({ client, namespace }: Session, words: readonly string[], { all, output }: WhyFlags): Promise<void> {
+async function showWhy(session: Session, words: readonly string[], flags: WhyFlags): Promise<void> {
   const [word] = words;
   const isName = words.length === 1 && !word?.includes('/');
   const [only, ...others] = words.length === 0 ? [] : parseResourceArguments(isName ? ['pod', word!] : words);
   const name = only?.names[0];
-  if (only?.kind.kind !== 'Pod' || !name || others.length > 0 || only.names.length > 1)
-    throw badRequest('name one pod, e.g. berth why pod/web; or ask for the last placements with --last');
+  if (!only || !name || others.length > 0 || only.names.length > 1)
+    throw badRequest('name one pod or workload, e.g. berth why deployment/web; or ask for the last placements with --last');
+  if (only.kind.kind === 'Pod') await showPod(session, name, flags);
+  else await showWorkload(session, only.kind, name, flags);
+}
+
+/** Why a workload is not up, or that it is. */
+async function showWorkload(session: Session, kind: Kind, name: string, { all, output }: WhyFlags): Promise<void> {
+  const [{ explainedKinds, readWorkloadFacts }, { answerOf }, { answerText }] = await Promise.all([
+    import('../why/read-workload.ts'),
+    import('../why/workload-answer.ts'),
+    import('../why/workload-report.ts'),
+  ]);
+  if (!explainedKinds.includes(kind.kind))
+    throw badRequest(
+      `"berth why" explains pods and ${explainedKinds.map((each) => `${each.toLowerCase()}s`).join(', ')}, not a ${kind.singular}`,
+    );
+  const answer = answerOf(await readWorkloadFacts(session, kind, { namespace: session.namespace, name }, Date.now()));
+  process.stdout.write(output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : answerText(answer, { all }));
+}
+
+async function showPod({ client, namespace }: Session, name: string, { all, output }: WhyFlags): Promise<void> {
   const explained = await client.placements.why({ namespace, name, nodeLimit: all ? mostNodes : 0 });
   const { jsonText, whyReport } = await import('../why/report.ts');
   process.stdout.write(output === 'json' ? jsonText('Explanation', explained) : whyReport(explained, { nowMs: Date.now(), all }));

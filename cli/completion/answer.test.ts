@@ -6,7 +6,7 @@ const lookup: Lookup = {
   contexts: async () => ['local', 'far'],
   plugins: async () => ['foo', 'bar-baz'],
   names: async (kind) => ({ Pod: ['web', 'worker', 'db'], Node: ['n1'], Namespace: ['default', 'kube-system'] })[kind.kind] ?? [],
-  containers: async (pod) => (pod === 'web' ? ['main', 'side'] : []),
+  containers: async (of) => (of === 'pod/web' ? ['main', 'side'] : []),
 };
 
 async function answered(wanted: Wanted, current = '', prefix = ''): Promise<Answer> {
@@ -24,6 +24,14 @@ describe('an answer', () => {
     expect(await words(resource(), 'pods,sec')).toEqual(['pods,secrets']);
     expect(await words(resource(), 'cm')).toEqual(['cm']);
     expect(await words(resource())).toContain('configmaps');
+  });
+
+  it('has the types that a command is for', async () => {
+    const wanted: Wanted = { type: 'resource', before: [], kinds: ['Deployment', 'DaemonSet'] };
+    expect(await words(wanted)).toEqual(['deployments', 'daemonsets']);
+    expect(await words(wanted, 'ds')).toEqual(['ds']);
+    expect(await words(wanted, 'po')).toEqual([]);
+    expect(await words({ ...wanted, before: ['deployment/web'] })).toEqual(['deployment/', 'daemonset/']);
   });
 
   it('has plugins where a command may stand', async () => {

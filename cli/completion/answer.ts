@@ -11,7 +11,8 @@ export interface Lookup {
   plugins(builtIn: readonly string[]): Promise<string[]>;
   /** The names of the objects of a kind, in the namespace where it has some. */
   names(kind: Kind): Promise<string[]>;
-  containers(pod: string): Promise<string[]>;
+  /** Those of a pod, or of the template of a workload: "web", "pod/web", "deployment/web". */
+  containers(of: string): Promise<string[]>;
 }
 
 /**
@@ -48,11 +49,11 @@ async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: stri
     case 'component':
       return plain(['server', ...(await lookup.names(kindOf('Node')!)).map((name) => `agent/${name}`)]);
     case 'container':
-      return plain(wanted.pod === '' ? [] : await lookup.containers(wanted.pod.replace(/^[^/]*\//, '')));
+      return plain(wanted.pod === '' ? [] : await lookup.containers(wanted.pod));
     case 'object':
       return await objectWords(kindOf(wanted.kind), wanted.before, current, lookup);
     case 'resource':
-      return await resourceWords(wanted.before, current, lookup);
+      return await resourceWords(wanted, current, lookup);
     case 'field':
       return await fieldWords(current);
     case 'nothing':
@@ -78,25 +79,30 @@ async function objectWords(kind: Kind | undefined, before: readonly string[], cu
 }
 
 /** TYPE, then names of that type; or TYPE/NAME again and again, which is what the first word decides. */
-async function resourceWords(before: readonly string[], current: string, lookup: Lookup): Promise<Words> {
+async function resourceWords(
+  { before, kinds: wanted }: Extract<Wanted, { type: 'resource' }>,
+  current: string,
+  lookup: Lookup,
+): Promise<Words> {
   if (current.includes('/')) return await slashedWords(current, lookup);
   const [first, ...names] = before;
-  if (first === undefined) return typeWords(current);
+  const offered = wanted ? kinds.filter(({ kind }) => wanted.includes(kind)) : kinds;
+  if (first === undefined) return typeWords(current, offered);
   if (first.includes('/'))
-    return { words: kinds.map((kind) => ({ word: `${kind.singular}/`, description: kind.kind })), glued: true };
+    return { words: offered.map((kind) => ({ word: `${kind.singular}/`, description: kind.kind })), glued: true };
   return await objectWords(kindOf(first), names, current, lookup);
 }
 
 /** "pods", and behind "pods,no" also "pods,nodes". Short names count when nothing else begins so. */
-function typeWords(current: string): Words {
+function typeWords(current: string, offered: readonly Kind[]): Words {
   const comma = current.lastIndexOf(',') + 1;
   const [done, typed] = [current.slice(0, comma), current.slice(comma)];
-  const words = kinds.map((kind) => ({ word: done + kind.plural, description: kind.kind }));
-  return { words: words.some(({ word }) => word.startsWith(current)) ? words : plain(shortNames(typed, done)).words };
+  const words = offered.map((kind) => ({ word: done + kind.plural, description: kind.kind }));
+  return { words: words.some(({ word }) => word.startsWith(current)) ? words : plain(shortNames(typed, done, offered)).words };
 }
 
-function shortNames(typed: string, done: string): string[] {
-  return kinds.flatMap((kind) => kind.shortNames).flatMap((name) => (name.startsWith(typed) ? [done + name] : []));
+function shortNames(typed: string, done: string, offered: readonly Kind[]): string[] {
+  return offered.flatMap((kind) => kind.shortNames).flatMap((name) => (name.startsWith(typed) ? [done + name] : []));
 }
 
 async function slashedWords(current: string, lookup: Lookup): Promise<Words> {
@@ -139,11 +145,20 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
         const { table } = await client.objects.listTable(kind.kind, { ...scope, limit: namesAtMost }, call);
         return (table.rows ?? []).map((row) => row.name ?? '');
       }),
-    containers: (name) =>
-      asked(flags, timeoutMs, async ({ client, namespace }, call) => {
-        const { spec = {} } = await client.pods.get({ namespace, name }, call);
-        return [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map((container) => container.name ?? '');
-      }),
+    async containers(of) {
+      const [{ templateOf }, { list, text }] = await Promise.all([
+        import('../workload/pod-spec.ts'),
+        import('../describe/json.ts'),
+      ]);
+      const [name = '', noun = 'pod'] = of.split('/').reverse();
+      const kind = kindOf(noun);
+      if (!kind) return [];
+      return await asked(flags, timeoutMs, async ({ client, namespace }, call) => {
+        const { spec } = templateOf(kind, await client.objects.get(kind.kind, { namespace, name }, call));
+        const containers = [...list(spec, 'initContainers'), ...list(spec, 'containers')];
+        return containers.map((container) => text(container, 'name'));
+      });
+    },
   };
 }
 

@@ -13,8 +13,11 @@ export type Wanted =
   | { readonly type: 'words'; readonly words: readonly Candidate[] }
   /** A command: one of these, or a plugin. */
   | { readonly type: 'command'; readonly words: readonly Candidate[] }
-  /** TYPE, TYPE/NAME or a name, as commands like `get` take them; `before` are the words that stand there already. */
-  | { readonly type: 'resource'; readonly before: readonly string[] }
+  /**
+   * TYPE, TYPE/NAME or a name, as commands like `get` take them; `before` are the words that stand there already, and
+   * `kinds` those that the command is for, when not all.
+   */
+  | { readonly type: 'resource'; readonly before: readonly string[]; readonly kinds?: readonly string[] }
   | { readonly type: 'object'; readonly kind: string; readonly before: readonly string[] }
   | { readonly type: 'container'; readonly pod: string }
   | { readonly type: 'context' }
@@ -139,8 +142,10 @@ function argumentOf({ command, path, positional }: Line): Wanted {
   if (argument.argChoices) return { type: 'words', words: argument.argChoices.map((word) => ({ word })) };
   const [verb = '', noun = ''] = path;
   switch (argument.name()) {
-    case 'type':
-      return { type: 'resource', before: positional };
+    case 'type': {
+      const kinds = kindsFor(verb, noun);
+      return { type: 'resource', before: positional, ...(kinds && { kinds }) };
+    }
     case 'pod':
       return { type: 'object', kind: 'Pod', before: [] };
     case 'node':
@@ -159,6 +164,27 @@ function argumentOf({ command, path, positional }: Line): Wanted {
     default:
       return /^(source|target|from|to|file)$/.test(argument.name()) ? { type: 'file' } : { type: 'nothing' };
   }
+}
+
+const scaled = ['Deployment', 'ReplicaSet', 'StatefulSet', 'ReplicationController'];
+const rolledOut = ['Deployment', 'DaemonSet', 'StatefulSet'];
+const templated = [
+  'Deployment',
+  'StatefulSet',
+  'DaemonSet',
+  'CronJob',
+  'ReplicaSet',
+  'ReplicationController',
+  'Pod',
+  'PodTemplate',
+];
+
+/** The kinds that a command is for; undefined: all. */
+function kindsFor(verb: string, noun: string): readonly string[] | undefined {
+  if (verb === 'scale' || verb === 'autoscale') return scaled;
+  if (verb === 'rollout') return noun === 'pause' || noun === 'resume' ? ['Deployment'] : rolledOut;
+  if (verb === 'set') return noun === 'selector' ? ['Service'] : templated;
+  return verb === 'why' ? ['Pod', ...rolledOut, 'ReplicaSet', 'ReplicationController', 'Job', 'CronJob'] : undefined;
 }
 
 function commandWords(command: Command): Candidate[] {

@@ -7,9 +7,25 @@ export function writeContainer(container: Tree, status: Tree, logLines: readonly
   lines.field('Container ID', text(status, 'containerID'));
   lines.field('Image', text(container, 'image'));
   lines.field('Image ID', text(status, 'imageID'));
+  writeCommand(container, lines);
+  writeStatus(status, logLines, lines);
+  writeSettings(container, lines);
+}
+
+/** What a container of a template would be. */
+export function writePlannedContainer(container: Tree, lines: Lines): void {
+  lines.field('Image', text(container, 'image'));
+  writeCommand(container, lines);
+  writeSettings(container, lines);
+}
+
+function writeCommand(container: Tree, lines: Lines): void {
   writePorts(list(container, 'ports'), lines);
   for (const name of ['command', 'args'] as const)
     writeWords(name === 'args' ? 'Args' : 'Command', strings(container, name), lines);
+}
+
+function writeStatus(status: Tree, logLines: readonly string[], lines: Lines): void {
   writeState('State', tree(status, 'state'), lines);
   if (Object.keys(tree(status, 'lastState')).length > 0) writeState('Last State', tree(status, 'lastState'), lines);
   lines.field('Ready', status.ready === true ? 'True' : 'False');
@@ -18,6 +34,9 @@ export function writeContainer(container: Tree, status: Tree, logLines: readonly
     lines.section('Last Log Lines', (inner) => {
       for (const line of logLines) inner.line(line);
     });
+}
+
+function writeSettings(container: Tree, lines: Lines): void {
   for (const name of ['limits', 'requests'] as const) {
     const amounts = Object.entries(tree(container, 'resources', name));
     if (amounts.length > 0)

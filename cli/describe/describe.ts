@@ -107,6 +107,7 @@ async function describeObject(
   const lines = createLines();
   write(lines);
   if (withEvents) writeEvents(events, lines, context.now);
+  write.afterEvents?.(lines);
   return lines.text();
 }
 

@@ -11,7 +11,13 @@ export interface DescribeContext {
 }
 
 /**
- * Describes objects of one kind, all but the events at the end. First it reads what it needs beside the object; what it
- * returns then writes, and reads nothing more.
+ * Describes objects of one kind, all but the events. First it reads what it needs beside the object; what it returns
+ * then writes, and reads nothing more.
  */
-export type Describer = (object: Tree, context: DescribeContext) => Promise<(lines: Lines) => void>;
+export type Describer = (object: Tree, context: DescribeContext) => Promise<Description>;
+
+export interface Description {
+  (lines: Lines): void;
+  /** What stands behind the events, if anything. */
+  readonly afterEvents?: ((lines: Lines) => void) | undefined;
+}

@@ -1,7 +1,12 @@
 import type { KindName } from '../../api/kinds/index.ts';
+import { describeLimitRange, describeResourceQuota } from './bounds.ts';
 import { describeConfigMap } from './config-map.ts';
+import { describeDaemonSet } from './daemon-set.ts';
+import { describeDeployment } from './deployment.ts';
 import type { Describer } from './describer.ts';
 import { describeGeneric } from './generic.ts';
+import { describeHorizontalPodAutoscaler } from './horizontal-pod-autoscaler.ts';
+import { describeCronJob, describeJob } from './job.ts';
 import { describeNamespace } from './namespace.ts';
 import { describeNode } from './node.ts';
 import { describeNodeMetrics } from './node-metrics.ts';
@@ -10,12 +15,22 @@ import { describePersistentVolumeClaim } from './persistent-volume-claim.ts';
 import { describePod } from './pod.ts';
 import { describePodDisruptionBudget } from './pod-disruption-budget.ts';
 import { describePriorityClass } from './priority-class.ts';
+import { describeReplicaSet, describeReplicationController } from './replica-set.ts';
 import { describeSecret } from './secret.ts';
+import { describeStatefulSet } from './stateful-set.ts';
 import { describeStorageClass } from './storage-class.ts';
+import { describeControllerRevision, describePodTemplate } from './templates.ts';
 
 /** The kinds that say more about themselves than all their fields would. */
 const describers: Partial<Record<KindName, Describer>> = {
   ConfigMap: describeConfigMap,
+  ControllerRevision: describeControllerRevision,
+  CronJob: describeCronJob,
+  DaemonSet: describeDaemonSet,
+  Deployment: describeDeployment,
+  HorizontalPodAutoscaler: describeHorizontalPodAutoscaler,
+  Job: describeJob,
+  LimitRange: describeLimitRange,
   Namespace: describeNamespace,
   Node: describeNode,
   NodeMetrics: describeNodeMetrics,
@@ -23,8 +38,13 @@ const describers: Partial<Record<KindName, Describer>> = {
   PersistentVolumeClaim: describePersistentVolumeClaim,
   Pod: describePod,
   PodDisruptionBudget: describePodDisruptionBudget,
+  PodTemplate: describePodTemplate,
   PriorityClass: describePriorityClass,
+  ReplicaSet: describeReplicaSet,
+  ReplicationController: describeReplicationController,
+  ResourceQuota: describeResourceQuota,
   Secret: describeSecret,
+  StatefulSet: describeStatefulSet,
   StorageClass: describeStorageClass,
 };
 

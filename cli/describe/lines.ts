@@ -13,7 +13,7 @@ export interface Lines {
   section(heading: string, fill: (inner: Lines) => void): void;
   /**
    * A table below a heading; columns in which every cell is empty are left out.
-   * Without rows it is a field that reads <none>.
+   * Without rows it is a field that reads <none>. The heading "" is none, and the table is not indented.
    */
   table(heading: string, columns: readonly string[], rows: readonly (readonly string[])[]): void;
   /** A line as it is. */
@@ -44,7 +44,8 @@ function writer(entries: Entry[], indent: string): Omit<Lines, 'text'> {
       fill({ ...writer(entries, `${indent}  `), text: () => render(entries) });
     },
     table(heading, columns, rows) {
-      if (rows.length === 0) entries.push({ label: `${indent}${heading}:`, values: [none] });
+      if (heading === '') entries.push(...tableLines(columns, rows, indent));
+      else if (rows.length === 0) entries.push({ label: `${indent}${heading}:`, values: [none] });
       else entries.push({ line: `${indent}${heading}:` }, ...tableLines(columns, rows, `${indent}  `));
     },
     line: (text) => entries.push({ line: `${indent}${text}`.trimEnd() }),
@@ -52,7 +53,7 @@ function writer(entries: Entry[], indent: string): Omit<Lines, 'text'> {
 }
 
 function tableLines(columns: readonly string[], rows: readonly (readonly string[])[], indent: string): Entry[] {
-  const shown = columns.map((_, at) => at).filter((at) => rows.some((row) => row[at]));
+  const shown = columns.map((_, at) => at).filter((at) => rows.length === 0 || rows.some((row) => row[at]));
   const all = [columns, columns.map((column) => '-'.repeat(column.length)), ...rows];
   const widths = new Map(shown.map((at) => [at, Math.max(...all.map((row) => (row[at] ?? '').length))]));
   const lineOf = (row: readonly string[]): string => shown.map((at) => (row[at] ?? '').padEnd(widths.get(at) ?? 0)).join(gap);

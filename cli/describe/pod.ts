@@ -90,7 +90,7 @@ function writeReadinessGates(pod: Tree, lines: Lines): void {
   );
 }
 
-function writeVolumes(volumes: readonly Tree[], lines: Lines): void {
+export function writeVolumes(volumes: readonly Tree[], lines: Lines): void {
   if (volumes.length === 0) lines.field('Volumes', undefined);
   else
     lines.section('Volumes', (inner) => {

@@ -1,5 +1,6 @@
 import { toJson } from '../../api/codec/json.ts';
 import { parseManifests } from '../../api/codec/yaml.ts';
+import { kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
 
@@ -37,7 +38,7 @@ export type EditedText =
 
 /** Reads what the person wrote: the same object, changed. */
 export function readEdited(text: string, kind: Kind, key: ObjectKey): EditedText {
-  const [document, more] = parseManifests(text, 'edit');
+  const [document, more] = parseManifests(text, 'edit', kinds.includes(kind) ? kinds : [...kinds, kind]);
   const wrong = (line: number, why: string): EditedText => ({ problems: [{ line, text: why }] });
   if (document === undefined) return wrong(1, 'there is no object');
   if ('problems' in document)

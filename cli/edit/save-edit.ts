@@ -1,5 +1,7 @@
 import { fromJson, toJson } from '../../api/codec/json.ts';
 import { conflict, isConflict } from '../../api/errors/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { scaleKind } from '../../api/kinds/scale.ts';
 import { computeMergePatch, isUntouched, type JsonObject } from '../../api/meta/merge-patch.ts';
 import type { ObjectsClient } from '../../client/index.ts';
 import type { Target } from '../get/targets.ts';
@@ -16,20 +18,20 @@ const maxAttempts = 10;
  */
 export async function saveEdit(
   objects: ObjectsClient,
-  { kind, key }: Target,
+  { kind, key, subresource }: EditedPart,
   { before, after }: { readonly before: JsonObject; readonly after: JsonObject },
   options: WriteOptions,
 ): Promise<JsonObject | undefined> {
-  const patch = computeMergePatch(before, withoutStatus(after, before));
+  const patch = computeMergePatch(before, partOf(after, before, subresource));
   if (patch === undefined) return undefined;
   let live = before;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await objects.patch(kind.kind, key, onVersion(patch, live), options);
+      return await objects.patch(kind.kind, { ...key, subresource }, onVersion(patch, live), options);
     } catch (error) {
       if (!isConflict(error) || attempt === maxAttempts) throw error;
     }
-    live = normalized(kind, await objects.get(kind.kind, key));
+    live = await readPart(objects, { kind, key, subresource });
     if (!isUntouched(patch, before, live) || metadataOf(live).uid !== metadataOf(before).uid)
       throw conflict({ kind: kind.kind, ...key }, 'somebody else changed the same fields meanwhile');
   }
@@ -40,10 +42,33 @@ export function normalized(kind: Target['kind'], object: JsonObject): JsonObject
   return toJson(kind, fromJson(kind, object));
 }
 
-/** The status is a subresource: changes of it are dropped here. */
-function withoutStatus(after: JsonObject, before: JsonObject): JsonObject {
-  const { status: _, ...rest } = after;
-  return before.status === undefined ? rest : { ...rest, status: before.status };
+/** What is edited: an object, or a subresource of it. */
+export interface EditedPart extends Target {
+  readonly subresource?: string | undefined;
+}
+
+/** What a part is written as: a Scale, or the object. */
+export function formOf({ kind, subresource }: EditedPart): Kind {
+  return subresource === 'scale' ? (scaleKind as Kind) : kind;
+}
+
+/** A part as it is now, in the form of this program. */
+export async function readPart(objects: ObjectsClient, part: EditedPart): Promise<JsonObject> {
+  const { kind, key, subresource } = part;
+  return normalized(formOf(part), await objects.get(kind.kind, { ...key, ...(subresource === 'scale' && { subresource }) }));
+}
+
+/** Changes of what is not edited are dropped here: the status, or with `--subresource=status` everything else. */
+function partOf(after: JsonObject, before: JsonObject, subresource: string | undefined): JsonObject {
+  if (subresource === 'scale') return after;
+  const { status: edited, ...rest } = after;
+  if (subresource === 'status') return withStatus(before, edited);
+  return withStatus(rest, before.status);
+}
+
+function withStatus(object: JsonObject, status: JsonObject[string] | undefined): JsonObject {
+  const { status: _, ...rest } = object;
+  return status === undefined ? rest : { ...rest, status };
 }
 
 function onVersion(patch: JsonObject, live: JsonObject): JsonObject {

@@ -5,7 +5,10 @@ import { type DataFlags, read, readData } from './data.ts';
 // What `create NOUN` makes, in JSON form.
 
 export { budgetObject, priorityClassObject } from './priority.ts';
+export { quotaObject } from './quota.ts';
 export { clusterRoleBindingObject, clusterRoleObject, roleBindingObject, roleObject } from './rbac.ts';
+export { serviceObject } from './service.ts';
+export { cronJobObject, deploymentObject } from './workloads.ts';
 
 export function namespaceObject(name: string): JsonObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };

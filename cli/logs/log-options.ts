@@ -14,6 +14,8 @@ export interface LogsFlags {
   readonly limitBytes?: string;
   readonly timestamps?: boolean;
   readonly selector?: string;
+  readonly allPods?: boolean;
+  readonly podRunningTimeout: string;
   readonly prefix?: boolean;
   readonly ignoreErrors?: boolean;
   readonly maxLogRequests: string;

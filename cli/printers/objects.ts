@@ -4,6 +4,7 @@ import type { JsonObject } from '../../client/index.ts';
 import { fillAsJson, fillTemplate, findAll, findStrictly, valueText } from '../jsonpath/evaluate.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
 import { plainTable } from './plain-table.ts';
+import { typeName } from './type-name.ts';
 
 export interface ObjectPrintOptions {
   /** A single object as it is; several, or any number of a list, as a `kind: List`. */
@@ -67,5 +68,5 @@ function printColumns(objects: readonly JsonObject[], columns: readonly CustomCo
 
 function nameOf(object: JsonObject): string {
   const metadata = object.metadata as { name?: string } | undefined;
-  return `${String(object.kind).toLowerCase()}/${metadata?.name ?? ''}`;
+  return `${typeName({ kind: String(object.kind), apiVersion: String(object.apiVersion ?? '') })}/${metadata?.name ?? ''}`;
 }

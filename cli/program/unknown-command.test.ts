@@ -6,12 +6,11 @@ const known = commands.map(({ name }) => name);
 
 it.each([
   ['aply', "unknown command 'aply'; did you mean apply?"],
-  ['rollout', '"berth rollout" is not there yet: "berth get" and "berth describe" show how far an object has come'],
-  ['expose', '"berth expose" is not there yet: Berth has no Services so far'],
-  ['set', '"berth set" is not there yet: "berth patch" and "berth edit" change an object'],
+  ['expose', '"berth expose" is not there yet: Berth stores Services so far, and does not act on them'],
   ['stop', 'unknown command \'stop\'; "berth delete pod NAME" ends a pod'],
+  ['restart', 'unknown command \'restart\'; "berth rollout restart deployment/NAME" replaces all pods of a workload'],
   ['ps', 'unknown command \'ps\'; "berth get pods -A" lists what runs'],
-  ...['restart', 'delet', 'dwn', 'restor', 'constructor', '_complete'].map((word) => [
+  ...['delet', 'dwn', 'restor', 'constructor', '_complete'].map((word) => [
     word,
     `unknown command '${word}'; "berth --help" lists the commands`,
   ]),

@@ -3,11 +3,7 @@ import { badRequest } from '../../api/errors/index.ts';
 
 /** Why kubectl's commands are not there that need what Berth does not have yet. */
 const notYet: Readonly<Record<string, string>> = {
-  scale: '"berth patch" and "berth edit" change spec.replicas of an object',
-  autoscale: 'Berth has no HorizontalPodAutoscalers so far',
-  rollout: '"berth get" and "berth describe" show how far an object has come',
-  set: '"berth patch" and "berth edit" change an object',
-  expose: 'Berth has no Services so far',
+  expose: 'Berth stores Services so far, and does not act on them',
   proxy: "Berth does not serve Kubernetes' HTTP API so far",
   kustomize: 'Berth has no kustomizations so far',
   convert: 'Berth does not convert manifests so far',
@@ -18,6 +14,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   ps: '"berth get pods -A" lists what runs',
   stop: '"berth delete pod NAME" ends a pod',
   start: '"berth apply -f FILE" starts pods, "berth up" the server',
+  restart: '"berth rollout restart deployment/NAME" replaces all pods of a workload',
   rm: '"berth delete TYPE NAME" deletes an object',
   inspect: '"berth describe TYPE NAME" and "berth get TYPE NAME -o yaml" show an object',
   stats: '"berth top pods" and "berth top nodes" show resource usage',

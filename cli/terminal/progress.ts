@@ -12,7 +12,8 @@ export interface Progress {
   clear(): void;
 }
 
-type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>;
+/** What of a terminal, or a pipe, is used. */
+export type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>;
 
 const clearLine = '\r\u001b[K';
 

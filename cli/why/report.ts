@@ -76,11 +76,20 @@ function more(count: number): string {
   return count > 0 ? `... and ${count} more (--all shows them)\n` : '';
 }
 
-function advice({ remedies = [], triedAgainWhen = [] }: Explanation): string[] {
-  const lines = remedies.map((remedy) => `  ${remedy}\n`);
-  const parts = lines.length > 0 ? [`It would fit if this were otherwise, one of:\n${lines.join('')}`] : [];
-  if (triedAgainWhen.length > 0) parts.push(`It is tried again when ${triedAgainWhen.join(', or ')}.\n`);
-  return parts;
+function advice(explained: Explanation): string[] {
+  const { remedies = [], triedAgainWhen = [] } = explained;
+  const lines = adviceLines(explained).map((line) => `${line}\n`);
+  const count = remedies.length > 0 ? 1 + remedies.length : 0;
+  const parts = count > 0 ? [lines.slice(0, count).join('')] : [];
+  return triedAgainWhen.length > 0 ? [...parts, lines.at(-1)!] : parts;
+}
+
+/** What would have to be otherwise for a pod to fit, and when it is tried again. */
+export function adviceLines({ remedies = [], triedAgainWhen = [] }: Explanation): string[] {
+  return [
+    ...(remedies.length > 0 ? ['It would fit if this were otherwise, one of:', ...remedies.map((remedy) => `  ${remedy}`)] : []),
+    ...(triedAgainWhen.length > 0 ? [`It is tried again when ${triedAgainWhen.join(', or ')}.`] : []),
+  ];
 }
 
 /** The last placements, the newest first. */

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../get/targets.ts';
+import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
 import { computeChange, type MetadataChange, splitChanges } from './metadata-change.ts';
@@ -92,7 +93,7 @@ function valuesOf({ field }: MetadataNoun, object: JsonObject): Record<string, s
 
 function printList(what: MetadataNoun, target: Target, object: JsonObject, several: boolean): void {
   const lines = Object.entries(valuesOf(what, object)).map(([key, value]) => `${key}=${value}\n`);
-  const heading = several ? `Listing ${what.field} for ${target.kind.singular}/${target.key.name}:\n` : '';
+  const heading = several ? `Listing ${what.field} for ${typeName(target.kind)}/${target.key.name}:\n` : '';
   process.stdout.write(
     heading +
       lines

@@ -6,6 +6,7 @@ import type { JsonObject, ObjectsClient } from '../../client/index.ts';
 import type { OutputFlags } from '../printers/formats.ts';
 import type { ObjectOutput } from '../printers/output.ts';
 import { readObjectOutput, withOutputFlags } from '../printers/output-flags.ts';
+import { typeName } from '../printers/type-name.ts';
 
 /** none: for real; client: nothing is sent; server: the server checks everything and stores nothing. */
 export type DryRun = 'none' | 'client' | 'server';
@@ -86,7 +87,7 @@ export class WritePrinter {
   async print(kind: Kind, object: JsonObject, done: string): Promise<void> {
     if (!this.output) {
       const { name = '' } = object.metadata as { name?: string };
-      process.stdout.write(`${kind.singular}/${name} ${done}${dryRunNotes[this.flags.dryRun ?? 'none']}\n`);
+      process.stdout.write(`${typeName(kind)}/${name} ${done}${dryRunNotes[this.flags.dryRun ?? 'none']}\n`);
       return;
     }
     const { printObjects } = await import('../printers/objects.ts');

@@ -9,7 +9,7 @@ import { decideClaims } from './claims.ts';
 import { OwnWrites, type Showing } from './own-writes.ts';
 import { Pace, type PaceOptions } from './pace.ts';
 import { candidatesOf, type Owning } from './pod-index.ts';
-import { type PodOwner, PodWriter } from './pod-writer.ts';
+import { type PodOwner, type PodWording, PodWriter } from './pod-writer.ts';
 
 export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerContext, 'client' | 'writer' | 'events' | 'clock'> {
   readonly owning: Owning<O>;
@@ -17,6 +17,8 @@ export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerCo
   readonly pods: Informer<Pod>;
   /** Asked before a pod is adopted: the informer may not know yet that the owner is being deleted. */
   readonly owners: Pick<ResourceClient<O>, 'get'>;
+  /** What events say of the pods; absent: what those of most kinds say. */
+  readonly wording?: PodWording;
   /** What the object may claim; absent: all pods that it controls, and those of its namespace that nothing controls. */
   readonly candidates?: (object: O) => Iterable<Pod>;
   /** Comes to a pod when it is adopted, and leaves it when it is released. */
@@ -44,11 +46,11 @@ export class OwnedPods<O extends ApiObject> {
   readonly #pace: Pace;
 
   constructor(options: OwnedPodsOptions<O>) {
-    const { client, writer, pods, events, clock, random } = options;
+    const { client, writer, pods, events, clock, wording, random } = options;
     this.#options = options;
     this.#pace = new Pace(() => clock.now(), options.pace);
     const own = { pods: writer.resource('Pod'), reader: client.pods, informer: pods, writes: this.#writes };
-    this.writer = new PodWriter({ ...own, events, clock, ...(random && { random }) });
+    this.writer = new PodWriter({ ...own, events, clock, wording, ...(random && { random }) });
   }
 
   /**
@@ -58,7 +60,7 @@ export class OwnedPods<O extends ApiObject> {
   async look(object: O, owner: PodOwner, signal: AbortSignal): Promise<Looked> {
     const { pods, owning, candidates: claimable = (each: O) => candidatesOf(pods.lister, each) } = this.#options;
     if (!this.#writes.areShown(owner.key)) return { again: { afterMs: unshownRetryMs } };
-    const candidates = [...claimable(object)];
+    const candidates = [...claimable(object)].filter((pod) => owning.mayOwn?.(object, pod) ?? true);
     const delay = this.#pace.delay(owner.key, candidates.length);
     if (delay) return { again: delay };
     const { owned, adopt, release } = decideClaims(object, owning.selectorOf(object), candidates);

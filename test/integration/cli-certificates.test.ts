@@ -42,15 +42,17 @@ describe('berth certificate', () => {
     );
     expect(await line.berth('certificate', 'approve', yes)).toEqual({
       code: 0,
-      out: `certificatesigningrequest/${yes} approved\n`,
+      out: `certificatesigningrequest.certificates.k8s.io/${yes} approved\n`,
       err: '',
     });
-    expect((await line.berth('certificate', 'deny', `csr/${no}`)).out).toBe(`certificatesigningrequest/${no} denied\n`);
+    expect((await line.berth('certificate', 'deny', `csr/${no}`)).out).toBe(
+      `certificatesigningrequest.certificates.k8s.io/${no} denied\n`,
+    );
     expect((await line.berth('certificate', 'approve', yes)).out).toContain('approved already');
     const refused = await line.berth('certificate', 'approve', no, 'none', yes);
-    expect(refused).toMatchObject({ code: 1, out: `certificatesigningrequest/${yes} approved already\n` });
+    expect(refused).toMatchObject({ code: 1, out: `certificatesigningrequest.certificates.k8s.io/${yes} approved already\n` });
     expect(refused.err).toContain(`${no}: it was denied before, which stays`);
-    expect(refused.err).toMatch(/certificatesigningrequest\/none: .*not found/);
+    expect(refused.err).toMatch(/certificatesigningrequest.certificates.k8s.io\/none: .*not found/);
   });
 
   it('needs the right to approve for the signer', async () => {

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Pod } from '../../api/generated/types.ts';
+import { node } from '../builders/index.ts';
+import type { RunningServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine } from './cli-harness.ts';
+import { startControllers } from './controllers-harness.ts';
+import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
+
+// `why` and `describe` of workloads, against a real server, its controllers and scheduler; no agent runs anything.
+let cluster: SchedulerCluster;
+let cli: CommandLine;
+let stopControllers: () => Promise<void>;
+
+beforeAll(async () => {
+  process.setMaxListeners(100);
+  cluster = await startSchedulerCluster();
+  const { admin, dataDir, client } = cluster;
+  stopControllers = await startControllers({ info: { address: admin.address, ca: admin.ca }, dataDir } as RunningServer);
+  cli = await openCommandLine(admin);
+  const { status, ...rest } = node('small').capacity({ cpu: '4', memory: '4Gi', pods: '20' }).build();
+  const { metadata } = await client.nodes.create({ ...rest, metadata: { name: 'small', labels: {} } });
+  await client.nodes.updateStatus({ ...rest, metadata, status });
+  cluster.startScheduler();
+});
+afterAll(async () => {
+  await cli.close();
+  await stopControllers();
+  await cluster.stop();
+});
+
+const berth = (words: string) => cli.berth(...words.split(' '));
+const podsOf = (name: string): Promise<readonly Pod[]> =>
+  cluster.client.pods.list({ namespace: 'default', labelSelector: `app=${name}` }).then(({ items }) => items);
+
+async function say(name: string, status: Pod['status']): Promise<void> {
+  for (const { metadata } of await podsOf(name))
+    await cluster.client.pods.patch(
+      { namespace: 'default', name: metadata?.name ?? '', subresource: 'status', type: 'strategic' },
+      { status },
+    );
+}
+
+async function untilPlaced(name: string, count: number): Promise<void> {
+  await expect.poll(async () => (await podsOf(name)).filter(({ spec }) => spec?.nodeName).length).toBe(count);
+}
+
+describe('berth why of a workload', () => {
+  it('says that it is up, and which budget lets none of its pods go', async () => {
+    await berth('create deployment fine --image=i:1 --replicas=2');
+    await berth('create pdb fine --selector=app=fine --min-available=2');
+    await untilPlaced('fine', 2);
+    const waiting = await berth('why deployment/fine');
+    expect(waiting.out).toMatch(/^deployment default\/fine is on its way: 0 of 2 replicas are available, 2 of revision 1\.\n/);
+    const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: new Date().toISOString() as never }];
+    await say('fine', { phase: 'Running', conditions });
+    await expect
+      .poll(async () => (await berth('why deploy/fine')).out)
+      .toMatch(/^deployment default\/fine is up: 2 of 2 replicas are available, all of revision 1\.\n/);
+    await expect
+      .poll(async () => (await berth('why deploy/fine')).out)
+      .toMatch(/\nNote: poddisruptionbudget fine lets no pod be evicted now \(2 healthy, 2 wanted\)/);
+    expect((await berth('why deploy/fine -o json')).out).toMatch(/"state": "up"/);
+  });
+
+  it('has the words of the scheduler', async () => {
+    await berth('create deployment large --image=i:1');
+    await berth('set resources deployment/large --requests=cpu=8');
+    await expect
+      .poll(async () => (await berth('why deployment/large')).out)
+      .toMatch(
+        /1 pod unschedulable: 0\/1 nodes are available: 1 insufficient cpu\.\n {2}large-[\s\S]*It would fit if this were otherwise, one of:\n {4}/,
+      );
+  });
+
+  it('groups crashing pods, and names the admission refusal that keeps pods from being made', async () => {
+    await berth('create deployment broken --image=i:1 --replicas=2');
+    await untilPlaced('broken', 2);
+    const terminated = { exitCode: 3, reason: 'Error', message: 'no database' };
+    const state = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } };
+    await say('broken', {
+      phase: 'Running',
+      containerStatuses: [{ name: 'i', image: 'i:1', ready: false, restartCount: 2, state, lastState: { terminated } }],
+    });
+    const crashing = await berth('why deploy/broken');
+    expect(crashing.out).toMatch(/^deployment default\/broken is not up: 0 of 2 replicas are available, 2 of revision 1\.\n/);
+    expect(crashing.out).toMatch(
+      /\n2 pods with container "i" that ended with exit code 3: no database, restarted up to 2 times\n {2}broken-\S+, broken-\S+\n/,
+    );
+    await berth('set serviceaccount deploy/broken nobody');
+    await expect
+      .poll(async () => (await berth('why deploy/broken')).out)
+      .toMatch(/\npods cannot be created, FailedCreate: .*nobody/);
+    const [set] = (await cluster.client.replicaSets.list({ namespace: 'default', labelSelector: 'app=broken' })).items;
+    expect((await berth(`why rs/${set?.metadata?.name}`)).out).toMatch(/Note: it is kept by deployment\/broken/);
+  });
+
+  it('says that it is paused', async () => {
+    await berth('rollout pause deployment/fine');
+    expect((await berth('why deploy/fine')).out).toMatch(/\nit is paused: "berth rollout resume deployment\/fine"/);
+    await berth('rollout resume deployment/fine');
+  });
+
+  it('explains jobs and cronjobs', async () => {
+    await berth('create cronjob nightly --image=i:1 --schedule=@daily');
+    expect((await berth('why cronjob/nightly')).out).toMatch(/^cronjob default\/nightly is waiting for its next time, in /);
+    expect((await berth('why cj nightly')).code).toBe(0);
+  });
+
+  it.each([
+    ['why deployment/none', /deployment "none" .*not found/],
+    ['why configmap/x', /"berth why" explains pods and deployments, .*, not a configmap/],
+    ['why deploy', /deployment|pod "deploy"/],
+    ['why deploy/fine deploy/large', /name one pod or workload/],
+    ['why deploy/fine --scheduler=x', /--scheduler chooses among placements: give --last as well/],
+  ])('berth %s is refused', async (words, err) => {
+    const said = await berth(words);
+    expect(said).toMatchObject({ code: 1, out: '' });
+    expect(said.err).toMatch(err);
+  });
+});
+
+describe('berth describe of a workload', () => {
+  it('ends with what is wrong with its pods', async () => {
+    const { code, out } = await berth('describe deployment broken');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Name: +broken\nNamespace: +default\nCreationTimestamp: /);
+    expect(out).toMatch(/\nNewReplicaSet: +broken-\S+ \(\d\/\d replicas created\)\n/);
+    expect(out).toMatch(
+      /\nEvents:\n[\s\S]*ScalingReplicaSet[\s\S]*\nPods in Trouble:\n {2}2 pods with container "i" that ended with exit code 3/,
+    );
+    for (const kind of ['rs', 'cronjob', 'pods']) expect((await berth(`describe ${kind}`)).code).toBe(0);
+  });
+
+  it('shows all that a user runs, with the types', async () => {
+    const { out } = await berth('get all');
+    expect(out).toMatch(/^pod\/broken-/m);
+    expect(out).toMatch(/^deployment.apps\/fine +2\/2 /m);
+    expect(out).toMatch(/^replicaset.apps\/fine-\S+ +2 /m);
+    expect(out).toMatch(/^cronjob.batch\/nightly /m);
+  });
+});
+
+it('logs and exec choose a pod of a workload as kubectl does, and say which', async () => {
+  const logs = await berth('logs deployment/fine');
+  expect(logs.err).toMatch(/^Found 2 pods, using pod\/fine-\S+\n/);
+  const exec = await berth('exec deploy/fine -- true');
+  expect(exec.err).toMatch(/^Found 2 pods, using pod\/fine-\S+\n/);
+  expect((await berth('exec deploy/fine -q -- true')).err).not.toContain('Found');
+  expect((await berth('logs cronjob/nightly')).err).toBe(
+    'error: a cronjob has no pods of its own, but jobs that have: name one of them, job/NAME\n',
+  );
+  await berth('create deployment none --image=i --replicas=0');
+  const none = await berth('logs deploy/none --pod-running-timeout=1s');
+  expect(none).toMatchObject({ code: 1, out: '' });
+  expect(none.err).toBe(
+    'error: timed out after 1s waiting for a pod of deployment/none; "berth why deployment/none" says why there is none\n',
+  );
+  expect((await berth('logs deploy/none --pod-running-timeout=0s')).err).toMatch(
+    /--pod-running-timeout must be higher than zero/,
+  );
+  expect((await berth('debug deploy/fine --image=i')).err).toMatch(/"deploy\/fine" is not a pod/);
+}, 30_000);
