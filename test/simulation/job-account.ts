@@ -166,7 +166,7 @@ export class JobAccount {
     this.made++;
     const name = pod.metadata?.name;
     if (!isTrackedPod(pod)) this.#tell(`${name} is made without its finalizer`);
-    const active = [...pods.values()].filter(isActivePod);
+    const active = [...pods.values()].filter((each) => isActivePod(each) && controllerOf(each)?.uid === job.metadata?.uid);
     const wanted = [
       job.spec?.parallelism ?? 1,
       ...before.filter(({ untilMs }) => untilMs > this.#clock.now()).map(({ parallelism }) => parallelism),
