@@ -10,7 +10,10 @@ import { jobNameAt, scheduledAt } from './new-job.ts';
 const manyMissed = 100;
 /** A last time so far ahead of now was written by a clock that was wrong: it is not waited for. */
 const implausibleMs = 24 * 3_600_000;
-/** A CronJob is looked at at least so often, because clocks may be set; it is also how far back a wrong last time looks. */
+/**
+ * A CronJob is looked at at least so often, because clocks may be set; it is also how far back a wrong last time
+ * looks.
+ */
 export const longestWaitMs = 60_000;
 
 /** An event; the same for the same `about` is told once. */
@@ -34,8 +37,8 @@ export interface CronPlan {
 const note = (type: Note['type'], reason: string, message: string, about: string): Note => ({ type, reason, message, about });
 
 /**
- * What to start. Of all times that were missed at most the last one is started, as long as its deadline has not passed.
- * `jobs` are those that the CronJob controls. `schedule` is undefined where it cannot be read any more.
+ * What to start. Of all times that were missed at most the last one is started, as long as its deadline has not
+ * passed. `jobs` are those that the CronJob controls. `schedule` is undefined where it cannot be read any more.
  */
 export function decideCronJob(cronJob: CronJob, jobs: readonly Job[], schedule: Schedule | undefined, now: number): CronPlan {
   const { suspend, startingDeadlineSeconds, concurrencyPolicy } = cronJob.spec ?? {};

@@ -31,7 +31,9 @@ export function newJob(cronJob: CronJob, at: number): Job {
   };
 }
 
-/** For which time the CronJob made the Job; undefined for one that it did not make, such as one that a person started. */
+/**
+ * For which time the CronJob made the Job; undefined for one that it did not make, such as one that a person started.
+ */
 export function scheduledAt(cronJob: CronJob, { metadata }: Job): number | undefined {
   const time = fromRfc3339(metadata?.annotations?.[workloadAnnotations.cronJobScheduledTimestamp] ?? '');
   const at = time && toMillis(time);

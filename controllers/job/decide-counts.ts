@@ -4,7 +4,9 @@ import { judgeFailure } from './failure-policy.ts';
 import { hasFailed, hasSucceeded, hasValidIndex, indexOf, isIndexed, isTracked } from './job-facts.ts';
 import { indexesOf, type Tally } from './tally.ts';
 
-/** So many pods at most are on their way from "ended" to "counted", so that the status stays small. Kubernetes' figure. */
+/**
+ * So many pods at most are on their way from "ended" to "counted", so that the status stays small. Kubernetes' figure.
+ */
 export const mostUncounted = 500;
 
 /** What a Job counts next: the counts of its status, and the pods that may go once those are written. */

@@ -34,9 +34,9 @@ export const isTerminating = (pod: Pod): boolean => pod.metadata?.deletionTimest
 export const hasSucceeded = ({ status }: Pod): boolean => status?.phase === 'Succeeded';
 
 /**
- * Whether the pod counts as failed: it has, or it is deleted before it ended. A Job that replaces only failed pods waits
- * for the phase of one that is deleted, but not for one that never ran and is deleted without grace, which is how an
- * agent, or the server where there is no agent, says that it will not run: nothing gives that a phase.
+ * Whether the pod counts as failed: it has, or it is deleted before it ended. A Job that replaces only failed pods
+ * waits for the phase of one that is deleted, but not for one that never ran and is deleted without grace, which is
+ * how an agent, or the server where there is no agent, says that it will not run: nothing gives that a phase.
  */
 export function hasFailed(job: Job, { metadata, status }: Pod): boolean {
   if (status?.phase === 'Failed') return true;

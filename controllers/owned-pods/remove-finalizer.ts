@@ -1,11 +1,12 @@
-import { isConflict, isNotFound } from '../../api/errors/index.ts';
+import { isNotFound } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import type { ResourceWrites } from '../../client/index.ts';
 import { type UntilAnsweredOptions, untilAnswered } from './until-answered.ts';
 
 /**
  * Takes a finalizer off this very pod, whatever else changed of it meanwhile, and repeats that until it is answered.
- * Gives what the server answers, undefined where there is no such pod any more.
+ * Gives what the server answers, undefined where there is no pod of the name any more. A conflict is thrown: the write
+ * lost against others, or another pod has the name, which shows when the pods are looked at again.
  */
 export async function removeFinalizer(
   pods: Pick<ResourceWrites<Pod>, 'patch'>,
@@ -19,8 +20,7 @@ export async function removeFinalizer(
   try {
     return await untilAnswered(attempt, options);
   } catch (error) {
-    // A conflict: another pod has the name.
-    if (isNotFound(error) || isConflict(error)) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

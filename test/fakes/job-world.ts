@@ -37,9 +37,10 @@ export interface Process {
 export const faultless = { kill: 0, unanswered: 0, away: 0, refused: 0 };
 
 /**
- * An API server's store of one Job and its pods, in memory and without any waiting, for controllers that are called step
- * by step: copies that are behind, calls that fail before or after they are carried out, processes that die between any
- * two calls. The server's rules are the real ones where they matter: versions, deletion, finalizers, the Job's status.
+ * An API server's store of one Job and its pods, in memory and without any waiting, for controllers that are called
+ * step by step: copies that are behind, calls that fail before or after they are carried out, processes that die
+ * between any two calls. The server's rules are the real ones where they matter: versions, deletion, finalizers, the
+ * Job's status.
  */
 export class JobWorld {
   readonly random: Random;
