@@ -26,10 +26,11 @@ function deploymentOf(name: string, replicas: number, image = 'i:1'): Deployment
   };
 }
 
-const isAvailable = (deployment: Deployment | undefined, replicas: number): boolean => {
-  const { metadata, status = {} } = deployment ?? {};
+/** Whether the controller has seen the change that made this generation, and has come to its end. */
+const isAvailable = (deployment: Deployment | undefined, replicas: number, generation = 1): boolean => {
+  const { status = {} } = deployment ?? {};
   const counts = [status.replicas, status.updatedReplicas, status.availableReplicas].map((count = 0) => count);
-  return (status.observedGeneration ?? 0) >= (metadata?.generation ?? 1) && counts.every((count) => count === replicas);
+  return (status.observedGeneration ?? 0) >= generation && counts.every((count) => count === replicas);
 };
 
 /** What a task took, and how that compares with its writes at the rate of bulk creates. */
@@ -64,15 +65,15 @@ export function benchDeployments(say: (text: string) => void): Promise<Figure[]>
   return withWorkloadCluster(say, [], async (cluster) => {
     const { deployments } = cluster.server.client;
     const watch = await StatusWatch.open(deployments);
-    const one = (replicas: number) => (objects: ReadonlyMap<string, Deployment>) =>
-      isAvailable(objects.get('default/one'), replicas);
+    const one = (replicas: number, generation: number) => (objects: ReadonlyMap<string, Deployment>) =>
+      isAvailable(objects.get('default/one'), replicas, generation);
     const figures = [note('bulk creates', cluster.bulkRate, '1/s')];
 
     const created = await timed(
       cluster,
       watch,
       () => deployments.create(deploymentOf('one', large)),
-      one(large),
+      one(large, 1),
       'all pods Ready',
     );
     say(`${large} replicas: ${created.seconds.toFixed(1)} s, ${JSON.stringify(created.writes)}`);
@@ -84,7 +85,7 @@ export function benchDeployments(say: (text: string) => void): Promise<Figure[]>
       cluster,
       watch,
       () => deployments.patch(at('one'), { spec: { replicas: 0 } }),
-      one(0),
+      one(0, 2),
       'all pods gone',
     );
     say(`down to 0: ${down.seconds.toFixed(1)} s, ${JSON.stringify(down.writes)}`);
@@ -103,9 +104,10 @@ async function benchRollout(
   say: (text: string) => void,
 ): Promise<Figure[]> {
   const { deployments } = cluster.server.client;
-  const done = (objects: ReadonlyMap<string, Deployment>) => isAvailable(objects.get('default/rolled'), rolled);
+  const done = (generation: number) => (objects: ReadonlyMap<string, Deployment>) =>
+    isAvailable(objects.get('default/rolled'), rolled, generation);
   await cluster.writes.quiet(2_000);
-  await timed(cluster, watch, () => deployments.create(deploymentOf('rolled', rolled)), done, 'the first pods');
+  await timed(cluster, watch, () => deployments.create(deploymentOf('rolled', rolled)), done(1), 'the first pods');
   await cluster.writes.quiet(2_000);
   const containers = deploymentOf('rolled', rolled, 'i:2').spec?.template?.spec?.containers?.map(
     ({ name, image, resources }) => ({
@@ -115,7 +117,7 @@ async function benchRollout(
     }),
   );
   const patch = { spec: { template: { spec: { containers } } } };
-  const { seconds, writes } = await timed(cluster, watch, () => deployments.patch(at('rolled'), patch), done, 'the update');
+  const { seconds, writes } = await timed(cluster, watch, () => deployments.patch(at('rolled'), patch), done(2), 'the update');
   say(`rolling update of ${rolled}: ${seconds.toFixed(1)} s, ${JSON.stringify(writes)}`);
   await deployments.delete(at('rolled'));
   return compared(`rolling update of ${rolled} replicas`, seconds, writes, cluster, most.rollout);
