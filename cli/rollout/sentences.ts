@@ -12,8 +12,8 @@ export interface Sentences {
 }
 
 /**
- * Prints sentences on `out`, and warnings on `err`. Where a person looks at both, all but the last sentence stand in one
- * line that changes.
+ * Prints sentences on `out`, and warnings on `err`. Where a person looks at both, all but the last sentence stand in
+ * one line that changes.
  */
 export function createSentences(out: Terminal = process.stdout, err: Terminal = process.stderr): Sentences {
   const progress = out.isTTY === true && err.isTTY === true ? createProgress(err) : undefined;
