@@ -7,10 +7,13 @@ import type { ServerOptions } from './options.ts';
 import { ensureCollected } from './registry/ensure-objects.ts';
 import { KindStore } from './registry/kind-store.ts';
 import { findLease, LeaseTerms } from './registry/lease-terms.ts';
+import { composeLedgers } from './registry/ledger.ts';
 import { NamespaceLedger } from './registry/namespace-ledger.ts';
+import { QuotaLedger } from './registry/quota-ledger.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
 import { servedKinds } from './served-kinds.ts';
 import type { Storage } from './storage/storage.ts';
+import type { RingBounds } from './watch/event-ring.ts';
 import { feedKind } from './watch/feed.ts';
 import { KindCache } from './watch/kind-cache.ts';
 import { KindCaches } from './watch/kind-caches.ts';
@@ -32,18 +35,31 @@ export type ServerRegistryOptions = Pick<
   'log' | 'ring' | 'kinds' | 'lostNodeSeconds' | 'namespaceLimits' | 'systemPriorityNamespaces'
 >;
 
+/**
+ * Of what each node writes every few seconds five minutes would take more memory than all else that stands of nodes.
+ */
+const heartbeatAgeMs = 60_000;
+const boundsOf = ({ kind }: Kind): Partial<RingBounds> =>
+  kind === 'Lease' || kind === 'NodeMetrics' ? { maxAgeMs: heartbeatAgeMs } : {};
+
 /** Makes the caches and stores of the kinds that the options name, and measures them; starts nothing. */
 export function createServerRegistry(options: ServerRegistryOptions, storage: Storage, metrics: MetricsRegistry): ServerRegistry {
   const { log, ring = {} } = options;
-  const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: ring, log });
+  const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: { ...boundsOf(kind), ...ring }, log });
   const caches = new KindCaches(servedKinds(options).map(cacheOf));
-  const ledger = new NamespaceLedger(options.namespaceLimits);
+  const held = new NamespaceLedger(options.namespaceLimits);
+  const quotas = new QuotaLedger(Date.now);
+  const ledger = composeLedgers(held, quotas);
+  const follow = (cache: KindCache): void => {
+    held.observe(cache);
+    quotas.observe(cache);
+  };
   const terms = new LeaseTerms(findLease(caches));
   const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, terms };
   const registry = createRegistry(caches, environment, options);
-  for (const cache of caches) ledger.observe(cache);
+  for (const cache of caches) follow(cache);
   measureCaches(metrics, caches);
-  measureNamespaces(metrics, ledger);
+  measureNamespaces(metrics, held);
   return {
     registry,
     caches,
@@ -51,7 +67,7 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
       const store = new KindStore(cacheOf(kind), environment);
       registry.stores.check(store);
       await feedKind({ storage, caches }, store.cache);
-      ledger.observe(store.cache);
+      follow(store.cache);
       registry.stores.add(store);
       await ensureCollected(registry, kind);
     },

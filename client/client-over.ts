@@ -6,13 +6,12 @@ import type { Connection } from './connection/connection.ts';
 import { createBackupClient } from './services/backup-client.ts';
 import { createBulkWriter } from './services/bulk-writer.ts';
 import { createCertificatesClient } from './services/certificates-client.ts';
-import { createKindClient } from './services/kind-client.ts';
-import { createKindClients } from './services/kind-clients.ts';
+import { createKindClients, createStandardClient } from './services/kind-clients.ts';
 import { createLogLevelsClient } from './services/log-levels-client.ts';
 import { createObjectsClient } from './services/objects-client.ts';
 import { createPagesClient } from './services/pages-client.ts';
 import { createPlacementsClient } from './services/placements-client.ts';
-import type { ResourceClient } from './services/resource-client.ts';
+import type { ResourceClient, ScalableClient, ScalableKind } from './services/resource-client.ts';
 import { createReviewsClient } from './services/reviews-client.ts';
 import { createSecretKeysClient } from './services/secret-keys-client.ts';
 import { createTunnelClient } from './services/tunnel-client.ts';
@@ -21,9 +20,10 @@ import { createUsageHistoriesClient } from './services/usage-histories-client.ts
 /** A client over a connection, which ends with it. */
 export function clientOver(connection: Connection, { onWarning }: Pick<ConnectOptions, 'onWarning'>): Client {
   function resource<K extends KindName>(kind: K): ResourceClient<KindMap[K]>;
+  function resource<T extends ApiObject>(kind: ScalableKind<T>): ScalableClient<T>;
   function resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;
   function resource(kind: KindName | Kind): ResourceClient<ApiObject> {
-    return createKindClient(connection, typeof kind === 'string' ? known(kind) : kind);
+    return createStandardClient(connection, typeof kind === 'string' ? known(kind) : kind);
   }
 
   return {

@@ -9,7 +9,7 @@ import type { LogLevelsClient } from './services/log-levels-client.ts';
 import type { ObjectsClient } from './services/objects-client.ts';
 import type { PagesClient } from './services/pages-client.ts';
 import type { PlacementsClient } from './services/placements-client.ts';
-import type { ResourceClient } from './services/resource-client.ts';
+import type { ResourceClient, ScalableClient, ScalableKind } from './services/resource-client.ts';
 import type { ReviewsClient } from './services/reviews-client.ts';
 import type { SecretKeysClient } from './services/secret-keys-client.ts';
 import type { UsageHistoriesClient } from './services/usage-histories-client.ts';
@@ -64,6 +64,7 @@ export type TunnelFrame = Omit<ServeRequest, 'streamId' | 'error' | 'end'>;
 export interface Client extends KindClients {
   /** The client of any kind, by its name or descriptor. */
   resource<K extends KindName>(kind: K): ResourceClient<KindMap[K]>;
+  resource<T extends ApiObject>(kind: ScalableKind<T>): ScalableClient<T>;
   resource<T extends ApiObject>(kind: Kind<T>): ResourceClient<T>;
   /** The generic service: any kind, as JSON, protobuf or a table. */
   readonly objects: ObjectsClient;

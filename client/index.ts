@@ -88,6 +88,7 @@ export type {
   PatchType,
   ResourceClient,
   ScalableClient,
+  ScalableKind,
   Scope,
   VersionedKey,
   WatchEvent,

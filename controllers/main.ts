@@ -2,10 +2,16 @@ import { setMaxListeners } from 'node:events';
 import { linkAbort } from '../client/abort.ts';
 import { bootstrapTokens } from './bootstrap-tokens/controller.ts';
 import { certificateRequests } from './certificate-requests/controller.ts';
+import { cronJob } from './cron-job/controller.ts';
+import { daemonSet } from './daemon-set/controller.ts';
 import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
 import { disruption } from './disruption/controller.ts';
+import { finishedJobs } from './finished-jobs/controller.ts';
+import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/controller.ts';
+import { job } from './job/controller.ts';
+import { jobLeftovers } from './job/leftovers.ts';
 import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
@@ -13,9 +19,11 @@ import { nodeLifecycle } from './node-lifecycle/controller.ts';
 import { podGarbage } from './pod-garbage/controller.ts';
 import { replicaSet } from './replica-set/controller.ts';
 import { replicationController } from './replication-controller/controller.ts';
+import { resourceQuotas } from './resource-quota/controller.ts';
 import { rootCertificatesDefinition } from './root-certificates/controller.ts';
 import { selectControllers } from './select.ts';
 import { serviceAccounts } from './service-accounts/controller.ts';
+import { statefulSet } from './stateful-set/controller.ts';
 import { taintEviction } from './taint-eviction/controller.ts';
 import { mostListeners, openRoom, type RunControllersOptions, runTerms } from './terms.ts';
 import { volumeBinding } from './volume-binding/controller.ts';
@@ -43,13 +51,21 @@ const definitions: readonly ControllerDefinition[] = [
   replicaSet,
   replicationController,
   deployment,
+  statefulSet,
+  daemonSet,
+  job,
+  jobLeftovers,
+  finishedJobs,
+  cronJob,
+  resourceQuotas,
+  horizontalPodAutoscaler,
 ];
 
 /**
  * Runs the controllers until `signal` aborts. They have nothing to remember: started again, they find in the API what
  * is to be done. With an election they work while this process holds the Lease `kube-system/berth-controllers`; a
  * process that stands by keeps its informers, and lists anew when its Lease is stored, so that it decides on nothing
- * older. Each term makes the controllers anew. Throws LeadershipOverrunError when the process is to be ended.
+ * older. Each term makes the controllers anew.
  */
 export async function runControllers(options: RunControllersOptions, signal: AbortSignal): Promise<void> {
   const own = linkAbort(signal);

@@ -1,13 +1,18 @@
 import type {
+  Affinity,
   ContainerStateTerminated,
   ContainerStatus,
   NodeAffinity,
   ObjectMeta,
   Pod,
   PodCondition,
+  PodStatus,
 } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/kinds/kind.ts';
-import { workloadAnnotations } from '../api/meta/workload-names.ts';
+import { isFinished } from '../api/kinds/pod/lifecycle.ts';
+import { controllerOf } from '../api/meta/owner.ts';
+import { jobTrackingFinalizer, workloadAnnotations } from '../api/meta/workload-names.ts';
+import { affinityElsewhere, asksOf, heldOf } from './pod-asks.ts';
 
 const metadataFields = [
   'name',
@@ -34,39 +39,49 @@ const podAnnotations = [
 ];
 
 /**
- * The same of a pod, with its labels, whether its spec is another, where it is or has to be, which claims it uses, how
- * it stands, and how its containers ended.
+ * The same of a pod, with its labels, whether its spec is another, what it asks for, where it is or has to be, which
+ * claims it uses, how it stands, and how its containers ended.
  */
 export function podOutline(pod: Pod): Pod {
   const { nodeName, affinity } = pod.spec ?? {};
-  const { phase, startTime, conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
-  const { labels, generation, annotations = {} } = pod.metadata ?? {};
+  const { phase, startTime, conditions = [] } = pod.status ?? {};
+  const { labels, generation, deletionGracePeriodSeconds, annotations = {} } = pod.metadata ?? {};
   const kept = podAnnotations.flatMap((name) => (annotations[name] === undefined ? [] : [[name, annotations[name]] as const]));
   const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
-  const isOwned = pod.metadata?.ownerReferences?.some(({ controller }) => controller === true);
+  const isJudged = controllerOf(pod) !== undefined && !isCountedForJob(pod);
   const { metadata } = outlineOf(pod);
   return {
     metadata: {
       ...metadata,
       ...(labels && { labels }),
       ...(generation && { generation }),
+      ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
       ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
     },
     spec: {
+      ...asksOf(pod),
       ...(nodeName && { nodeName }),
       ...(volumes.length > 0 && { volumes }),
-      ...(affinity?.nodeAffinity && pinsNode(affinity.nodeAffinity) && { affinity: { nodeAffinity: affinity.nodeAffinity } }),
+      ...affinityOutline(affinity),
     },
     status: {
       ...(phase && { phase }),
       ...(startTime && { startTime }),
       conditions: conditions.map(conditionOutline),
-      ...(isOwned && {
-        initContainerStatuses: initContainerStatuses.map(containerOutline),
-        containerStatuses: containerStatuses.map(containerOutline),
-      }),
+      ...statusesOutline(pod, isJudged),
     },
   };
+}
+
+/** Whether the pod has ended, and its Job knows it: then nothing looks at its containers any more. */
+function isCountedForJob(pod: Pod): boolean {
+  return isFinished(pod) && controllerOf(pod)?.kind === 'Job' && !pod.metadata?.finalizers?.includes(jobTrackingFinalizer);
+}
+
+function affinityOutline(affinity: Affinity | undefined): { affinity?: Affinity } {
+  const nodeAffinity = affinity?.nodeAffinity;
+  const kept = { ...(nodeAffinity && pinsNode(nodeAffinity) && { nodeAffinity }), ...affinityElsewhere(affinity) };
+  return Object.keys(kept).length > 0 ? { affinity: kept } : {};
 }
 
 /** Whether the affinity names nodes, as that of a DaemonSet's pod does. */
@@ -83,9 +98,26 @@ function conditionOutline({ type, status, reason, lastTransitionTime }: PodCondi
   };
 }
 
-function containerOutline({ name, restartCount, state }: ContainerStatus): ContainerStatus {
+/** How the containers of a pod that its owner judges ended; of every pod those that hold something else than they ask for. */
+function statusesOutline(pod: Pod, isJudged: boolean): Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses'> {
+  const kept = (statuses: readonly ContainerStatus[] = []): ContainerStatus[] =>
+    statuses.flatMap((status) => {
+      const held = heldOf(pod, status);
+      return isJudged || Object.keys(held).length > 0 ? [containerOutline(status, held)] : [];
+    });
+  const [initContainerStatuses, containerStatuses] = [
+    kept(pod.status?.initContainerStatuses),
+    kept(pod.status?.containerStatuses),
+  ];
+  return isJudged || initContainerStatuses.length + containerStatuses.length > 0
+    ? { initContainerStatuses, containerStatuses }
+    : {};
+}
+
+function containerOutline({ name, restartCount, state }: ContainerStatus, held: ContainerStatus): ContainerStatus {
   const { terminated } = state ?? {};
   return {
+    ...held,
     ...(name && { name }),
     ...(restartCount && { restartCount }),
     ...(terminated && { state: { terminated: { exitCode: terminated.exitCode ?? 0, ...timeOf(terminated) } } }),

@@ -74,7 +74,7 @@ export async function runTerms(room: Room, own: LinkedAbort): Promise<void> {
   try {
     if (!election) return await runTerm(room, own.signal);
     const { identity, onTerm } = election;
-    const candidate = { leases: client.leases, name: leaseName, identity, ...electionTimes, ...room.base };
+    const candidate = { leases: client.leases, name: leaseName, identity, isFenced: true, ...electionTimes, ...room.base };
     const lead = async (signal: AbortSignal, term: LeaseTerm): Promise<void> => {
       setMaxListeners(mostListeners, signal);
       onTerm(term);

@@ -114,7 +114,7 @@ describe('the reporter of the node', () => {
 
   it('says again what it said when somebody has overwritten its conditions, with the time of the change', async () => {
     await whileRunning(async () => {
-      await world.clock.advance(20_000);
+      await world.clock.advance(40_000);
       lose();
       await world.clock.advance(10_000);
       expect(ready()).toMatchObject({ status: 'True', reason: 'KubeletReady' });
@@ -123,10 +123,30 @@ describe('the reporter of the node', () => {
     });
   });
 
+  it('reads the node only when no answer of the last 20 s says what the API has', async () => {
+    await whileRunning(async () => {
+      const reads = () => world.nodes.calls.filter(({ method }) => method === 'get').length;
+      const before = reads();
+      await world.clock.advance(300_000);
+      expect(reads() - before).toBeGreaterThan(5);
+      expect(reads() - before).toBeLessThanOrEqual(15);
+    });
+  });
+
+  it('reads the node at the next check after it stood still', async () => {
+    await whileRunning(async () => {
+      await world.clock.advance(25_000);
+      world.clock.skew(40_000);
+      lose();
+      await world.clock.advance(10_000);
+      expect(ready()?.status).toBe('True');
+    });
+  });
+
   it('says so also after the server was away', async () => {
     await whileRunning(async () => {
       world.nodes.failNext('get', unavailable('away'), 3);
-      await world.clock.advance(30_000);
+      await world.clock.advance(50_000);
       lose();
       await world.clock.advance(10_000);
       expect(ready()?.status).toBe('True');
@@ -147,7 +167,7 @@ describe('the reporter of the node', () => {
       const conditions = [...stored.status!.conditions!, { type: 'NetworkUnavailable', status: 'False' }];
       world.nodes.put({ ...stored, status: { ...stored.status, conditions } });
       lose();
-      await world.clock.advance(10_000);
+      await world.clock.advance(30_000);
       expect(findCondition(world.nodes.stored('n1')?.status?.conditions, 'NetworkUnavailable')?.status).toBe('Unknown');
       const sent = statusWrites().at(-1)?.argument as { status: { conditions: { type: string }[] } };
       expect(sent.status.conditions.map(({ type }) => type)).toEqual(['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready']);

@@ -48,6 +48,11 @@ export interface NodeReporter {
 /** Kubernetes' intervals: the engine is checked every 10 s; an unchanged status is written every 5 min. */
 const checkMs = 10_000;
 const heartbeatMs = 300_000;
+/**
+ * How old an answer of the API may be to be compared with. The node controller marks a node 30 s after the last renewal
+ * of its lease, which is renewed every 10 s: an agent that was silent so long has no answer this young.
+ */
+const answerMs = 20_000;
 const usageMs = 15_000;
 /** The first reading with rates does not wait that long: people look, and pods are placed, right after the start. */
 const firstUsageMs = 1_500;
@@ -64,6 +69,8 @@ class StatusReporter implements NodeReporter {
   #usage: NodeUsage | undefined;
   #written: { readonly status: NodeStatus; readonly at: number } | undefined;
   #usageWritten: NodeUsage | undefined;
+  /** The node as the API said last. */
+  #answered: { readonly node: Node; readonly at: number } | undefined;
 
   constructor(options: NodeReporterOptions) {
     this.#options = options;
@@ -153,18 +160,33 @@ class StatusReporter implements NodeReporter {
     const json = messageToJson('berth.core.v1.NodeStatus', status);
     // Conditions of others stay; the addresses are all said here, and two may have one type.
     const addresses = [{ $patch: 'replace' }, ...((json.addresses as object[] | undefined) ?? [])];
-    await nodes.patch({ name: nodeName, subresource: 'status', type: 'strategic' }, { status: { ...json, addresses } });
+    const target = { name: nodeName, subresource: 'status', type: 'strategic' } as const;
+    this.#keep(await nodes.patch(target, { status: { ...json, addresses } }));
     this.#written = { status, at: clock.now() };
   }
 
+  #keep(node: Node): Node {
+    this.#answered = { node, at: this.#options.clock.now() };
+    return node;
+  }
+
+  /** The node as the API says or has just said. */
+  async #known(): Promise<Node> {
+    const { nodes, nodeName, clock } = this.#options;
+    const ageMs = clock.now() - (this.#answered?.at ?? Number.NEGATIVE_INFINITY);
+    // Clocks are set back, too.
+    if (this.#answered !== undefined && ageMs >= 0 && ageMs < answerMs) return this.#answered.node;
+    return this.#keep(await nodes.get({ name: nodeName }));
+  }
+
   /**
-   * What the API says is read each time: while this agent stood still or was cut off, the node controller may have said
+   * What the API says is compared, too: while this agent stood still or was cut off, the node controller may have said
    * that nothing is known of the node, and this agent alone can say otherwise.
    */
   async #check(): Promise<void> {
-    const { nodes, nodeName, clock } = this.#options;
+    const { clock } = this.#options;
     await this.#writeOrRegister(async () => {
-      const known = await nodes.get({ name: nodeName });
+      const known = await this.#known();
       const status = await this.#look(known.status);
       const due = this.#written === undefined || clock.now() - this.#written.at >= heartbeatMs;
       if (due || !saysTheSame(known.status, status) || fingerprint(status) !== fingerprint(this.#written?.status ?? {}))
@@ -177,6 +199,7 @@ class StatusReporter implements NodeReporter {
     try {
       await write();
     } catch (error) {
+      this.#answered = undefined;
       if (!isNotFound(error)) throw error;
       this.#usageWritten = undefined;
       await this.#registerOnce();
@@ -194,7 +217,7 @@ class StatusReporter implements NodeReporter {
     if (!isUsageNews(next, this.#usageWritten, inventory)) return;
     const json = messageToJson('berth.core.v1.NodeUsage', next);
     await this.#writeOrRegister(async () => {
-      await nodes.patch({ name: nodeName, subresource: 'status' }, { status: { usage: json } });
+      this.#keep(await nodes.patch({ name: nodeName, subresource: 'status' }, { status: { usage: json } }));
       this.#usageWritten = next;
     });
   }

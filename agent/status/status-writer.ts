@@ -80,7 +80,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     try {
       const target = { namespace, name, subresource: 'status', type: 'strategic' } as const;
       const answer = await client.patch(target, { metadata: { uid: apiUid }, status: patch });
-      if (answer.metadata?.uid === apiUid) written.set(uid, answer);
+      if (answer.metadata?.uid === apiUid) written.set(uid, statusOf(answer));
     } catch (error) {
       // Gone, or another pod by this name: the status is dropped.
       if (!isNotFound(error) && !isConflict(error)) throw error;
@@ -112,6 +112,11 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     },
     run: (signal) => queue.run(writers, handle, signal),
   };
+}
+
+/** What is compared of an answer. The rest of it, and the message that it came in, would be held as long as the pod. */
+function statusOf({ metadata: { uid, resourceVersion } = {}, status }: Pod): Pod {
+  return { metadata: { uid, resourceVersion }, status };
 }
 
 /**

@@ -128,7 +128,7 @@ export class MessagePlan implements ValueCodec {
 const rawJson: ValueCodec = {
   read: (json) => Buffer.from(JSON.stringify(json)),
   write: (value) => {
-    const text = (value as Buffer).toString();
+    const text = Buffer.from(value as Uint8Array).toString();
     return text === '' ? undefined : JSON.parse(text);
   },
 };

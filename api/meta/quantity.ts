@@ -208,3 +208,11 @@ export function formatMemory(bytes: number): string {
     if (whole !== 0 && whole % 2 ** Number(shift) === 0) [value, suffix] = [whole / 2 ** Number(shift), name];
   return `${value}${suffix}`;
 }
+
+/**
+ * A whole number as a quantity, the shorter of the binary and the decimal text: 1073741824 is "1Gi", 128000000 "128M".
+ */
+export function formatWhole(amount: number): string {
+  const [binary, decimal] = [formatMemory(amount), canonicalQuantity(String(Math.round(amount)))];
+  return decimal.length < binary.length ? decimal : binary;
+}

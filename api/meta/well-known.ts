@@ -41,6 +41,8 @@ export const annotations = {
   /** On what the API has of such a pod: its uid, which is its hash. */
   configMirror: 'kubernetes.io/config.mirror',
   defaultContainer: 'kubectl.kubernetes.io/default-container',
+  /** On a pod: which requests and limits its containers got from limit ranges. */
+  limitRanger: 'kubernetes.io/limit-ranger',
   /** On the lease of a node, for messages: which agent holds it. */
   holderHost: 'berth.io/holder-host',
   holderDataDir: 'berth.io/holder-data-dir',

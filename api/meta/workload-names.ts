@@ -4,6 +4,8 @@ export const workloadLabels = {
   podTemplateHash: 'pod-template-hash',
   /** On pods of StatefulSets and DaemonSets, and on ControllerRevisions: the revision that they are of. */
   controllerRevisionHash: 'controller-revision-hash',
+  /** On ControllerRevisions of a StatefulSet: the hash in their name. */
+  revisionHash: 'controller.kubernetes.io/hash',
   /** On pods of a StatefulSet: the pod's name, and its ordinal. */
   statefulSetPodName: 'statefulset.kubernetes.io/pod-name',
   podIndex: 'apps.kubernetes.io/pod-index',
@@ -45,6 +47,8 @@ export const workloadAnnotations = {
   cronJobInstantiate: 'cronjob.kubernetes.io/instantiate',
   /** On a DaemonSet and its ControllerRevisions: the older way to number revisions. */
   templateGeneration: 'deprecated.daemonset.template.generation',
+  /** On a ControllerRevision, Berth's own: "true" once a pod of it has been ready. */
+  hasBeenReady: 'berth.io/has-been-ready',
   /** On a Deployment, Berth's own: the hash of the template to which it was rolled back by itself. */
   rolledBackTo: 'berth.io/rolled-back-to',
   /** On a Deployment, Berth's own: "true" rolls back by itself when the progress deadline passes. */

@@ -65,7 +65,8 @@ async function prepare(store: KindStore, admission: Admission, creation: Creatio
   if (recordsManagers(kind))
     object.metadata.managedFields = [creatorEntry(kind, creation.manager, object.metadata.creationTimestamp!)];
   const awaitsDisk = kind.awaitsDisk?.(object, undefined) ?? false;
-  return { at, bytes: store.encode(object), warnings, awaitsDisk, isGenerated: name === '' && generateName !== '' };
+  const demand = store.demandOf(object);
+  return { at, bytes: store.encode(object), warnings, awaitsDisk, demand, isGenerated: name === '' && generateName !== '' };
 }
 
 /** The cache may be behind; only what the newest state shows is an answer. */

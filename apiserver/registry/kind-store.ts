@@ -14,11 +14,11 @@ import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
-import type { LeaseTerms } from './lease-terms.ts';
+import type { Demand, Planned } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
-import type { NamespaceLedger, Planned } from './namespace-ledger.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
+import type { StoreEnvironment } from './store-environment.ts';
 import { type ChangeOptions, type Current, checkWriter, type WriteContext } from './write-context.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -41,17 +41,8 @@ export interface NewObject {
   readonly bytes: Buffer;
   /** See Write.awaitsDisk. */
   readonly awaitsDisk?: boolean;
-}
-
-export interface StoreEnvironment {
-  readonly storage: Storage;
-  readonly now: () => Date;
-  readonly random: () => number;
-  readonly uid: () => string;
-  /** Bounds what a namespace holds. Absent: nothing does. */
-  readonly ledger?: NamespaceLedger | undefined;
-  /** Refuses writes of leaders whose term is over. Absent: none carries one. */
-  readonly terms?: LeaseTerms | undefined;
+  /** See PlannedWrite.demand. */
+  readonly demand?: Demand | undefined;
 }
 
 /**
@@ -185,13 +176,18 @@ export class KindStore {
     return encodeMessage(this.kind.message, object);
   }
 
+  /** What a new object asks of the bounds of its namespace, for `insert`; undefined where there are none. */
+  demandOf(object: AnyObject): Demand | undefined {
+    return this.environment.ledger?.demandOf?.(this.kind, object);
+  }
+
   /**
    * What `insert` would give for a new object if there was none of its name. Throws as it does where there is no room
    * for one.
    */
-  imagine({ at, bytes }: NewObject, context: WriteContext): Buffer {
+  imagine({ at, bytes, demand }: NewObject, context: WriteContext): Buffer {
     checkObjectCount(this.kind, this.cache);
-    this.environment.ledger?.check({ key: this.key(at), bytes }, this.subject(at));
+    this.environment.ledger?.check({ key: this.key(at), bytes, demand }, this.subject(at), this.cache);
     const write = this.write(at, bytes, context, 'create');
     this.checkStorable(at, write);
     return Buffer.from(write.bytes);
@@ -199,7 +195,7 @@ export class KindStore {
 
   /** Stores a new object. Throws ALREADY_EXISTS. */
   async insert(object: NewObject, context: WriteContext): Promise<Buffer> {
-    const { at, bytes } = object;
+    const { at, bytes, demand } = object;
     if (context.dryRun) {
       const imagined = this.imagine(object, context);
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
@@ -207,13 +203,14 @@ export class KindStore {
     }
     const usual = this.write(at, bytes, context, 'create');
     const write = object.awaitsDisk ? { ...usual, awaitsDisk: true } : usual;
-    const key = this.key(at);
-    checkObjectCount(this.kind, this.cache);
-    this.environment.ledger?.check({ key, bytes }, this.subject(at));
+    const planned = { key: this.key(at), bytes, demand };
+    const { ledger, terms } = this.environment;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      checkWriter(context, this.environment.terms);
-      const planned = this.environment.ledger?.reserve({ key, bytes }, this.cache);
-      const done = await this.attempt(at, () => this.storage.create(key, write), write, planned);
+      checkObjectCount(this.kind, this.cache);
+      ledger?.check(planned, this.subject(at), this.cache);
+      checkWriter(context, terms);
+      const store = () => this.storage.create(planned.key, write);
+      const done = await this.attempt(at, store, write, ledger?.reserve(planned, this.cache));
       if (done) return done;
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
     }
@@ -269,9 +266,11 @@ export class KindStore {
     }
     this.stamp(next, previous, options);
     const write = this.changing(at, next, previous, options);
-    const planned = { key: this.key(at), bytes: write.bytes, replaces: current };
+    const { verb } = options;
     const { ledger } = this.environment;
-    if (!options.context.exceedsLimits && !UNBOUNDED_VERBS.has(options.verb)) ledger?.check(planned, this.subject(at));
+    const demand = ledger?.demandOf?.(this.kind, next, verb);
+    const planned = { key: this.key(at), bytes: write.bytes, replaces: current, verb, demand };
+    if (!options.context.exceedsLimits && !UNBOUNDED_VERBS.has(verb)) ledger?.check(planned, this.subject(at), this.cache);
     if (options.context.dryRun) {
       this.checkStorable(at, write);
       return stampResourceVersion(write.bytes, String(current.revision));

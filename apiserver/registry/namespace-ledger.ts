@@ -1,10 +1,11 @@
 import { type ErrorSubject, permissionDenied } from '../../api/errors/index.ts';
 import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
-import { placeOf } from '../watch/entry.ts';
+import { namespaceOf } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import type { Ledger, Planned, PlannedWrite } from './ledger.ts';
 
 /** What the objects of one namespace may take up together. */
 export interface NamespaceLimits {
@@ -29,22 +30,6 @@ export interface Amount {
   objects: number;
 }
 
-/** A write that is about to be stored. */
-export interface PlannedWrite {
-  readonly key: string;
-  readonly bytes: Uint8Array;
-  /** What it replaces; absent: the object is new. */
-  readonly replaces?: { readonly bytes: Uint8Array; readonly revision: number };
-}
-
-/** How a writer says what became of its write. */
-export interface Planned {
-  /** It was not stored. */
-  cancel(): void;
-  /** It was stored with this revision: it counts from the cache, once that shows it. */
-  settle(revision: number): void;
-}
-
 interface Reserved {
   readonly base: number;
   readonly amount: Amount;
@@ -56,7 +41,7 @@ interface Reserved {
  * moment it is planned, so that writes at once do not exceed a limit together. Cluster-scoped objects belong to no
  * tenant and are not counted.
  */
-export class NamespaceLedger {
+export class NamespaceLedger implements Ledger {
   readonly limits: NamespaceLimits;
   /** Writes that were refused, by the limit. */
   readonly refused: Amount = { bytes: 0, objects: 0 };
@@ -73,7 +58,7 @@ export class NamespaceLedger {
     /** Of this kind alone: what is taken back when its cache starts afresh. */
     const own = new Map<string, Amount>();
     const count = (key: string, amount: Amount): void => {
-      const namespace = placeOf(key).namespace;
+      const namespace = namespaceOf(key);
       add(own, namespace, amount);
       add(this.held, namespace, amount);
     };
@@ -103,7 +88,7 @@ export class NamespaceLedger {
 
   /** Throws PERMISSION_DENIED for a write that exceeds a limit, like Kubernetes for an exceeded quota. */
   check(write: PlannedWrite, subject: ErrorSubject): void {
-    const { namespace } = placeOf(write.key);
+    const namespace = namespaceOf(write.key);
     if (namespace === '' || UNBOUNDED.has(namespace)) return;
     const more = amountOf(write);
     const now = this.of(namespace);
@@ -121,7 +106,7 @@ export class NamespaceLedger {
   /** Counts a write from now on. */
   reserve(write: PlannedWrite, cache: KindCache): Planned | undefined {
     const { key } = write;
-    const { namespace } = placeOf(key);
+    const namespace = namespaceOf(key);
     const amount = amountOf(write);
     if (namespace === '' || (amount.bytes <= 0 && amount.objects <= 0)) return undefined;
     const reserved: Reserved = { base: write.replaces?.revision ?? 0, amount, stored: false };
@@ -155,7 +140,7 @@ export class NamespaceLedger {
     const all = this.reserved.get(key);
     if (!all?.delete(reserved)) return;
     if (all.size === 0) this.reserved.delete(key);
-    add(this.held, placeOf(key).namespace, negative(reserved.amount));
+    add(this.held, namespaceOf(key), negative(reserved.amount));
   }
 }
 

@@ -1,21 +1,24 @@
 import { internal, notFound } from '../../api/errors/index.ts';
-import type { GetRequest, Node, PriorityClass, RuntimeClass, StorageClass } from '../../api/generated/types.ts';
+import type { GetRequest, LimitRange, Node, PriorityClass, RuntimeClass, StorageClass } from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
+import { limitRangeRules } from '../admission/limit-range.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { podSecurityRules } from '../admission/pod-security.ts';
 import { type PriorityClasses, type PriorityOptions, priorityRules } from '../admission/priority.ts';
+import { quotaDependence } from '../admission/resource-quota.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
-import { KindStore, type ObjectName, type StoreEnvironment } from './kind-store.ts';
+import { KindStore, type ObjectName } from './kind-store.ts';
 import { KindStores } from './kind-stores.ts';
 import { awaitVersion, entryAt } from './list.ts';
 import { parseMatch } from './resource-version.ts';
+import type { StoreEnvironment } from './store-environment.ts';
 
 /** The stores of all kinds and the rules between them. */
 export interface Registry {
@@ -51,6 +54,14 @@ export function createRegistry(
     await shared?.fresh();
     return shared?.cache.range(shared.keyPrefix).map((entry) => shared.cache.decoder.decode(entry)) ?? [];
   };
+  const listRanges = async (namespace: string): Promise<LimitRange[] | undefined> => {
+    const ranges = stores.get('LimitRange');
+    await ranges?.fresh();
+    // Nearly every namespace has none, and every new pod passes here.
+    if (!ranges || ranges.cache.size === 0) return undefined;
+    const entries = ranges.cache.range(`${ranges.keyPrefix}${namespace}/`);
+    return entries.length === 0 ? undefined : entries.map((entry) => ranges.cache.decoder.decode(entry) as LimitRange);
+  };
   const classes: PriorityClasses = {
     get: (name) => readShared('PriorityClass', name) as Promise<PriorityClass | undefined>,
     list: () => listShared('PriorityClass') as Promise<PriorityClass[]>,
@@ -63,9 +74,11 @@ export function createRegistry(
     ...(stores.has('ServiceAccount')
       ? [serviceAccountRules((namespace, name) => readShared('ServiceAccount', name, namespace))]
       : []),
+    limitRangeRules(listRanges),
     defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
+    quotaDependence,
   ];
   const { storage } = environment;
   return { stores, admission: composeAdmission(rules), storage, store };

@@ -37,6 +37,13 @@ export function labelsOf(entry: Entry): Readonly<Record<string, string>> {
   return entry.labels;
 }
 
+/** The namespace, read from the key; "" of what is in none. */
+export function namespaceOf(key: string): string {
+  const from = key.indexOf('/') + 1;
+  const to = key.indexOf('/', from);
+  return to < 0 ? '' : key.slice(from, to);
+}
+
 /** Namespace and name, read from the key. */
 export function placeOf(key: string): { namespace: string; name: string } {
   const [, first = '', second] = key.split('/');

@@ -218,6 +218,23 @@ test('the ring forgets by age and by count, and says from where it knows', () =>
   expect(cache.ring.startRevision).toBe(5);
 });
 
+test('the ring of a kind that rests forgets by age when others change, and expires no watcher that has read it', () => {
+  const { cache, put, tick } = harness({ maxAgeMs: 100 });
+  put('a', 1);
+  put('b', 2);
+  cache.advance(2);
+  const reader = watch(cache, 0);
+  expect(read(reader)).toEqual(['ADDED a@1', 'ADDED b@2']);
+  tick(101);
+  cache.advance(3);
+  expect(cache.ring.endSequence - cache.ring.firstSequence).toBe(0);
+  expect(read(watch(cache, 2))).toEqual([]);
+  expect(() => watch(cache, 1)).toThrow(/kept from version 2 on/);
+  put('c', 4);
+  cache.advance(4);
+  expect(read(reader)).toEqual(['ADDED c@4']);
+});
+
 test('a watcher that falls behind the ring is told that it is lost', () => {
   const { cache, put } = harness({ maxEvents: 2 });
   const source = watch(cache, 0);

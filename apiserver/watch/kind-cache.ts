@@ -156,6 +156,8 @@ export class KindCache {
   advance(revision: number): void {
     if (revision <= this.at) return;
     this.at = revision;
+    // A kind that rests would hold the events of its last storm for ever.
+    this.ring.trim(this.clock.now());
     for (const waiter of this.waiters) if (waiter.revision <= revision) waiter.done(true);
   }
 

@@ -210,6 +210,22 @@ describe('runLeaderElected', () => {
     await expect(a.end).rejects.toThrow('lease "kube-system/work" was lost 5 s ago');
   });
 
+  it('waits for work that goes on after the lease was lost where its writes are fenced', async () => {
+    const { clock, candidate, leases } = setup();
+    const a = candidate('a', { lingerMs: 20_000, isFenced: true });
+    await clock.advance(0);
+    leases.put(leaseOf('usurper'));
+    await clock.advance(15_000);
+    let end: string | undefined;
+    void a.end.then((how) => {
+      end = how;
+    });
+    await clock.advance(1_000);
+    expect(end).toBeUndefined();
+    await clock.advance(10_000);
+    expect(end).toBe('lost');
+  });
+
   it('releases the lease when the work fails, and throws what it threw', async () => {
     const { leases, stored, clock } = setup();
     const failing = runLeaderElected(

@@ -25,6 +25,11 @@ export interface LeaderElectionOptions {
    * the rest of the lease is for ending its work.
    */
   readonly renewDeadlineMs?: number | undefined;
+  /**
+   * Everything that the work writes carries its term (`ConnectOptions.leaseTerm`), so that the server refuses it once
+   * another leads: work that ends late does no harm, and is waited for (default false).
+   */
+  readonly isFenced?: boolean | undefined;
   /** How often a leader renews, and others look (default 2 s). */
   readonly retryPeriodMs?: number | undefined;
   /** Called whenever another candidate, this one included, is seen to lead. */
@@ -69,7 +74,7 @@ const jitter = 1.2;
  * - Every write is based on the version read before, so that of several who take a free lease one gets it.
  * - A leader that cannot renew stops before another candidate may start: `lead` has `leaseDuration - renewDeadline` to
  *   end after its signal aborted; when that is not enough this throws LeadershipOverrunError, and the caller shall end
- *   the process.
+ *   the process. With `isFenced` it waits for the work instead.
  * - When `lead` ends or `signal` aborts, the lease is released after `lead` has ended: a standby takes over at once.
  * - What a process has sent before it lost the lease, or while it was suspended, may still arrive: writes have to be
  *   safe by themselves (versions, preconditions), or carry the term that `lead` is called with
@@ -144,6 +149,7 @@ function settingsOf(options: LeaderElectionOptions) {
   return {
     ...{ leaseDurationMs, renewDeadlineMs, retryPeriodMs, namespace, name },
     leases: options.leases,
+    isFenced: options.isFenced ?? false,
     identity: options.identity ?? `${hostname()}_${randomUUID()}`,
     onLeader: options.onLeader ?? (() => {}),
     clock: options.clock ?? systemClock,
@@ -207,7 +213,7 @@ class Election {
     lead: (signal: AbortSignal, term: LeaseTerm) => Promise<void>,
     signal: AbortSignal,
   ): Promise<LeadershipEnd> {
-    const { leaseDurationMs, renewDeadlineMs, logger, clock } = this.#settings;
+    const { leaseDurationMs, renewDeadlineMs, isFenced, logger, clock } = this.#settings;
     const leading = linkAbort(signal);
     const unlink = onAbort(term.over, leading.abort);
     const ended = new AbortController();
@@ -218,7 +224,9 @@ class Election {
       isLost = true;
       logger.warn({ ...this.#about, holder: this.claim.holder() }, 'the lease is lost, stopping the work under it');
       await pause(graceMs, ended.signal, clock);
-      if (!ended.signal.aborted) throw new LeadershipOverrunError(this.#about.lease, graceMs);
+      if (ended.signal.aborted) return;
+      if (!isFenced) throw new LeadershipOverrunError(this.#about.lease, graceMs);
+      logger.warn({ ...this.#about, graceMs }, 'the work under the lost lease has not ended yet; the server refuses its writes');
     };
     logger.info(this.#about, 'holds the lease, begins to lead');
     const guard = guarding();

@@ -21,8 +21,19 @@ const patchTypes: Readonly<Record<PatchType, string>> = {
 
 type StandardMethod = 'Create' | 'Get' | 'List' | 'Watch' | 'Update' | 'UpdateStatus' | 'Patch' | 'Delete';
 
-/** The standard methods of a kind: the names of their messages follow from the kind's. */
-function standardMethods({ service, message }: Kind): Readonly<Record<StandardMethod, Method>> {
+type StandardMethods = Readonly<Record<StandardMethod, Method>>;
+
+/** Of each kind once, however many clients a process has. */
+const knownMethods = new WeakMap<Kind, StandardMethods>();
+
+function standardMethods(kind: Kind): StandardMethods {
+  const methods = knownMethods.get(kind) ?? makeMethods(kind);
+  knownMethods.set(kind, methods);
+  return methods;
+}
+
+/** The names of a kind's messages follow from its own. */
+function makeMethods({ service, message }: Kind): StandardMethods {
   const method = (name: StandardMethod, request: string, response = message): Method => ({
     path: `/${service}/${name}`,
     request,

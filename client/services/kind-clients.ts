@@ -48,7 +48,8 @@ export function clientPropertyOf(name: string): string {
   return plural.charAt(0).toLowerCase() + plural.slice(1);
 }
 
-function createStandardClient(connection: Connection, kind: Kind): ResourceClient<ApiObject> {
+/** The client of a kind: one with a scale where the kind has that. */
+export function createStandardClient(connection: Connection, kind: Kind): ResourceClient<ApiObject> {
   return kind.scale ? createScalableClient(connection, kind) : createKindClient(connection, kind);
 }
 

@@ -1,5 +1,5 @@
 import type { DeleteOptions, ListMeta, ListOptions, Scale, WriteOptions } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/kinds/kind.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 
 /** Names an object; `namespace` is absent for kinds without one. */
 export interface ObjectKey {
@@ -41,6 +41,9 @@ export interface CallOptions {
    */
   readonly requestId?: string | undefined;
 }
+
+/** A kind whose objects have a scale. */
+export type ScalableKind<T extends ApiObject> = Kind<T> & Required<Pick<Kind<T>, 'scale'>>;
 
 /** The client of a kind whose objects keep a number of pods, which can be changed by itself. */
 export interface ScalableClient<T extends ApiObject> extends ResourceClient<T> {

@@ -44,7 +44,7 @@ export interface WorkQueue {
   /**
    * Handles keys with so many workers until `signal` aborts; then it shuts the queue down and returns when the running
    * handlers have. A handler that throws is logged and its key added rate-limited; one that returns has its key
-   * forgotten.
+   * forgotten. Run it once.
    */
   run(workers: number, handle: Handle, signal: AbortSignal): Promise<void>;
 }
@@ -69,6 +69,16 @@ const defaultBackoff: BackoffOptions = { initialMs: 200, maxMs: 300_000 };
 interface Delayed {
   readonly dueAt: number;
   cancel(): void;
+}
+
+/** The workers of a run. */
+interface Crew {
+  readonly workers: number;
+  /** How many of them have a key. */
+  working: number;
+  readonly handle: Handle;
+  readonly signal: AbortSignal;
+  over(): void;
 }
 
 /** First in, first out, without moving the rest for each key taken. */
@@ -114,6 +124,8 @@ class KeyedQueue implements WorkQueue {
   /** Those waiting in `get`. Invariant: empty unless the queue is. */
   readonly #getters: ((key: string | undefined) => void)[] = [];
   readonly #meter: WorkQueueMeter | undefined;
+  /** Those who work while `run` does. */
+  #crew: Crew | undefined;
   #down = false;
 
   constructor(options: WorkQueueOptions) {
@@ -176,19 +188,38 @@ class KeyedQueue implements WorkQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     for (const getter of this.#getters.splice(0)) getter(undefined);
+    this.#endCrew();
   }
 
   async run(workers: number, handle: Handle, signal: AbortSignal): Promise<void> {
     const unlink = onAbort(signal, () => this.shutDown());
-    try {
-      await Promise.all(Array.from({ length: workers }, () => this.#work(handle, signal)));
-    } finally {
-      unlink();
-    }
+    const isOver = new Promise<void>((resolve) => {
+      this.#crew = { workers, working: 0, handle, signal, over: resolve };
+    });
+    while (this.#startWorker());
+    this.#endCrew();
+    await isOver;
+    unlink();
   }
 
-  async #work(handle: Handle, signal: AbortSignal): Promise<void> {
-    for (let key = await this.get(); key !== undefined; key = await this.get()) {
+  /**
+   * A worker is there only while it has keys: hundreds that wait would take more memory than a small process's rest.
+   */
+  #startWorker(): boolean {
+    const crew = this.#crew;
+    if (crew === undefined || this.#down || crew.working === crew.workers) return false;
+    const key = this.#take();
+    if (key === undefined) return false;
+    crew.working++;
+    void this.#work(key, crew);
+    return true;
+  }
+
+  async #work(first: string, crew: Crew): Promise<void> {
+    const { handle, signal } = crew;
+    for (let key: string | undefined = first; key !== undefined; key = this.#down ? undefined : this.#take()) {
+      // Not within the `add` that started this.
+      await undefined;
       try {
         await handle(key, signal);
         this.forget(key);
@@ -201,6 +232,12 @@ class KeyedQueue implements WorkQueue {
         this.done(key);
       }
     }
+    crew.working--;
+    this.#endCrew();
+  }
+
+  #endCrew(): void {
+    if (this.#down && this.#crew?.working === 0) this.#crew.over();
   }
 
   #delayFailed(key: string): void {
@@ -233,6 +270,7 @@ class KeyedQueue implements WorkQueue {
   #enqueue(key: string): void {
     this.#queue.push(key);
     if (this.#getters.length > 0) this.#getters.shift()!(this.#take());
+    else this.#startWorker();
   }
 
   #take(): string | undefined {

@@ -1,13 +1,17 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from '../../api/errors/index.ts';
-import type { Pod, PodDisruptionBudget } from '../../api/generated/types.ts';
+import type { Deployment, Pod, PodDisruptionBudget } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { labelSelectorMatches } from '../../api/meta/labels.ts';
+import { controllerOf } from '../../api/meta/owner.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, referenceTo } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { contentIndexers } from '../namespace/controller.ts';
 import { createWaits } from '../waits.ts';
-import { type BudgetPlan, decideBudget, disruptionTimeoutMs } from './decide.ts';
+import { type BudgetPlan, decideBudget, disruptionTimeoutMs, needsScales } from './decide.ts';
+import { findScales, type ScaleSources } from './find-scales.ts';
 
 export interface DisruptionOptions {
   readonly client: Pick<Client, 'podDisruptionBudgets'>;
@@ -15,6 +19,9 @@ export interface DisruptionOptions {
   readonly budgets: Informer<PodDisruptionBudget>;
   /** Outlines with labels and readiness suffice. With the same index. */
   readonly pods: Informer<Pod>;
+  readonly scales: ScaleSources & {
+    readonly [Name in 'replicaSets' | 'deployments' | 'statefulSets' | 'replicationControllers']: Informer<ApiObject>;
+  };
   readonly events: Pick<EventRecorder, 'event'>;
   readonly clock: Clock;
 }
@@ -24,7 +31,7 @@ export interface DisruptionOptions {
  * are allowed. The API server counts that down with each eviction, by the same version: what was computed from older
  * pods is refused and computed again.
  */
-export function createDisruption({ client, budgets, pods, events, clock }: DisruptionOptions): Controller {
+export function createDisruption({ client, budgets, pods, scales, events, clock }: DisruptionOptions): Controller {
   const recheck = createWaits({ clock, ms: disruptionTimeoutMs });
 
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
@@ -33,7 +40,8 @@ export function createDisruption({ client, budgets, pods, events, clock }: Disru
     if (budget === undefined) return;
     const { namespace = '' } = budget.metadata ?? {};
     const selected = pods.lister.byIndex('namespace', namespace).filter((pod) => selects(budget, pod));
-    const plan = decideBudget(budget, selected, new Date(clock.now()));
+    const found = needsScales(budget) ? await findScales(scales, selected, signal) : new Map();
+    const plan = decideBudget(budget, selected, { scales: found, now: new Date(clock.now()) });
     if (plan.status) await write(budget, plan.status, signal);
     tell(budget, plan, selected.length);
     const waits = Object.keys((plan.status ?? budget.status)?.disruptedPods ?? {}).length > 0;
@@ -54,7 +62,7 @@ export function createDisruption({ client, budgets, pods, events, clock }: Disru
   }
 
   /** Says what a person should know, when something has changed. */
-  function tell(budget: PodDisruptionBudget, { status, overdue, unmanaged }: BudgetPlan, count: number): void {
+  function tell(budget: PodDisruptionBudget, { status, overdue, unmanaged, failure }: BudgetPlan, count: number): void {
     const { namespace, name } = budget.metadata ?? {};
     for (const pod of overdue) {
       const message = `Pod was expected by PDB ${namespace}/${name} to be deleted but it wasn't`;
@@ -62,6 +70,10 @@ export function createDisruption({ client, budgets, pods, events, clock }: Disru
     }
     if (status === undefined) return;
     const about = referenceTo('PodDisruptionBudget', budget);
+    if (failure !== undefined) {
+      const message = `Failed to calculate the number of expected pods: ${failure}`;
+      events.event(about, 'Warning', 'CalculateExpectedPodCountFailed', message);
+    }
     if (count === 0) events.event(about, 'Normal', 'NoPods', 'No matching pods found');
     if (unmanaged.length > 0) events.event(about, 'Warning', 'UnmanagedPods', wordUnmanaged(unmanaged));
   }
@@ -71,11 +83,25 @@ export function createDisruption({ client, budgets, pods, events, clock }: Disru
     inNamespace(pod.metadata?.namespace ?? '')
       .filter((budget) => selects(budget, pod))
       .map(objectKey);
+  /** Budgets that depend on scales, of which a namespace has few. */
+  const ofScaled = ({ metadata }: ApiObject) =>
+    inNamespace(metadata?.namespace ?? '')
+      .filter(needsScales)
+      .map(objectKey);
+  const { replicaSets, deployments, statefulSets, replicationControllers } = scales;
+  const scaled = [replicaSets, deployments, statefulSets, replicationControllers].map((informer) =>
+    changesOf(informer, ofScaled, { matters: isRescaled }),
+  );
   return {
     name: 'disruption',
-    sources: [changesOf(budgets, (budget) => [objectKey(budget)]), changesOf(pods, ofPod), recheck],
+    sources: [changesOf(budgets, (budget) => [objectKey(budget)]), changesOf(pods, ofPod), ...scaled, recheck],
     reconcile,
   };
+}
+
+function isRescaled(next: ApiObject, old: ApiObject): boolean {
+  const facts = ({ spec, metadata }: Deployment) => [spec?.replicas, controllerOf({ ...(metadata && { metadata }) })?.uid];
+  return !isDeepStrictEqual(facts(next), facts(old));
 }
 
 function selects({ spec }: PodDisruptionBudget, { metadata }: Pod): boolean {
@@ -92,7 +118,26 @@ function wordUnmanaged(names: readonly string[]): string {
 
 export const disruption: ControllerDefinition = {
   name: 'disruption',
-  watches: { PodDisruptionBudget: { whole: true, indexers: contentIndexers }, Pod: { indexers: contentIndexers } },
-  create: ({ informer, ...context }) =>
-    createDisruption({ ...context, budgets: informer('PodDisruptionBudget'), pods: informer('Pod') }),
+  watches: {
+    PodDisruptionBudget: { whole: true, indexers: contentIndexers },
+    Pod: { indexers: contentIndexers },
+    ReplicaSet: { whole: true },
+    Deployment: { whole: true },
+    StatefulSet: { whole: true },
+    ReplicationController: { whole: true },
+  },
+  create: ({ informer, followed, ...context }) =>
+    createDisruption({
+      ...context,
+      budgets: informer('PodDisruptionBudget'),
+      pods: informer('Pod'),
+      scales: {
+        replicaSets: informer('ReplicaSet'),
+        deployments: informer('Deployment'),
+        statefulSets: informer('StatefulSet'),
+        replicationControllers: informer('ReplicationController'),
+        kinds: followed,
+        client: context.client,
+      },
+    }),
 };

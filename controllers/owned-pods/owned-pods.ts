@@ -7,9 +7,9 @@ import type { Again } from '../controller.ts';
 import type { ControllerContext } from '../definition.ts';
 import { decideClaims } from './claims.ts';
 import { OwnWrites, type Showing } from './own-writes.ts';
-import { Pace } from './pace.ts';
+import { Pace, type PaceOptions } from './pace.ts';
 import { candidatesOf, type Owning } from './pod-index.ts';
-import { type PodOwner, PodWriter } from './pod-writer.ts';
+import { type PodOwner, type PodWording, PodWriter } from './pod-writer.ts';
 
 export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerContext, 'client' | 'writer' | 'events' | 'clock'> {
   readonly owning: Owning<O>;
@@ -17,10 +17,23 @@ export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerCo
   readonly pods: Informer<Pod>;
   /** Asked before a pod is adopted: the informer may not know yet that the owner is being deleted. */
   readonly owners: Pick<ResourceClient<O>, 'get'>;
+  /** What events say of the pods; absent: what those of most kinds say. */
+  readonly wording?: PodWording;
+  /** What the object may claim; absent: all pods that it controls, and those of its namespace that nothing controls. */
+  readonly candidates?: (object: O) => Iterable<Pod>;
+  /** Comes to a pod when it is adopted, and leaves it when it is released. */
+  readonly finalizer?: string;
+  readonly pace?: PaceOptions;
+  readonly random?: (() => number) | undefined;
 }
 
 /** The pods of an owner; or when to look again, because they cannot be told yet. */
 export type Looked = { readonly owned: readonly Pod[] } | { readonly again: Again };
+
+interface Ownership {
+  readonly ownerReferences: readonly OwnerReference[];
+  readonly finalizers?: readonly string[];
+}
 
 /** When an event is missed that would have woken the key. */
 const unshownRetryMs = 100;
@@ -33,11 +46,11 @@ export class OwnedPods<O extends ApiObject> {
   readonly #pace: Pace;
 
   constructor(options: OwnedPodsOptions<O>) {
-    const { client, writer, pods, events, clock } = options;
+    const { client, writer, pods, events, clock, wording, random } = options;
     this.#options = options;
-    this.#pace = new Pace(() => clock.now());
+    this.#pace = new Pace(() => clock.now(), options.pace);
     const own = { pods: writer.resource('Pod'), reader: client.pods, informer: pods, writes: this.#writes };
-    this.writer = new PodWriter({ ...own, events, clock });
+    this.writer = new PodWriter({ ...own, events, clock, wording, ...(random && { random }) });
   }
 
   /**
@@ -45,9 +58,9 @@ export class OwnedPods<O extends ApiObject> {
    * before everything is shown that was written for it.
    */
   async look(object: O, owner: PodOwner, signal: AbortSignal): Promise<Looked> {
-    const { pods, owning } = this.#options;
+    const { pods, owning, candidates: claimable = (each: O) => candidatesOf(pods.lister, each) } = this.#options;
     if (!this.#writes.areShown(owner.key)) return { again: { afterMs: unshownRetryMs } };
-    const candidates = [...candidatesOf(pods.lister, object)];
+    const candidates = [...claimable(object)].filter((pod) => owning.mayOwn?.(object, pod) ?? true);
     const delay = this.#pace.delay(owner.key, candidates.length);
     if (delay) return { again: delay };
     const { owned, adopt, release } = decideClaims(object, owning.selectorOf(object), candidates);
@@ -72,7 +85,7 @@ export class OwnedPods<O extends ApiObject> {
   async #release(owner: PodOwner, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
     for (const pod of pods) {
       const left = (pod.metadata?.ownerReferences ?? []).filter(({ uid }) => uid !== owner.uid);
-      await this.#own(owner, pod, left, signal);
+      await this.#own(owner, pod, { ownerReferences: left, ...this.#finalizersOf(pod, false) }, signal);
     }
   }
 
@@ -83,14 +96,21 @@ export class OwnedPods<O extends ApiObject> {
     if (present.metadata?.uid !== owner.uid || present.metadata.deletionTimestamp) return;
     for (const pod of pods) {
       const references = [...(pod.metadata?.ownerReferences ?? []), controllerReference(owning.kind, object)];
-      await this.#own(owner, pod, references, signal);
+      await this.#own(owner, pod, { ownerReferences: references, ...this.#finalizersOf(pod, true) }, signal);
     }
   }
 
+  #finalizersOf({ metadata }: Pod, isOwned: boolean): Pick<Ownership, 'finalizers'> {
+    const { finalizer } = this.#options;
+    const { finalizers = [] } = metadata ?? {};
+    if (finalizer === undefined || finalizers.includes(finalizer) === isOwned) return {};
+    return { finalizers: isOwned ? [...finalizers, finalizer] : finalizers.filter((each) => each !== finalizer) };
+  }
+
   /** A pod that is gone, or changed meanwhile, is looked at again. */
-  async #own(owner: PodOwner, pod: Pod, ownerReferences: readonly OwnerReference[], signal: AbortSignal): Promise<void> {
+  async #own(owner: PodOwner, pod: Pod, metadata: Ownership, signal: AbortSignal): Promise<void> {
     try {
-      await this.writer.patchMetadata(owner, pod, { ownerReferences }, signal);
+      await this.writer.patchMetadata(owner, pod, metadata, signal);
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }

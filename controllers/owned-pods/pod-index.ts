@@ -32,10 +32,12 @@ export interface Owning<O extends Held> {
   /** With `namespaceIndexers`. */
   readonly lister: Pick<Lister<O>, 'byIndex' | 'get'>;
   selectorOf(owner: O): LabelSelector | undefined;
+  /** Whether an object that the selector matches may be the owner's; absent: all may. */
+  mayOwn?(owner: O, object: Held): boolean;
 }
 
 /** The keys of the owners on which an object bears: of its controller, or, without one, of all that match it. */
-export function ownersOf<O extends Held>({ kind, lister, selectorOf }: Owning<O>, object: Held): string[] {
+export function ownersOf<O extends Held>({ kind, lister, selectorOf, mayOwn }: Owning<O>, object: Held): string[] {
   const { namespace = '', labels, deletionTimestamp } = object.metadata ?? {};
   const controller = controllerOf(object);
   if (controller) {
@@ -45,7 +47,7 @@ export function ownersOf<O extends Held>({ kind, lister, selectorOf }: Owning<O>
   if (deletionTimestamp) return [];
   return lister
     .byIndex('namespace', namespace)
-    .filter((owner) => labelSelectorMatches(selectorOf(owner), labels))
+    .filter((owner) => labelSelectorMatches(selectorOf(owner), labels) && (mayOwn?.(owner, object) ?? true))
     .map(objectKey);
 }
 

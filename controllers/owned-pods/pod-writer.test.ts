@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { alreadyExists, conflict, permissionDenied, unavailable } from '../../api/errors/index.ts';
+import { alreadyExists, conflict, notFound, permissionDenied, unavailable } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
@@ -174,6 +174,26 @@ describe('a delete', () => {
     pods.failNext('delete', conflict({ kind: 'Pod', name: 'web-0' }, 'changed'));
     await expect(writer.deleteAll(owner, pods.objects(), signal)).rejects.toMatchObject({ code: 'ABORTED' });
     expect(pods.objects()).toHaveLength(1);
+  });
+});
+
+describe('taking a finalizer off', () => {
+  it.each([
+    [
+      'is thrown after a conflict, so that the owner is looked at again',
+      conflict({ kind: 'Pod', name: 'web-1' }, 'changed'),
+      'ABORTED',
+    ],
+    ['is as good when the pod is gone', notFound({ kind: 'Pod', name: 'web-1' }), undefined],
+    ['is thrown when it is refused', permissionDenied('no'), 'PERMISSION_DENIED'],
+  ])('%s', async (_, error, code) => {
+    const { pods, writer, signal } = setup([named('web-1')]);
+    pods.failNext('patch', error);
+    const removed = writer.removeFinalizer(owner, named('web-1'), 'x', signal).then(
+      () => undefined,
+      (thrown) => thrown.code,
+    );
+    expect(await removed).toBe(code);
   });
 });
 

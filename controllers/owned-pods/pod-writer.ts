@@ -4,6 +4,7 @@ import { generatedName } from '../../api/meta/names.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
 import type { Clock, EventRecorder, ResourceClient, ResourceWrites } from '../../client/index.ts';
 import type { OwnWrites, Showing } from './own-writes.ts';
+import { removeFinalizer } from './remove-finalizer.ts';
 import { type SlowStartResult, slowStart } from './slow-start.ts';
 import { isOutcomeUnknown, untilAnswered } from './until-answered.ts';
 
@@ -17,7 +18,22 @@ export interface PodWriterOptions {
   readonly events: Pick<EventRecorder, 'event'>;
   readonly clock: Clock;
   readonly random?: () => number;
+  readonly wording?: PodWording | undefined;
 }
+
+export type PodVerb = 'create' | 'delete';
+
+/** What the events of a kind say of its pods. */
+export interface PodWording {
+  done(verb: PodVerb, pod: string, owner: ObjectReference): string;
+  /** `pod` is absent where its name was drawn. */
+  failed(verb: PodVerb, error: string, pod: string | undefined, owner: ObjectReference): string;
+}
+
+const usualWording: PodWording = {
+  done: (verb, pod) => `${verb === 'create' ? 'Created' : 'Deleted'} pod: ${pod}`,
+  failed: (verb, error) => `Error ${verb === 'create' ? 'creating' : 'deleting'}: ${error}`,
+};
 
 /** An owner, for writes of its pods: what waits for them, whose they are, and what events are about. */
 export interface PodOwner {
@@ -55,22 +71,22 @@ export class PodWriter {
   /** Creates pods in batches that grow; the first refusal ends it. Records an event for each pod, and for a refusal. */
   async createAll(owner: PodOwner, pods: readonly NewPod[], signal: AbortSignal): Promise<SlowStartResult> {
     const result = await slowStart(pods.length, (at) => this.create(owner, pods[at]!, signal));
-    if (result.failure && !signal.aborted) this.#tell(owner, 'FailedCreate', result.failure.error);
+    if (result.failure && !signal.aborted) this.tellFailure(owner, 'create', result.failure.error);
     return result;
   }
 
   /** Creates one pod. Throws what the server answers; ALREADY_EXISTS for a given name that another pod has. */
   async create(owner: PodOwner, pod: NewPod, signal: AbortSignal): Promise<void> {
-    const { random = Math.random, events } = this.#options;
+    const { random = Math.random } = this.#options;
     const { name: given, generateName = '' } = pod.metadata ?? {};
     for (let attempt = 1; ; attempt++) {
-      const open = given ? undefined : this.#takeOpenName(owner.key);
+      const open = given ? undefined : this.#takeOpenName(owner.key, generateName);
       const name = given || open || generatedName(generateName, random);
       // A given name is the same one each time: what has it and is the owner's was made for it.
       const wasOpen = open !== undefined || Boolean(given);
       try {
         await this.#createNamed(owner, { ...pod, metadata: { ...pod.metadata, name } }, wasOpen, signal);
-        events.event(owner.reference, 'Normal', 'SuccessfulCreate', `Created pod: ${name}`);
+        this.#tellDone(owner, 'create', name);
         return;
       } catch (error) {
         if (given || !isAlreadyExists(error) || attempt >= nameAttempts) throw error;
@@ -96,7 +112,7 @@ export class PodWriter {
         throw error;
       }
     };
-    const onFailure = (error: unknown) => this.#tell(owner, 'FailedCreate', error);
+    const onFailure = (error: unknown) => this.tellFailure(owner, 'create', error, name);
     try {
       this.#note(owner, await untilAnswered(attempt, { clock, signal, random, onFailure }));
     } catch (error) {
@@ -105,8 +121,10 @@ export class PodWriter {
     }
   }
 
-  #takeOpenName(key: string): string | undefined {
-    const [name] = this.#openNames.get(key) ?? [];
+  /** One that begins as the new pod's: of an Indexed Job that is one of the same index. */
+  #takeOpenName(key: string, prefix: string): string | undefined {
+    const start = startOf(generatedName(prefix, () => 0));
+    const name = [...(this.#openNames.get(key) ?? [])].find((each) => startOf(each) === start);
     if (name !== undefined) removeFrom(this.#openNames, key, name);
     return name;
   }
@@ -129,7 +147,7 @@ export class PodWriter {
 
   /** Deletes this very pod, by its uid, with its own grace. One that is gone is as good. */
   async delete(owner: PodOwner, pod: Pod, signal: AbortSignal): Promise<void> {
-    const { pods, events, clock, random } = this.#options;
+    const { pods, clock, random } = this.#options;
     const { namespace, name = '', uid } = pod.metadata ?? {};
     const attempt = async (): Promise<Pod> => {
       try {
@@ -139,17 +157,17 @@ export class PodWriter {
         throw error;
       }
     };
-    const onFailure = (error: unknown) => this.#tell(owner, 'FailedDelete', error);
+    const onFailure = (error: unknown) => this.tellFailure(owner, 'delete', error, name);
     try {
       this.#note(owner, await untilAnswered(attempt, { clock, signal, random, onFailure }));
       if (uid) removeFrom(this.#doomed, owner.key, uid);
-      events.event(owner.reference, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
+      this.#tellDone(owner, 'delete', name);
     } catch (error) {
       if (isNotFound(error)) {
         if (uid) removeFrom(this.#doomed, owner.key, uid);
         return;
       }
-      if (!signal.aborted) this.#tell(owner, 'FailedDelete', error);
+      if (!signal.aborted) this.tellFailure(owner, 'delete', error, name);
       throw error;
     }
   }
@@ -159,9 +177,13 @@ export class PodWriter {
     const doomed = this.#doomed.get(owner.key);
     if (!doomed) return false;
     const left = owned.filter(({ metadata }) => doomed.has(metadata?.uid ?? '') && !metadata?.deletionTimestamp);
-    this.#doomed.delete(owner.key);
+    if (left.length === 0) {
+      this.#doomed.delete(owner.key);
+      return false;
+    }
+    // Those that are refused stay: what became of the first attempt is still not known.
     await this.deleteAll(owner, left, signal);
-    return left.length > 0;
+    return true;
   }
 
   /** For an owner that is gone. */
@@ -177,10 +199,24 @@ export class PodWriter {
     this.#note(owner, await this.#options.pods.patch({ namespace, name }, patch, {}, { signal }));
   }
 
-  #tell({ reference }: PodOwner, reason: 'FailedCreate' | 'FailedDelete', error: unknown): void {
+  /** Takes a finalizer off a pod, by its uid, whatever else changed of it. One that is gone is as good. */
+  async removeFinalizer(owner: PodOwner, pod: Pod, finalizer: string, signal: AbortSignal): Promise<void> {
+    const { pods, clock, random } = this.#options;
+    this.#note(owner, await removeFinalizer(pods, pod, finalizer, { clock, signal, random }));
+  }
+
+  /** Records that a pod could not be created or deleted. */
+  tellFailure({ reference }: PodOwner, verb: PodVerb, error: unknown, pod?: string): void {
+    const { events, wording = usualWording } = this.#options;
     const message = asApiError(error)?.message ?? String(error);
-    const what = reason === 'FailedCreate' ? 'creating' : 'deleting';
-    this.#options.events.event(reference, 'Warning', reason, `Error ${what}: ${message}`);
+    const reason = verb === 'create' ? 'FailedCreate' : 'FailedDelete';
+    events.event(reference, 'Warning', reason, wording.failed(verb, message, pod, reference));
+  }
+
+  #tellDone({ reference }: PodOwner, verb: PodVerb, pod: string): void {
+    const { events, wording = usualWording } = this.#options;
+    const reason = verb === 'create' ? 'SuccessfulCreate' : 'SuccessfulDelete';
+    events.event(reference, 'Normal', reason, wording.done(verb, pod, reference));
   }
 
   #note({ key }: PodOwner, pod: Pod | undefined): void {
@@ -189,6 +225,9 @@ export class PodWriter {
     writes.note(key, informer, pod?.metadata?.resourceVersion);
   }
 }
+
+/** A name that was drawn, without what was drawn. */
+const startOf = (name: string): string => name.slice(0, -5);
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
   const set = sets.get(key) ?? new Set();

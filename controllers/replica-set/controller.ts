@@ -12,6 +12,7 @@ import { countOnNodes } from '../owned-pods/deletion-order.ts';
 import { OwnedPods } from '../owned-pods/owned-pods.ts';
 import { namespaceIndexers, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
 import type { PodOwner } from '../owned-pods/pod-writer.ts';
+import { RefusedCreates } from '../owned-pods/refused-creates.ts';
 import {
   computeReplicaStatus,
   decideReplicas,
@@ -50,6 +51,7 @@ class ReplicaController<T extends ApiObject> implements Controller {
   readonly sources: readonly Source[];
   readonly #options: ReplicaControllerOptions<T>;
   readonly #owned: OwnedPods<T>;
+  readonly #refused: RefusedCreates;
 
   constructor(options: ReplicaControllerOptions<T>) {
     const { name, kind, view, informer, pods, client, context } = options;
@@ -57,7 +59,8 @@ class ReplicaController<T extends ApiObject> implements Controller {
     this.#options = options;
     const owning = { kind, lister: informer.lister, selectorOf: (owner: T) => view(owner).selector };
     this.#owned = new OwnedPods({ ...context, owning, pods, owners: client });
-    this.sources = [changesOf(informer, (object) => [objectKey(object)]), podChanges(pods, owning)];
+    this.#refused = new RefusedCreates(context.informer('ResourceQuota'));
+    this.sources = [changesOf(informer, (object) => [objectKey(object)]), podChanges(pods, owning), this.#refused];
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Again | undefined> {
@@ -65,6 +68,7 @@ class ReplicaController<T extends ApiObject> implements Controller {
     const object = informer.lister.get(key);
     if (!object) {
       this.#owned.forget(key);
+      this.#refused.note(key);
       return undefined;
     }
     const owner: PodOwner = { key, uid: object.metadata?.uid ?? '', reference: referenceTo(kind.kind, object) };
@@ -74,7 +78,9 @@ class ReplicaController<T extends ApiObject> implements Controller {
     const now = context.clock.now();
     const seen = view(object);
     const plan = decideReplicas(seen, owned, { onNode: () => this.#countOnNodes(object, owned), now });
+    const { rooms } = this.#refused;
     const failure = await this.#carryOut(plan, object, owner, signal);
+    this.#refused.note(key, failure?.error, rooms);
     // What was just made or deleted is counted once it shows, which is a moment later.
     const isCounted = plan.do === 'nothing' || failure !== undefined;
     if (isCounted || (seen.status.observedGeneration ?? 0) < (seen.metadata.generation ?? 0))
@@ -141,6 +147,7 @@ export const replicaSet: ControllerDefinition = {
   watches: {
     ReplicaSet: { whole: true, indexers: { ...ownedIndexers, ...namespaceIndexers } },
     Pod: { indexers: ownedIndexers },
+    ResourceQuota: { whole: true },
   },
   create(context) {
     const informer = context.informer('ReplicaSet');

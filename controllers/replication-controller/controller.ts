@@ -10,6 +10,7 @@ export const replicationController: ControllerDefinition = {
   watches: {
     ReplicationController: { whole: true, indexers: { ...ownedIndexers, ...namespaceIndexers } },
     Pod: { indexers: ownedIndexers },
+    ResourceQuota: { whole: true },
   },
   create(context) {
     const kind = kindNamed('ReplicationController');

@@ -25,14 +25,16 @@ export interface Collector {
 /** How often it is looked whether work has ended. */
 export const checkMs = 10_000;
 /**
- * A tenth of a core: heartbeats and lists of the engine stay far below;
- * a pause of 50 ms is not for a process that has something to do.
+ * A fifth of a core: heartbeats of 500 nodes take half of that, and the engine's lists far less; a pause of 50 ms is
+ * not for a process that has something to do.
  */
-const quietMs = checkMs / 10;
+const quietMs = checkMs / 5;
 /** With less the process only ticks: it needs no room for young objects. */
-const restMs = quietMs / 4;
+const restMs = checkMs / 40;
 /** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
 const worthBytes = 8 * 1024 * 1024;
+/** Neither is less than this part of what lives, which the pause grows with. */
+const worthFraction = 1 / 4;
 /** How often in a row the heap is collected for the room of young objects. */
 const mostRepeats = 3;
 /** The room is worth a long pause only where it is much of what the process holds. */
@@ -52,7 +54,7 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   const timer = setInterval(() => {
     const workedMs = collector.cpuMs() - cpuMs;
     const isQuiet = workedMs <= quietMs;
-    hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > worthBytes;
+    hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > Math.max(worthBytes, heapBytes * worthFraction);
     if (workedMs > restMs) repeats = 0;
     const holdsRoom = workedMs <= restMs && repeats < mostRepeats && collector.youngBytes() > worthBytes;
     if (isQuiet && (hasWorked || holdsRoom)) {

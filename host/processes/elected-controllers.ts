@@ -1,5 +1,5 @@
 import type { LeaseTerm } from '../../api/meta/lease-term.ts';
-import { type ConnectOptions, connect, LeadershipOverrunError } from '../../client/index.ts';
+import { type ConnectOptions, connect } from '../../client/index.ts';
 import { type RunControllersOptions, runControllers } from '../../controllers/main.ts';
 
 export interface ElectedControllersOptions {
@@ -24,11 +24,6 @@ export async function runElected(
   };
   try {
     await runControllers({ ...options, client, election: { identity, onTerm } }, signal);
-  } catch (error) {
-    if (!(error instanceof LeadershipOverrunError)) throw error;
-    process.stderr.write(`error: ${error.message}\n`);
-    // What goes on without the lease ends with the process and not before.
-    process.exit(1);
   } finally {
     client.close();
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toMillis } from '../../api/meta/time.ts';
 import { labels, taints } from '../../api/meta/well-known.ts';
-import type { Pod, Toleration } from '../../client/index.ts';
+import type { Client, Pod, Toleration } from '../../client/index.ts';
 import { eventually } from '../e2e/installation.ts';
 import { idOf, podOf, restartsOf } from './chaos-house.ts';
 import { type Chronicle, startChronicle } from './chronicle.ts';
@@ -12,7 +12,7 @@ import { goThroughOutage, type Outage } from './server-outage.ts';
 
 /*
  * Four hosts, eight nodes, real times. All at once, so that the waiting is done once:
- *   zone a   h2 loses its power; "spare", on h1, is drained and deleted
+ *   zone a   h2, with the pods of a Deployment and a Job, loses its power; "spare", on h1, is drained and deleted
  *   zone b   h3, alone in it, has its cable pulled, and gets it back
  *   zone c   h1, with the server, and h1-b stay; h4 has its cable pulled and is three nodes: 60 % of the zone
  */
@@ -28,6 +28,8 @@ const zones: Readonly<Record<string, string>> = {
 };
 const onH4 = ['h4', 'h4-b', 'h4-c'];
 const toleratedS = 6;
+/** What a pod of the Job takes: longer than until its host is given up. */
+const workSeconds = 75;
 const withinMs = 40_000;
 /**
  * Nodes that are cut off together are silent within 10 s of each other,
@@ -54,6 +56,30 @@ function pod(name: string, nodeName: string | undefined, seconds: number, app?: 
   return { ...made, metadata: { ...made.metadata, ...(app !== undefined && { labels: { app } }) } };
 }
 
+/** A Deployment and a Job of two pods each that would rather be on h2. */
+async function createWorkloads({ deployments, jobs }: Client): Promise<void> {
+  const matchExpressions = [{ key: labels.hostname, operator: 'In', values: ['h2'] }];
+  const preferred = [{ weight: 100, preference: { matchExpressions } }];
+  const spec = {
+    tolerations: tolerates(toleratedS),
+    affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred } },
+  };
+  const templateOf = (name: string, script: string, more: object) => ({
+    metadata: { labels: { workload: name } },
+    spec: { ...podOf(name, script, {}, spec).spec!, ...more },
+  });
+  const at = (name: string) => ({ namespace, name });
+  const template = templateOf('app', stay, {});
+  await deployments.create({
+    metadata: at('app'),
+    spec: { replicas: 2, selector: { matchLabels: { workload: 'app' } }, template },
+  });
+  const onlyOnce = templateOf('work', `sleep ${workSeconds}`, { restartPolicy: 'Never' });
+  await jobs.create({ metadata: at('work'), spec: { completions: 2, parallelism: 2, template: onlyOnce } });
+}
+
+const podsOfWorkload = (name: string) => [...story.pods.values()].filter(({ metadata }) => metadata?.labels?.workload === name);
+
 /** Which pod is on which host, and must not be touched by anything that happens. */
 const unharmed: Readonly<Record<string, string>> = { kept: 'h3', 'on-h4': 'h4', 'on-h4-b': 'h4', 'on-h4-c': 'h4' };
 const firstPods: readonly Pod[] = [
@@ -77,8 +103,11 @@ beforeAll(async () => {
   story = await startChronicle(cluster.client);
   const spec = { minAvailable: { type: 0, intVal: 1, strVal: '' }, selector: { matchLabels: { app: 'web' } } };
   await cluster.client.podDisruptionBudgets.create({ metadata: { namespace, name: 'web' }, spec });
+  await createWorkloads(cluster.client);
   for (const each of firstPods) await cluster.client.pods.create(each);
   for (const { metadata } of firstPods) await story.when(`pod ${metadata?.name} ready`);
+  for (const name of ['app', 'work'])
+    await eventually(`the pods of ${name} run on h2`, async () => areReadyOn(name, ['h2']) || undefined);
   before = await snapshot();
   await eventually(
     'the nodes on h4 were heard of a moment ago',
@@ -91,6 +120,12 @@ afterAll(async () => {
   await story?.close();
   await cluster?.close();
 });
+
+/** Whether two pods of a workload, which are not about to end, are Ready, all on one of the nodes. */
+function areReadyOn(name: string, nodes: readonly string[]): boolean {
+  const living = podsOfWorkload(name).filter(({ metadata }) => !metadata?.deletionTimestamp);
+  return living.length === 2 && living.every((pod) => isReady(pod) && nodes.includes(pod.spec?.nodeName ?? ''));
+}
 
 /** How long the one that was heard of longest ago has been silent. */
 async function secondsSilent(nodes: readonly string[]): Promise<number> {
@@ -167,6 +202,9 @@ describe('hosts that lost their power, or their cable', () => {
       's until its pod, which tolerates 6 s, runs elsewhere': await seconds('pod dies-again ready'),
     });
     for (const name of ['waits', 'kept']) expect(story.has(`pod ${name} deleting`)).toBe(false);
+    const others = ['h1', 'h1-b', 'h4', 'h4-b', 'h4-c'];
+    for (const name of ['app', 'work'])
+      await eventually(`the pods of ${name} run elsewhere`, async () => areReadyOn(name, others) || undefined);
     // Its agent could not be told: what was evicted runs on there.
     expect(await cluster.containers('h3', 'moves')).toHaveLength(2);
   });
@@ -215,6 +253,19 @@ async function isBack(node: string): Promise<void> {
   });
 }
 
+describe('a Job', () => {
+  it('counts the pods that were lost with their host once, also when the host is back, and completes', async () => {
+    const work = await eventually('the Job is complete', async () => {
+      const job = await cluster.client.jobs.get({ namespace, name: 'work' });
+      return job.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True') ? job : undefined;
+    });
+    expect(work.status).toMatchObject({ succeeded: 2, failed: 2 });
+    await eventually('the pods that were lost are gone', async () => podsOfWorkload('work').length === 2 || undefined);
+    const { status } = await cluster.client.jobs.get({ namespace, name: 'work' });
+    expect(status).toMatchObject({ succeeded: 2, failed: 2 });
+  });
+});
+
 describe('a node that was deleted', () => {
   it('has its pods removed 40 s later, and their containers when its agent is back', async () => {
     expect((await story.when('pod left gone')) - deletedAt).toBeGreaterThan(withinMs - 1_000);
@@ -225,7 +276,7 @@ describe('a node that was deleted', () => {
 });
 
 describe('a server that is away while its nodes live', () => {
-  it.each(['was killed', 'stood still'])('harms no pod when it %s', async (how) => {
+  it.each(['was killed', 'stood still'])('makes no pod and harms none when it %s', async (how) => {
     const outage = (await outages)[how === 'was killed' ? 0 : 1]!;
     if (outage.status === 'rejected') throw outage.reason;
     const { value } = outage;
@@ -236,6 +287,6 @@ describe('a server that is away while its nodes live', () => {
     });
     expect(value.harmed).toEqual([]);
     expect(value.after, value.warnings.join('\n')).toEqual(value.before);
-    expect(value.before).toHaveLength(8);
+    expect(value.before).toHaveLength(12);
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { taints } from '../../api/meta/well-known.ts';
-import type { Container, Pod, Probe } from '../../client/index.ts';
+import type { Client, Container, Pod, Probe } from '../../client/index.ts';
 import { containersOf, eventually } from '../e2e/installation.ts';
 import { type ChaosHouse, createChaosHouse, podOf, untouched } from './chaos-house.ts';
 import { type Chronicle, startChronicle } from './chronicle.ts';
@@ -39,8 +39,8 @@ const awayMs = effort(45_000, 600_000);
 const watchedMs = effort(45_000, 120_000);
 
 /**
- * Two nodes with four pods each, which tolerate no lost node at all or have probes; the server is killed,
- * or stands still, and comes back.
+ * Two nodes with four pods each, which tolerate no lost node at all or have probes, and pods of a Deployment,
+ * a StatefulSet and a DaemonSet; the server is killed, or stands still, and comes back.
  */
 export async function goThroughOutage(how: 'away' | 'still'): Promise<Outage> {
   const house = await createChaosHouse(how);
@@ -51,7 +51,8 @@ export async function goThroughOutage(how: 'away' | 'still'): Promise<Outage> {
     for (const node of nodes) await eventually(`${node} is ready`, () => house.nodeIsReady(node).catch(() => undefined));
     const pods = nodes.flatMap((node, at) => podsOn(node, `p${at}`));
     for (const pod of pods) await house.client.pods.create(pod);
-    const names = pods.map(({ metadata }) => metadata?.name ?? '');
+    await createWorkloads(house.client);
+    const names = await namesOfAll(house.client, pods.length + podsOfWorkloads);
     for (const name of names) await house.until(name, 'is ready', (pod) => untouched(pod).ready);
     const before = await look(house, nodes, names);
     story = await startChronicle(house.client);
@@ -86,6 +87,31 @@ function podsOn(nodeName: string, prefix: string): Pod[] {
   ];
 }
 
+/** A Deployment and a StatefulSet of one pod each, and a DaemonSet with one on each of the two nodes. */
+const podsOfWorkloads = 4;
+
+async function createWorkloads({ deployments, statefulSets, daemonSets }: Client): Promise<void> {
+  const made = (name: string) => {
+    const { spec } = podOf(name, stay);
+    const labels = { workload: name };
+    return {
+      metadata: { namespace, name },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: spec! } },
+    };
+  };
+  await deployments.create(made('web'));
+  await statefulSets.create(made('db'));
+  await daemonSets.create(made('log'));
+}
+
+/** The names of all pods, when there are as many as expected. */
+async function namesOfAll({ pods }: Client, count: number): Promise<string[]> {
+  return eventually(`${count} pods`, async () => {
+    const { items } = await pods.list({ namespace });
+    return items.length === count ? items.map(({ metadata }) => metadata?.name ?? '').toSorted() : undefined;
+  });
+}
+
 async function look(house: ChaosHouse, nodes: readonly string[], names: readonly string[]): Promise<Sight[]> {
   const containers = (await Promise.all(nodes.map(containersOf))).flat();
   const sights = names.map(async (name) => {
@@ -108,7 +134,8 @@ function harmIn(story: Chronicle, nodes: readonly string[], names: readonly stri
     ...nodes.flatMap((node) => ['Unknown', ...lostTaints].map((what) => `node ${node} ${what}`)),
     ...names.flatMap((name) => [`pod ${name} deleting`, `pod ${name} gone`]),
   ];
-  return possible.filter((what) => story.has(what));
+  const strangers = [...story.pods.keys()].filter((name) => !names.includes(name)).map((name) => `pod ${name} made`);
+  return [...possible.filter((what) => story.has(what)), ...strangers];
 }
 
 const lostTaints = [taints.unreachable, taints.notReady].flatMap((key) => [`${key}:NoSchedule`, `${key}:NoExecute`]);

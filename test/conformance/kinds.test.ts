@@ -16,7 +16,7 @@ forEveryKind((kind, subject) => {
     expect(updated.metadata?.uid).toBe(made.metadata?.uid);
     await expect(typed.update(labelled(made, 'late'))).rejects.toMatchObject({ code: 'ABORTED' });
     const patched = await typed.patch(key('typed'), { metadata: { annotations: { 'example.com/a': '1' } } });
-    expect(patched.metadata?.annotations).toEqual({ 'example.com/a': '1' });
+    expect(patched.metadata?.annotations).toMatchObject({ 'example.com/a': '1' });
     await typed.delete(key('typed'));
     await expect.poll(() => codeOf(typed.get(key('typed')))).toBe('NOT_FOUND');
   });

@@ -3,9 +3,10 @@ import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import { type KindName, kindNamed, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { Authorizer } from '../../apiserver/authz/authorizer.ts';
-import { KindStore, type StoreEnvironment } from '../../apiserver/registry/kind-store.ts';
+import { KindStore } from '../../apiserver/registry/kind-store.ts';
 import { KindStores } from '../../apiserver/registry/kind-stores.ts';
 import type { Registry } from '../../apiserver/registry/registry.ts';
+import type { StoreEnvironment } from '../../apiserver/registry/store-environment.ts';
 import { KindCache } from '../../apiserver/watch/kind-cache.ts';
 
 /** An authorizer over caches that a test fills as the feed would. */

@@ -43,7 +43,10 @@ export class PlayedNodes {
     const { client, chance } = this.#world;
     const { namespace, name = '', uid = '' } = pod.metadata ?? {};
     const key = { namespace, name };
-    if (pod.metadata?.deletionTimestamp) await client.pods.delete(key, { gracePeriodSeconds: 0, preconditions: { uid } });
+    const isLeaving = pod.metadata?.deletionTimestamp !== undefined;
+    // What waits for a finalizer is seen to end, as agents say it before they let a pod go.
+    if (isLeaving && pod.metadata?.finalizers?.length && pod.status?.phase === 'Running') await this.#end(pod, 'Failed');
+    else if (isLeaving) await client.pods.delete(key, { gracePeriodSeconds: 0, preconditions: { uid } });
     else if (isFinished(pod)) return;
     else if (!pod.spec?.nodeName) await client.pods.bind(key, pinnedNode(pod) ?? chance.pick(this.#options.names));
     else if (pod.status?.phase !== 'Running') await this.#run(pod);
@@ -61,15 +64,17 @@ export class PlayedNodes {
 
   async #mayEnd(pod: Pod): Promise<void> {
     const { ends } = this.#options;
-    if (ends && this.#world.chance.next() < ends.rate()) {
-      const phase = ends.phase(pod);
-      const terminated = { exitCode: phase === 'Failed' ? 1 : 0 };
-      await this.#patch(pod, {
-        phase,
-        conditions: [this.#ready(false)],
-        containerStatuses: [{ name: 'c', state: { terminated } }],
-      });
-    } else if (!isPodReady(pod) && this.#options.becomesReady(pod)) await this.#run(pod);
+    if (ends && this.#world.chance.next() < ends.rate()) await this.#end(pod, ends.phase(pod));
+    else if (!isPodReady(pod) && this.#options.becomesReady(pod)) await this.#run(pod);
+  }
+
+  async #end(pod: Pod, phase: 'Succeeded' | 'Failed'): Promise<void> {
+    const terminated = { exitCode: phase === 'Failed' ? 1 : 0 };
+    await this.#patch(pod, {
+      phase,
+      conditions: [this.#ready(false)],
+      containerStatuses: [{ name: 'c', state: { terminated } }],
+    });
   }
 
   #ready(isReady: boolean): object {

@@ -68,3 +68,27 @@ it('warns of a surge of pods that need a port of the node, and of nothing else',
   expect(kind.warnings?.(daemonSetOf({}, ports))).toEqual([]);
   expect(kind.warnings?.(daemonSetOf(surge))).toEqual([]);
 });
+
+it('counts how often its template has been another, whatever the client writes there', () => {
+  const annotation = 'deprecated.daemonset.template.generation';
+  const countIn = ({ metadata }: DaemonSet) => metadata?.annotations?.[annotation];
+  const before = daemonSetOf({});
+  kind.lifecycle?.prepareForCreate?.(before);
+  expect(countIn(before)).toBe('1');
+  const same: DaemonSet = { ...before, metadata: { annotations: { [annotation]: '9', note: 'x' } } };
+  kind.lifecycle?.prepareForUpdate?.(same, before);
+  expect(same.metadata?.annotations).toEqual({ [annotation]: '1', note: 'x' });
+  const other = daemonSetOf({}, { image: 'y' });
+  kind.lifecycle?.prepareForUpdate?.(other, same);
+  expect(countIn(other)).toBe('2');
+});
+
+it.each([
+  ['no number', 'many'],
+  ['nothing below 1', '0'],
+  ['no number that cannot be counted on', '9'.repeat(40)],
+])('takes %s for the count of its template', (_, value) => {
+  const object: DaemonSet = { metadata: { annotations: { 'deprecated.daemonset.template.generation': value } } };
+  kind.lifecycle?.prepareForCreate?.(object);
+  expect(object.metadata?.annotations).toEqual({ 'deprecated.daemonset.template.generation': '1' });
+});

@@ -4,6 +4,7 @@ import { workloadWarnings } from '../workload-warnings.ts';
 import { daemonSetColumns } from './columns.ts';
 import { defaultDaemonSet } from './defaults.ts';
 import { daemonSetFields } from './fields.ts';
+import { countTemplate, countTemplateChange } from './template-generation.ts';
 import { surgeNotes, validateDaemonSet, validateDaemonSetStatus, validateDaemonSetUpdate } from './validate.ts';
 
 const templateWarnings = workloadWarnings('berth.apps.v1.DaemonSet', daemonSetFields);
@@ -29,4 +30,5 @@ export const daemonSet = defineKind<DaemonSet>()({
   warnings: (object) => [...templateWarnings(object), ...surgeNotes(object)],
   selectableFields: {},
   columns: daemonSetColumns,
+  lifecycle: { prepareForCreate: countTemplate, prepareForUpdate: countTemplateChange },
 });

@@ -16,6 +16,7 @@ export const limitRange = defineKind<LimitRange>()({
   message: 'berth.core.v1.LimitRange',
   service: 'berth.core.v1.LimitRanges',
   durability: 'synced',
+  shownBeforeAcknowledged: true,
   hasStatus: false,
   nameRule: 'subdomain',
   defaults: defaultLimitRange,

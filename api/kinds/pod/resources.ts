@@ -90,6 +90,14 @@ export function podLimits(pod: Pod): Amounts {
 }
 
 /**
+ * What the spec alone says that a pod requests, or may use, without its overhead: containers without a limit add
+ * nothing to the sum of limits. As Kubernetes' limit ranges and quotas count.
+ */
+export function specAmounts(spec: PodSpec | undefined, part: Part): Amounts {
+  return { ...containerAmounts(spec, ({ resources }) => resourceAmounts(resources?.[part])), ...podLevel(spec?.resources, part) };
+}
+
+/**
  * The bytes of ephemeral-storage that the pod's containers may use together; undefined when none of them has a limit.
  */
 export function storageLimit({ spec }: Pod): number | undefined {

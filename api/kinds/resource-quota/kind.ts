@@ -15,6 +15,7 @@ export const resourceQuota = defineKind<ResourceQuota>()({
   message: 'berth.core.v1.ResourceQuota',
   service: 'berth.core.v1.ResourceQuotas',
   durability: 'synced',
+  shownBeforeAcknowledged: true,
   hasStatus: true,
   nameRule: 'subdomain',
   defaults: () => {},

@@ -120,7 +120,8 @@ const workloadRules: PolicyRule[] = [
   rule(['update'], APPS, 'deployments'),
   rule(['update', 'patch'], APPS, ...statusOf(appsKinds)),
   rule(['get', 'update'], APPS, ...scalable),
-  rule(['get', 'update'], CORE, 'replicationcontrollers/scale'),
+  // Autoscalers scale, and budgets count, by kinds of others as well.
+  rule(['get', 'update'], '*', '*/scale'),
   rule(['create', 'update'], 'batch', 'jobs'),
   rule(['update', 'patch'], 'batch', 'jobs/status', 'cronjobs/status'),
   rule(['update', 'patch'], 'autoscaling', 'horizontalpodautoscalers/status'),

@@ -1,0 +1,15 @@
+import type { Storage } from '../storage/storage.ts';
+import type { LeaseTerms } from './lease-terms.ts';
+import type { Ledger } from './ledger.ts';
+
+/** What the stores of all kinds share. */
+export interface StoreEnvironment {
+  readonly storage: Storage;
+  readonly now: () => Date;
+  readonly random: () => number;
+  readonly uid: () => string;
+  /** Bounds what objects take together. Absent: nothing does. */
+  readonly ledger?: Ledger | undefined;
+  /** Refuses writes of leaders whose term is over. Absent: none carries one. */
+  readonly terms?: LeaseTerms | undefined;
+}

@@ -1,0 +1,41 @@
+import { type HeldCertificate, holdCertificate } from '../../agent/main.ts';
+import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
+import { createCertificateRequest } from '../../client/certificates/certificate-request.ts';
+import { untilSigned } from '../../client/certificates/until-signed.ts';
+import type { Clock } from '../../client/clock.ts';
+import type { Client } from '../../client/index.ts';
+
+export interface IdentityWish {
+  /** An administrator's. */
+  readonly client: Client;
+  readonly nodeName: string;
+  /** The cluster's authorities, PEM. */
+  readonly ca: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gets a node's certificate from the API, as a machine that joins does, and approves it as administrator: that needs no
+ * controllers. Kept in memory; the agent renews it. Throws ApiErrors of the calls, and what untilSigned throws.
+ */
+export async function issueIdentity({ client, nodeName, ca, clock, signal }: IdentityWish): Promise<HeldCertificate> {
+  const { key, request } = await createCertificateRequest(`system:node:${nodeName}`, ['system:nodes']);
+  const requests = client.resource('CertificateSigningRequest');
+  const usages = ['digital signature', 'client auth'];
+  const made = await requests.create(
+    {
+      metadata: { generateName: 'hollow-csr-' },
+      spec: { request: Buffer.from(request), signerName: nodeClientSigner, usages },
+    },
+    {},
+    { signal },
+  );
+  const name = made.metadata?.name ?? '';
+  const conditions = [
+    { type: 'Approved', status: 'True', reason: 'HollowNode', message: 'approved by who started the hollow nodes' },
+  ];
+  await requests.patch({ name, subresource: 'approval' }, { status: { conditions } }, {}, { signal });
+  const { certificate } = await untilSigned({ client: requests, name, clock, signal });
+  return holdCertificate({ first: { certificate, key, ca }, save: async () => {} });
+}
