@@ -16,6 +16,8 @@ export interface BenchServer {
   readonly token: string;
   /** The folder of its certificates and keys. */
   readonly pki: string;
+  /** The server's data directory. */
+  readonly dataDir: string;
   /** The process that runs now. */
   readonly server: ChildProcess;
   /**
@@ -110,6 +112,7 @@ async function serve(processes: Processes, flags: readonly string[]): Promise<Be
     admin,
     token: read('admin.token').trim(),
     pki: join(processes.dataDir, 'pki'),
+    dataDir: processes.dataDir,
     get server() {
       return server;
     },

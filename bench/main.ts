@@ -8,6 +8,7 @@ import { benchJoin } from './join.ts';
 import { benchScheduler } from './scheduler/index.ts';
 import { benchStudy } from './study/index.ts';
 import { UsageError } from './usage-error.ts';
+import { benchWorkloads } from './workloads/index.ts';
 
 /**
  * Every benchmark by its name; each prints what it does to standard error and returns its figures.
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   join: benchJoin,
   scheduler: benchScheduler,
   study: benchStudy,
+  workloads: benchWorkloads,
 };
 
 const [name = '', ...parts] = process.argv.slice(2);

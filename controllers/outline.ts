@@ -98,7 +98,10 @@ function conditionOutline({ type, status, reason, lastTransitionTime }: PodCondi
   };
 }
 
-/** How the containers of a pod that its owner judges ended; of every pod those that hold something else than they ask for. */
+/**
+ * How the containers of a pod that its owner judges ended; of every pod those that hold something else than they
+ * ask for.
+ */
 function statusesOutline(pod: Pod, isJudged: boolean): Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses'> {
   const kept = (statuses: readonly ContainerStatus[] = []): ContainerStatus[] =>
     statuses.flatMap((status) => {

@@ -1,0 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { atMost, type Figure, note } from '../figure.ts';
+import { cpuSeconds, readMemory } from '../process-costs.ts';
+import type { WorkloadCluster } from './cluster.ts';
+
+const settleMs = 30_000;
+const windowSeconds = 60;
+/** Of one core, and megabytes, with 500 hollow nodes. */
+const most = { cpuPercent: 10, megabytes: 400 };
+
+/** What the server takes while nothing changes but heartbeats. */
+export async function steadyState({ server, writes }: WorkloadCluster, say: (text: string) => void): Promise<Figure[]> {
+  await writes.quiet(5_000);
+  say('at rest');
+  await delay(settleMs);
+  const pid = server.server.pid!;
+  const before = cpuSeconds([pid]);
+  await delay(windowSeconds * 1000);
+  const percent = ((cpuSeconds([pid]) - before) / windowSeconds) * 100;
+  const { total } = readMemory([pid]);
+  return [
+    atMost("server's processor at rest, of one core", percent, '%', most.cpuPercent),
+    atMost("server's memory at rest", total, 'MB', most.megabytes),
+    note('window', windowSeconds, 's'),
+  ];
+}
