@@ -94,7 +94,6 @@ it('create cronjob makes a job for each time of a schedule', () => {
     spec: {
       schedule: '0 * * * *',
       jobTemplate: {
-        metadata: { name: 'hourly' },
         spec: { template: { spec: { containers: [{ name: 'hourly', image: 'busybox' }], restartPolicy: 'OnFailure' } } },
       },
     },

@@ -118,8 +118,8 @@ export function cronJobObject(name: string, words: readonly string[], { image, s
     metadata: { name },
     spec: {
       schedule,
+      // kubectl names the template too; a name there has no effect, and the server warns of it.
       jobTemplate: {
-        metadata: { name },
         spec: { template: { spec: { containers: [jobContainer(name, words, image)], restartPolicy: restart } } },
       },
     },

@@ -44,10 +44,17 @@ function stateOf({ complete, stuck }: Progress, obstacles: readonly WhyObstacle[
   return complete ? 'up' : 'progressing';
 }
 
-function headline({ kind, object }: WorkloadFacts, { counts, verdict }: Progress, state: WorkloadState): string {
+function headline({ kind, object }: WorkloadFacts, progress: Progress, state: WorkloadState): string {
+  const { counts, verdict } = progress;
   const subject = `${kind.toLowerCase()} ${text(object, 'metadata', 'namespace')}/${text(object, 'metadata', 'name')}`;
-  const said = verdict ?? { up: 'is up', progressing: 'is on its way', stuck: 'is not up' }[state];
+  const said = verdict ?? { up: 'is up', progressing: 'is on its way', stuck: stuckText(progress) }[state];
   return `${subject} ${said}${counts === '' ? '' : `: ${counts}`}.`;
+}
+
+/** Pods of an earlier revision go on serving while those of the last change do not start. */
+function stuckText({ complete, serves = false }: Progress): string {
+  if (!serves) return 'is not up';
+  return complete ? 'is up, but not all is well' : 'is up, but its last change is stuck';
 }
 
 function obstacleOf({ trouble, lines, of }: ExplainedTrouble, facts: WorkloadFacts, suffix = ''): WhyObstacle {

@@ -7,6 +7,8 @@ import { revisionOf } from '../workload/owned-pods.ts';
 export interface Progress {
   /** Whether everything is there that is wanted. */
   readonly complete: boolean;
+  /** Whether as many pods as wanted are available, maybe of an earlier revision. */
+  readonly serves?: boolean;
   /** Whether it cannot get further by itself. */
   readonly stuck: boolean;
   /** "3 of 3 replicas are available, all of revision 2". */
@@ -73,11 +75,12 @@ function ofDeployment(object: Tree, now: number): Progress {
     ? `${available} of ${wanted} replicas are available, all${which}`
     : `${available} of ${wanted} replicas are available, ${updated}${which}${there! > wanted ? `, ${there! - wanted} more than wanted` : ''}`;
   const progressing = conditionOf(object, 'Progressing');
-  if (text(progressing, 'reason') !== 'ProgressDeadlineExceeded') return { complete, stuck: false, counts };
+  const serves = available! >= wanted;
+  if (text(progressing, 'reason') !== 'ProgressDeadlineExceeded') return { complete, serves, stuck: false, counts };
   const since = Date.parse(text(progressing, 'lastTransitionTime'));
   const ago = Number.isNaN(since) ? '' : ` ${formatAge(now - since)} ago`;
   const deadline = `its progress deadline of ${number(object, 'spec', 'progressDeadlineSeconds')}s passed${ago}`;
-  return { complete: false, stuck: true, counts: `${counts}; ${deadline}` };
+  return { complete: false, serves, stuck: true, counts: `${counts}; ${deadline}` };
 }
 
 /** ReplicaSets and ReplicationControllers. */
@@ -142,9 +145,9 @@ function ofJob(object: Tree, now: number): Progress {
   }
   if (isTrue(object, 'Complete')) return { complete: true, stuck: false, counts, verdict: 'is complete' };
   const started = Date.parse(text(object, 'status', 'startTime'));
-  const since = Number.isNaN(started) ? '' : ` for ${formatAge(now - started)}`;
+  const running = Number.isNaN(started) ? 'has not started yet' : `has run for ${formatAge(now - started)}`;
   const isSuspended = text(object, 'spec', 'suspend') === 'true';
-  return { complete: false, stuck: false, counts, verdict: isSuspended ? 'is suspended' : `runs${since}` };
+  return { complete: false, stuck: false, counts, verdict: isSuspended ? 'is suspended' : running };
 }
 
 function ofCronJob(object: Tree, now: number): Progress {

@@ -69,6 +69,22 @@ describe('where a workload stands', () => {
     ],
     [
       'Deployment',
+      workload(
+        { progressDeadlineSeconds: 600 },
+        { replicas: 4, updatedReplicas: 1, availableReplicas: 3, conditions: late },
+        revision,
+      ),
+      'stuck',
+      'is up, but its last change is stuck: 3 of 3 replicas are available, 1 of revision 4, 1 more than wanted; its progress',
+    ],
+    [
+      'Deployment',
+      workload({ paused: true }, allUp, revision),
+      'stuck',
+      'is up, but not all is well: 3 of 3 replicas are available, all of revision 4.',
+    ],
+    [
+      'Deployment',
       workload({}, { observedGeneration: 0 }),
       'progressing',
       'has been changed, and its controller has not looked at it since',
@@ -124,7 +140,7 @@ describe('where a workload stands', () => {
       'Job',
       workload({}, { active: 1, startTime: ago(30) }),
       'progressing',
-      'runs for 30s: 0 pods succeeded, 0 failed, 1 active.',
+      'has run for 30s: 0 pods succeeded, 0 failed, 1 active.',
     ],
     ['Job', workload({ suspend: true }), 'stuck', 'is suspended: 0 pods succeeded'],
     [

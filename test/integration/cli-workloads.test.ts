@@ -40,7 +40,7 @@ describe('create', () => {
     ['create job made --image=busybox -- date', 'job.batch/made created\n'],
     ['create cronjob made --image=busybox --schedule=@hourly -- date', 'cronjob.batch/made created\n'],
     ['create job by-hand --from=cronjob/made', 'job.batch/by-hand created\n'],
-    ['create quota made --hard=cpu=100,pods=100', 'resourcequota/made created\n'],
+    ['create quota made --hard=pods=100,secrets=100', 'resourcequota/made created\n'],
     ['create service clusterip made --tcp=80:8080', 'service/made created\n'],
     ['create svc externalname outside --external-name=a.example', 'service/outside created\n'],
     ['create deploy dry --image=nginx --dry-run=client -o name', 'deployment.apps/dry\n'],
