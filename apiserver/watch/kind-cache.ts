@@ -8,6 +8,7 @@ import { type BatchClock, EventBatcher, systemBatchClock } from './event-batcher
 import { type CacheEvent, defaultRingBounds, EventRing, type RingBounds } from './event-ring.ts';
 import { pastRange } from './past-range.ts';
 import { SharedFrames } from './shared-frames.ts';
+import { TouchIndex } from './touch-index.ts';
 
 export interface KindCacheOptions {
   readonly bounds?: Partial<RingBounds>;
@@ -44,6 +45,7 @@ export class KindCache {
   readonly ring: EventRing;
   readonly batcher: EventBatcher;
   readonly frames = new SharedFrames();
+  readonly touched: TouchIndex;
   private readonly clock: BatchClock;
   private readonly log: Logger | undefined;
   private readonly observers = new Set<CacheObserver>();
@@ -60,6 +62,7 @@ export class KindCache {
     this.decoder = new EntryDecoder(kind);
     this.ring = new EventRing({ ...defaultRingBounds, ...options.bounds }, 0);
     this.batcher = new EventBatcher(this.clock);
+    this.touched = new TouchIndex(this.ring, this.decoder);
   }
 
   get revision(): number {
@@ -148,6 +151,7 @@ export class KindCache {
       event = { type: 'DELETED', revision: change.revision, entry, previous, atMs };
     }
     this.ring.push(event);
+    this.attempt(change.key, () => this.touched.note(event));
     for (const observer of this.observers) this.attempt(change.key, () => observer.event(event));
     this.batcher.request();
   }

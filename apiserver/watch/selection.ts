@@ -24,6 +24,8 @@ export interface Selection {
   readonly prefix: string;
   /** Whether the prefix says all. */
   readonly everything: boolean;
+  /** A field that must have one value, e.g. spec.nodeName: see TouchIndex. */
+  readonly pinned?: { readonly field: string; readonly value: string } | undefined;
   /** The selectors only; the caller has checked the prefix. */
   matches(entry: Entry): boolean;
 }
@@ -42,6 +44,7 @@ export function compileSelection(cache: KindCache, request: SelectionRequest): S
     id: `${namespace}\0${request.labelSelector ?? ''}\0${request.fieldSelector ?? ''}`,
     prefix: namespace ? `${keyPrefixOf(kind)}${namespace}/` : keyPrefixOf(kind),
     everything: !labels && !fields,
+    pinned: fields?.requirements.find(({ field, operator }) => operator === '=' && field in kind.selectableFields),
     matches(entry) {
       if (labels && !labels.matches(labelsOf(entry))) return false;
       if (!fields) return true;

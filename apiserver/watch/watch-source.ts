@@ -62,6 +62,7 @@ export class WatchSource {
     this.sequence = sequence;
     if (start.initialEvents) this.initial = cache.range(selection.prefix);
     if (start.initialBookmark) this.endInitial = cache.revision;
+    if (selection.pinned) cache.touched.follow(selection.pinned.field);
     cache.frames.join(this.id);
   }
 
@@ -129,10 +130,16 @@ export class WatchSource {
 
   private nextEvents(): Buffer | undefined {
     if (this.lost) throw tooOld(this.cache);
+    const { ring, frames, touched } = this.cache;
+    const { pinned } = this.selection;
+    if (pinned && touched.isUntouched(pinned.field, pinned.value, this.sequence)) {
+      this.sequence = ring.endSequence;
+      return undefined;
+    }
     const frame =
       this.first && this.format.hasHeading
         ? this.readRing()
-        : this.cache.frames.get(this.id, this.sequence, this.cache.ring.endSequence, () => this.readRing());
+        : frames.get(this.id, this.sequence, ring.endSequence, () => this.readRing());
     this.sequence = frame.next;
     return frame.bytes;
   }
