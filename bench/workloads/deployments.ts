@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Deployment } from '../../client/index.ts';
 import { atMost, type Figure, inParallel, note } from '../figure.ts';
 import { nodeCount, type WorkloadCluster, withWorkloadCluster } from './cluster.ts';
+import { benchLostNode } from './lost-node.ts';
 import { StatusWatch } from './status-watch.ts';
 import { steadyState } from './steady.ts';
 import { totalOf, type Writes } from './write-watch.ts';
@@ -14,6 +15,8 @@ const mostWritesOfPod = 5;
 const large = 5_000;
 const manyCount = 2_000;
 const rolled = 1_000;
+/** While nothing changes, with those of the many Deployments. */
+const steadyPods = 5_000;
 
 export const at = (name: string) => ({ namespace: 'default', name });
 
@@ -92,7 +95,9 @@ export function benchDeployments(say: (text: string) => void): Promise<Figure[]>
     figures.push(...compared(`${large} replicas down to 0`, down.seconds, down.writes, cluster, most.down));
 
     figures.push(...(await benchRollout(cluster, watch, say)), ...(await benchMany(cluster, watch, say)));
-    figures.push(...(await steadyState(cluster, say)));
+    await deployments.patch(at('one'), { spec: { replicas: steadyPods - 2 * manyCount } });
+    await watch.until(one(steadyPods - 2 * manyCount, 3), 'the pods of the steady state');
+    figures.push(...(await steadyState(cluster, say)), ...(await benchLostNode(cluster, say)));
     watch.close();
     return figures;
   });
