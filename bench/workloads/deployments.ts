@@ -5,9 +5,9 @@ import { nodeCount, type WorkloadCluster, withWorkloadCluster } from './cluster.
 import { benchLostNode } from './lost-node.ts';
 import { StatusWatch } from './status-watch.ts';
 import { steadyState } from './steady.ts';
-import { totalOf, type Writes } from './write-watch.ts';
+import { totalOf, type Writes } from './write-counts.ts';
 
-/** Bounds: so many times what the counted writes take at the rate of bulk creates in the same run. */
+/** Bounds: so many times what the counted writes, Events among them, take at the rate of bulk creates in the same run. */
 const most = { create: 1.3, many: 1.5, rollout: 1.6, down: 1.3 };
 /** A pod's own writes from create to Ready, besides events. */
 const mostWritesOfPod = 5;
@@ -54,12 +54,12 @@ async function timed(
   isDone: (objects: ReadonlyMap<string, Deployment>) => boolean,
   what: string,
 ): Promise<{ seconds: number; writes: Writes }> {
-  writes.take();
+  await writes.take();
   const beganAt = performance.now();
   await task();
   await watch.until(isDone, what);
   const seconds = (performance.now() - beganAt) / 1000;
-  const counted = writes.take();
+  const counted = await writes.take();
   return { seconds, writes: counted };
 }
 
