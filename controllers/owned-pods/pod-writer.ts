@@ -174,7 +174,7 @@ export class PodWriter {
     }
   }
 
-  /** Deletes again what is shown and may have been deleted. Whether there was any: then the key waits until that shows. */
+  /** Deletes again what shows and may have been deleted. Whether there was any: then the key waits until that shows. */
   async finishDeletions(owner: PodOwner, owned: readonly Pod[], signal: AbortSignal): Promise<boolean> {
     const doomed = this.#doomed.get(owner.key);
     if (!doomed) return false;
