@@ -173,8 +173,7 @@ export class JobController implements Controller {
     try {
       if (isTracked(pod)) await writer.patchMetadata(owner, pod, { finalizers: otherFinalizers(pod) }, signal);
     } catch (error) {
-      if (isNotFound(error)) return;
-      throw error;
+      if (!isNotFound(error)) throw error;
     }
     await writer.delete(owner, pod, signal);
   }

@@ -169,6 +169,16 @@ describe('a delete', () => {
     expect(await writer.finishDeletions(owner, [], signal)).toBe(false);
   });
 
+  it('that finds no pod makes its owner wait until the informer shows none', async () => {
+    const { writer, told, signal } = setup();
+    const [gone, other] = ['web-0', 'web-1'].map((name) => ({ metadata: { ...named(name).metadata, uid: name } }));
+    await writer.delete(owner, gone!, signal);
+    expect(await writer.finishDeletions(owner, [gone!, other!], signal)).toBe(true);
+    expect(await writer.finishDeletions(owner, [gone!, other!], signal)).toBe(true);
+    expect(await writer.finishDeletions(owner, [other!], signal)).toBe(false);
+    expect(told).toEqual([]);
+  });
+
   it('tries all, and throws the first refusal', async () => {
     const { pods, writer, signal } = setup([named('web-0'), named('web-1')]);
     pods.failNext('delete', conflict({ kind: 'Pod', name: 'web-0' }, 'changed'));

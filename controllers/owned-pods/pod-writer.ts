@@ -53,7 +53,8 @@ const nameAttempts = 8;
  * - It chooses the names. A create whose outcome is unknown is repeated under the same name until it is answered; one
  *   that finds its own pod there has been carried out. A refusal of the repetition says nothing of the first attempt:
  *   then the owner's next pod is asked for under this name before any other is drawn.
- * - A deletion whose outcome is unknown stands: the pod counts as leaving, and is deleted again at the next look.
+ * - A deletion whose outcome is unknown stands: the pod counts as leaving, and is deleted again at the next look. So
+ *   does one that found no pod, until the informer shows none.
  * - Everything written is noted with the owner's key, which is decided on again only when the informer shows it.
  * - The client carries the leader's term, so what arrives after another process leads is refused.
  */
@@ -61,7 +62,7 @@ export class PodWriter {
   readonly #options: PodWriterOptions;
   /** By the owner's key: names under which a pod may have been made. */
   readonly #openNames = new Map<string, Set<string>>();
-  /** By the owner's key: uids of pods that may have been deleted. */
+  /** By the owner's key: uids of pods that may have been deleted, and of those that were found gone. */
   readonly #doomed = new Map<string, Set<string>>();
 
   constructor(options: PodWriterOptions) {
@@ -164,7 +165,8 @@ export class PodWriter {
       this.#tellDone(owner, 'delete', name);
     } catch (error) {
       if (isNotFound(error)) {
-        if (uid) removeFrom(this.#doomed, owner.key, uid);
+        // Another has deleted it: as long as the informer shows it, nothing else goes in its place.
+        if (uid) addTo(this.#doomed, owner.key, uid);
         return;
       }
       if (!signal.aborted) this.tellFailure(owner, 'delete', error, name);
@@ -172,7 +174,7 @@ export class PodWriter {
     }
   }
 
-  /** Deletes again what may have been deleted. Whether there was any: then the key waits until that shows. */
+  /** Deletes again what shows and may have been deleted. Whether there was any: then the key waits until that shows. */
   async finishDeletions(owner: PodOwner, owned: readonly Pod[], signal: AbortSignal): Promise<boolean> {
     const doomed = this.#doomed.get(owner.key);
     if (!doomed) return false;
