@@ -3,6 +3,7 @@ import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { workloadAnnotations, workloadLabels } from '../../api/meta/workload-names.ts';
 import type { EventRecorder, Informer, ObjectKey, PodClient } from '../../client/index.ts';
+import { controlledBy } from '../owned-pods/pod-index.ts';
 import { reasons } from './conditions.ts';
 import { hashOf } from './new-set.ts';
 import { type Family, revisionOf } from './revisions.ts';
@@ -82,9 +83,9 @@ export class AutoRollback {
   }
 
   /** What keeps the first pod that is not available from being so: the container, the reason, its last lines. */
-  async #explain({ metadata }: ReplicaSet, signal: AbortSignal): Promise<string> {
+  async #explain(set: ReplicaSet, signal: AbortSignal): Promise<string> {
     const { pods, logs } = this.#options;
-    const outline = pods.lister.byIndex('controllerUid', metadata?.uid ?? '').find((pod) => !isPodReady(pod));
+    const outline = controlledBy(pods.lister, set).find((pod) => !isPodReady(pod));
     if (!outline?.metadata?.name) return '';
     const key = { namespace: outline.metadata.namespace, name: outline.metadata.name };
     const pod = await logs.get(key, { signal }).catch(() => undefined);
