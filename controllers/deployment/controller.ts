@@ -11,6 +11,7 @@ import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { decideClaims } from '../owned-pods/claims.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { candidatesOf, controlledBy, namespaceIndexers, type Owning, ownedIndexers, ownersOf } from '../owned-pods/pod-index.ts';
+import { readTemplates } from '../template-digests.ts';
 import { AutoRollback } from './auto-rollback.ts';
 import { isComplete, reasons, withCondition, withPause } from './conditions.ts';
 import { decideCleanup, decideRollout } from './decide-rollout.ts';
@@ -89,6 +90,10 @@ export class DeploymentController implements Controller {
     }
     const conditions = withPause(deployment, deployment.status?.conditions ?? [], this.#now());
     const about = referenceTo('Deployment', deployment);
+    await readTemplates(
+      [deployment, ...owned].map(({ spec }) => spec?.template),
+      signal,
+    );
     const look: Look = { deployment, about, family: familyOf(deployment, owned), signal, conditions };
     return this.#act(look);
   }
