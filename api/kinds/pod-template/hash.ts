@@ -54,7 +54,8 @@ const VALUES: ReadonlySet<string> = new Set(['berth.meta.v1.Quantity', 'berth.me
 /** Templates that people write have hundreds. */
 const mostTried = 10_000;
 
-function countValues(value: unknown): number {
+/** Of a message, those within others included. */
+export function countValues(value: unknown): number {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return 1;
   let count = 1;
   for (const each of Array.isArray(value) ? value : Object.values(value)) count += countValues(each);
