@@ -60,6 +60,8 @@ export function rolledBack(deployment: Deployment, to: ReplicaSet): Deployment {
 /** Lines of the log that the event shows, and the most characters of them. */
 const tailLines = 5;
 const tailCharacters = 500;
+/** A line may be as long as the disk. */
+const mostLogBytes = 256 * 1024;
 const logsTimeoutMs = 5_000;
 
 /** Rolls Deployments back that ask for it with an annotation, and says in an event what was wrong. */
@@ -99,7 +101,12 @@ export class AutoRollback {
     try {
       const chunks: Buffer[] = [];
       const call = { signal, timeoutMs: logsTimeoutMs };
-      for await (const chunk of this.#options.logs.logs(key, { container, tailLines }, call)) chunks.push(Buffer.from(chunk));
+      let bytes = 0;
+      for await (const chunk of this.#options.logs.logs(key, { container, tailLines }, call)) {
+        chunks.push(Buffer.from(chunk));
+        bytes += chunk.length;
+        if (bytes > mostLogBytes) break;
+      }
       return Buffer.concat(chunks).toString('utf8').trim().slice(-tailCharacters);
     } catch {
       // The node may be away; the event says the rest.
