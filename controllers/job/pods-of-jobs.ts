@@ -17,8 +17,8 @@ const ofJob = (pod: Pod): readonly string[] => {
 };
 
 /**
- * Pods by namespace and uid of their Job: those that matter to it, which are those that have not ended or are still to be
- * counted, and those that are still to be counted.
+ * Pods by namespace and uid of their Job: those that matter to it, which are those that have not ended or are still to
+ * be counted, and those that are still to be counted.
  */
 export const jobPodIndexers: Indexers<Pod> = {
   ...ownedIndexers,

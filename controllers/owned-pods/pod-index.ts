@@ -16,7 +16,7 @@ interface Held {
  */
 export const ownerKey = (namespace = '', uid = ''): string => `${namespace}/${uid}`;
 
-/** Objects by namespace and uid of their controller, those without one by their namespace, and all by their namespace. */
+/** Objects by namespace and uid of their controller, and those without one by their namespace. */
 export const ownedIndexers = {
   controllerUid(object: Held): readonly string[] {
     const uid = controllerOf(object)?.uid;

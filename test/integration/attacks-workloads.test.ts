@@ -107,3 +107,32 @@ it('a StatefulSet of two thousand million replicas leaves the others their contr
   await replicaSets.create({ metadata: { namespace: 'prod', name: 'small' }, spec: small });
   await expect.poll(async () => (await inProd()).length, others).toBe(2);
 }, 60_000);
+
+describe('pods that controllers make of a template are judged as if the editor made them', () => {
+  const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x', 'kubernetes.io/config.source': 'file' } };
+  it.each<[string, PodSpec, object, RegExp]>([
+    [
+      'a privileged container',
+      { containers: [{ ...spec.containers![0]!, securityContext: { privileged: true } }] },
+      {},
+      /PodSecurity/,
+    ],
+    ['a priority class of the system', { ...spec, priorityClassName: 'system-node-critical' }, {}, /system-node-critical/],
+    ['an account of another namespace', { ...spec, serviceAccountName: 'strong' }, {}, /"strong" not found/],
+    ['the looks of a static pod', { ...spec, nodeName: 'n1' }, mirror, /only the agent of a node may set/],
+  ])('%s is refused', async (title, podSpec, metadata, why) => {
+    const { namespaces, replicaSets, serviceAccounts } = server.client;
+    const level = { 'pod-security.kubernetes.io/enforce': 'baseline' };
+    await namespaces.patch({ name: 'team' }, { metadata: { labels: level } });
+    await serviceAccounts.create({ metadata: { namespace: 'prod', name: 'strong' } }).catch(() => {});
+    const name = title.replaceAll(' ', '-');
+    const labels = { app: name };
+    const template = { metadata: { labels, ...metadata }, spec: podSpec };
+    const at = { namespace: 'team', name };
+    await editor.replicaSets.create({ metadata: at, spec: { replicas: 1, selector: { matchLabels: labels }, template } });
+    const failure = async () =>
+      (await replicaSets.get(at)).status?.conditions?.find(({ type }) => type === 'ReplicaFailure')?.message;
+    await expect.poll(failure, others).toMatch(why);
+    expect((await server.client.pods.list({ namespace: 'team', labelSelector: `app=${name}` })).items).toEqual([]);
+  });
+});

@@ -26,7 +26,7 @@ export function computeTemplateHash(template: PodTemplateSpec, collisionCount?: 
   return safeText(String(fnv1a(Buffer.concat([Buffer.from(text), collisions]))));
 }
 
-/** A text that templates of the same meaning share (`templatesEqual`), and no others. For this version of Berth alone. */
+/** A text that templates of the same meaning share (`templatesEqual`), and no others; in this version of Berth. */
 export function templateText(template: PodTemplateSpec): string {
   return textOf(meaningOf(template));
 }
@@ -74,7 +74,10 @@ export function withoutDefaults(template: PodTemplateSpec, defaults = defaultTem
   return leastOf(meaningOf(template, defaults), defaults);
 }
 
-/** Each path is tried on a whole copy: a template of 1 MB would take ten seconds, in which its process does nothing else. */
+/**
+ * Each path is tried on a whole copy: a template of 1 MB would take ten seconds, in which its process does nothing
+ * else.
+ */
 function leastOf(full: PodTemplateSpec, defaults: (template: PodTemplateSpec) => void): PodTemplateSpec {
   const least = clone(full);
   // The deepest first: a message whose fields are all defaults may be one itself.
