@@ -10,7 +10,7 @@ import { attemptEach } from '../attempt-each.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
-import { namespaceIndexers, ownedIndexers } from '../owned-pods/pod-index.ts';
+import { controlledBy, namespaceIndexers, ownedIndexers } from '../owned-pods/pod-index.ts';
 import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { untilAnswered } from '../owned-pods/until-answered.ts';
 import { rule, writeStatus } from '../rules.ts';
@@ -72,7 +72,7 @@ export class CronJobController implements Controller {
     await this.#statuses.settle(key, signal);
     if (!this.#own.areShown(key)) return { afterMs: unshownRetryMs };
     const look: Look = { key, cronJob, about: referenceTo('CronJob', cronJob), signal };
-    const owned = jobs.lister.byIndex('controllerUid', cronJob.metadata?.uid ?? '');
+    const owned = controlledBy(jobs.lister, cronJob);
     const plan = decideCronJob(cronJob, owned, this.#scheduleOf(look), context.clock.now());
     for (const note of plan.notes) this.#tell(look, note);
     await attemptEach(plan.replace, (job) => this.#delete(look, job));

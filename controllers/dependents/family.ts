@@ -61,7 +61,11 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
     );
   }
 
-  const dependentsOf = ({ metadata }: ApiObject) => related('owner', metadata?.uid);
+  /** Of an owner in a namespace only what is in it: its uid in an object of another namespace names no owner. */
+  const dependentsOf = ({ metadata }: ApiObject) =>
+    related('owner', metadata?.uid).filter(
+      ({ object }) => !metadata?.namespace || object.metadata?.namespace === metadata.namespace,
+    );
   const keyOfMember = (member: Member) => keyOf(member.followed.kind, member.object);
 
   return {

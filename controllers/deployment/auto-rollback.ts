@@ -3,6 +3,7 @@ import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { workloadAnnotations, workloadLabels } from '../../api/meta/workload-names.ts';
 import type { EventRecorder, Informer, ObjectKey, PodClient } from '../../client/index.ts';
+import { controlledBy } from '../owned-pods/pod-index.ts';
 import { reasons } from './conditions.ts';
 import { hashOf } from './new-set.ts';
 import { type Family, revisionOf } from './revisions.ts';
@@ -59,6 +60,8 @@ export function rolledBack(deployment: Deployment, to: ReplicaSet): Deployment {
 /** Lines of the log that the event shows, and the most characters of them. */
 const tailLines = 5;
 const tailCharacters = 500;
+/** A line may be as long as the disk. */
+const mostLogBytes = 256 * 1024;
 const logsTimeoutMs = 5_000;
 
 /** Rolls Deployments back that ask for it with an annotation, and says in an event what was wrong. */
@@ -82,9 +85,9 @@ export class AutoRollback {
   }
 
   /** What keeps the first pod that is not available from being so: the container, the reason, its last lines. */
-  async #explain({ metadata }: ReplicaSet, signal: AbortSignal): Promise<string> {
+  async #explain(set: ReplicaSet, signal: AbortSignal): Promise<string> {
     const { pods, logs } = this.#options;
-    const outline = pods.lister.byIndex('controllerUid', metadata?.uid ?? '').find((pod) => !isPodReady(pod));
+    const outline = controlledBy(pods.lister, set).find((pod) => !isPodReady(pod));
     if (!outline?.metadata?.name) return '';
     const key = { namespace: outline.metadata.namespace, name: outline.metadata.name };
     const pod = await logs.get(key, { signal }).catch(() => undefined);
@@ -98,7 +101,12 @@ export class AutoRollback {
     try {
       const chunks: Buffer[] = [];
       const call = { signal, timeoutMs: logsTimeoutMs };
-      for await (const chunk of this.#options.logs.logs(key, { container, tailLines }, call)) chunks.push(Buffer.from(chunk));
+      let bytes = 0;
+      for await (const chunk of this.#options.logs.logs(key, { container, tailLines }, call)) {
+        chunks.push(Buffer.from(chunk));
+        bytes += chunk.length;
+        if (bytes > mostLogBytes) break;
+      }
       return Buffer.concat(chunks).toString('utf8').trim().slice(-tailCharacters);
     } catch {
       // The node may be away; the event says the rest.

@@ -10,8 +10,9 @@ import { type Again, type Controller, changesOf, type Source } from '../controll
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { decideClaims } from '../owned-pods/claims.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
-import { candidatesOf, namespaceIndexers, type Owning, ownedIndexers, ownersOf } from '../owned-pods/pod-index.ts';
+import { candidatesOf, controlledBy, namespaceIndexers, type Owning, ownedIndexers, ownersOf } from '../owned-pods/pod-index.ts';
 import { rule, writeStatus } from '../rules.ts';
+import { readTemplates } from '../template-digests.ts';
 import { AutoRollback } from './auto-rollback.ts';
 import { isComplete, reasons, withCondition, withPause } from './conditions.ts';
 import { decideCleanup, decideRollout } from './decide-rollout.ts';
@@ -90,6 +91,10 @@ export class DeploymentController implements Controller {
     }
     const conditions = withPause(deployment, deployment.status?.conditions ?? [], this.#now());
     const about = referenceTo('Deployment', deployment);
+    await readTemplates(
+      [deployment, ...owned].map(({ spec }) => spec?.template),
+      signal,
+    );
     const look: Look = { deployment, about, family: familyOf(deployment, owned), signal, conditions };
     return this.#act(look);
   }
@@ -215,7 +220,7 @@ export class DeploymentController implements Controller {
 
   #hasPods(sets: readonly ReplicaSet[]): boolean {
     const { lister } = this.#options.pods;
-    return sets.some(({ metadata }) => lister.byIndex('controllerUid', metadata?.uid ?? '').some((pod) => !isFinished(pod)));
+    return sets.some((set) => controlledBy(lister, set).some((pod) => !isFinished(pod)));
   }
 
   /** The Deployment that may wait for this pod to go. */

@@ -1,8 +1,8 @@
 import type { Deployment, ReplicaSet } from '../../api/generated/types.ts';
-import { templatesEqual } from '../../api/kinds/pod-template/equal.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { workloadAnnotations } from '../../api/meta/workload-names.ts';
+import { meanSame } from '../template-digests.ts';
 import { boundsOf, replicasOf } from './sizes.ts';
 
 const createdAt = ({ metadata }: ReplicaSet): number => (metadata?.creationTimestamp ? toMillis(metadata.creationTimestamp) : 0);
@@ -26,7 +26,7 @@ export interface Family {
 /** Of several ReplicaSets with the present template the oldest counts: every look chooses the same. */
 export function familyOf({ spec }: Deployment, sets: readonly ReplicaSet[]): Family {
   const sorted = sets.toSorted(byAge);
-  const current = sorted.find((set) => templatesEqual(set.spec?.template, spec?.template));
+  const current = sorted.find((set) => meanSame(set.spec?.template, spec?.template));
   return { current, old: sorted.filter((set) => set !== current) };
 }
 

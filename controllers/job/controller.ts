@@ -9,7 +9,7 @@ import { attemptEach } from '../attempt-each.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { OwnedPods } from '../owned-pods/owned-pods.ts';
-import { namespaceIndexers, type Owning, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
+import { controlledBy, namespaceIndexers, type Owning, ownedIndexers, ownerKey, podChanges } from '../owned-pods/pod-index.ts';
 import type { NewPod, PodOwner } from '../owned-pods/pod-writer.ts';
 import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { rule, writeStatus } from '../rules.ts';
@@ -67,7 +67,7 @@ export class JobController implements Controller {
     this.#options = options;
     const owning: Owning<Job> = { kind, lister: jobs.lister, selectorOf: ({ spec }) => spec?.selector };
     const candidates = function* ({ metadata }: Job): Generator<Pod> {
-      yield* pods.lister.byIndex('jobUid', metadata?.uid ?? '');
+      yield* pods.lister.byIndex('jobUid', ownerKey(metadata?.namespace, metadata?.uid));
       yield* pods.lister.byIndex('orphanNamespace', metadata?.namespace ?? '');
     };
     const finalizer = jobTrackingFinalizer;
@@ -93,7 +93,7 @@ export class JobController implements Controller {
     if ('again' in looked) return looked.again;
     const pods = looked.owned;
     const now = context.clock.now();
-    const backoff = this.#backoffs.recall(key, owner.uid, now, () => this.#rebuildBackoff(owner, now));
+    const backoff = this.#backoffs.recall(key, owner.uid, now, () => this.#rebuildBackoff(job, now));
     const seen = (waiting: Iterable<Pod>) => this.#backoffs.sight(key, waiting, now);
     const plan = decideJob({ job, pods, backoff, seen, now });
     await this.#carryOut({ job, owner, pods, plan, now, signal });
@@ -101,9 +101,9 @@ export class JobController implements Controller {
   }
 
   /** From the pods that the status counts already: what was remembered of them went with another process. */
-  #rebuildBackoff({ uid }: PodOwner, now: number) {
+  #rebuildBackoff(job: Job, now: number) {
     const { pods } = this.#options;
-    const ended = pods.lister.byIndex('controllerUid', uid).filter((pod) => isFinished(pod) && !isTracked(pod));
+    const ended = controlledBy(pods.lister, job).filter((pod) => isFinished(pod) && !isTracked(pod));
     const isFailed = (pod: Pod): boolean => !hasSucceeded(pod);
     return advanceBackoff(noBackoff, { succeeded: ended.filter(hasSucceeded), failed: ended.filter(isFailed) }, now);
   }

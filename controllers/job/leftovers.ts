@@ -8,7 +8,7 @@ import type { Clock, Informer, ResourceClient, ResourceWrites } from '../../clie
 import { createLru } from '../../client/lru.ts';
 import { type Again, type Controller, changesOf, type Source, type Wake } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
-import { namespaceIndexers, ownedIndexers } from '../owned-pods/pod-index.ts';
+import { namespaceIndexers, ownedIndexers, ownerKey } from '../owned-pods/pod-index.ts';
 import { removeFinalizer } from '../owned-pods/remove-finalizer.ts';
 import { endOf, isManagedElsewhere, isTracked } from './job-facts.ts';
 import { jobPodIndexers, jobUidOf } from './pods-of-jobs.ts';
@@ -63,8 +63,9 @@ export class JobLeftovers implements Controller {
 
   #connect(wake: Wake): () => void {
     const tell = (job: Job): void => {
-      const { uid = '' } = job.metadata ?? {};
-      if (this.#options.pods.lister.byIndex('trackedJobUid', uid).length > 0) wake(`job/${objectKey(job)}/${uid}`);
+      const { namespace, uid = '' } = job.metadata ?? {};
+      if (this.#options.pods.lister.byIndex('trackedJobUid', ownerKey(namespace, uid)).length > 0)
+        wake(`job/${objectKey(job)}/${uid}`);
     };
     const tellEnded = (job: Job): void => {
       if (!isCounting(job)) tell(job);
@@ -81,7 +82,7 @@ export class JobLeftovers implements Controller {
       return undefined;
     }
     if (!(await this.#isOver({ namespace, name, uid }, signal))) return undefined;
-    const left = pods.lister.byIndex('trackedJobUid', uid);
+    const left = pods.lister.byIndex('trackedJobUid', ownerKey(namespace, uid));
     await this.#release(left.slice(0, batch), signal);
     return left.length > batch ? { afterMs: againMs } : undefined;
   }
@@ -95,14 +96,14 @@ export class JobLeftovers implements Controller {
     const { jobs, client } = this.#options;
     const known = jobs.lister.get(`${namespace}/${name}`);
     if (known?.metadata?.uid === uid) return !isCounting(known);
-    if (this.#gone.get(uid)) return true;
+    if (this.#gone.get(ownerKey(namespace, uid))) return true;
     try {
       const present = await client.get({ namespace, name }, { signal });
       if (present.metadata?.uid === uid) return !isCounting(present);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-    this.#gone.set(uid, true);
+    this.#gone.set(ownerKey(namespace, uid), true);
     return true;
   }
 

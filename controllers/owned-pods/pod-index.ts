@@ -10,19 +10,30 @@ interface Held {
   metadata?: ObjectMeta;
 }
 
-/** Objects by the uid of their controller, those without one by their namespace, and all by their namespace. */
+/**
+ * How objects are found by a uid that they name: within their namespace. Users of other namespaces may know the uid,
+ * and write it into objects of theirs.
+ */
+export const ownerKey = (namespace = '', uid = ''): string => `${namespace}/${uid}`;
+
+/** Objects by namespace and uid of their controller, and those without one by their namespace. */
 export const ownedIndexers = {
   controllerUid(object: Held): readonly string[] {
     const uid = controllerOf(object)?.uid;
-    return uid === undefined ? [] : [uid];
+    return uid === undefined ? [] : [ownerKey(object.metadata?.namespace, uid)];
   },
   orphanNamespace: (object: Held): readonly string[] => (controllerOf(object) ? [] : [object.metadata?.namespace ?? '']),
 };
 export const namespaceIndexers = { namespace: ({ metadata }: Held): readonly string[] => [metadata?.namespace ?? ''] };
 
+/** What an owner controls. */
+export function controlledBy<T extends Held>(lister: Pick<Lister<T>, 'byIndex'>, { metadata }: Held): T[] {
+  return lister.byIndex('controllerUid', ownerKey(metadata?.namespace, metadata?.uid));
+}
+
 /** What an owner may claim: what it controls, and what nothing controls in its namespace. */
 export function* candidatesOf<T extends Held>(lister: Pick<Lister<T>, 'byIndex'>, owner: Held): Generator<T> {
-  yield* lister.byIndex('controllerUid', owner.metadata?.uid ?? '');
+  yield* controlledBy(lister, owner);
   yield* lister.byIndex('orphanNamespace', owner.metadata?.namespace ?? '');
 }
 

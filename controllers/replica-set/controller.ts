@@ -11,7 +11,7 @@ import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { isActive } from '../owned-pods/availability.ts';
 import { countOnNodes } from '../owned-pods/deletion-order.ts';
 import { OwnedPods } from '../owned-pods/owned-pods.ts';
-import { namespaceIndexers, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
+import { controlledBy, namespaceIndexers, ownedIndexers, ownerKey, podChanges } from '../owned-pods/pod-index.ts';
 import type { PodOwner } from '../owned-pods/pod-writer.ts';
 import { RefusedCreates } from '../owned-pods/refused-creates.ts';
 import { rule, writeStatus } from '../rules.ts';
@@ -101,7 +101,7 @@ class ReplicaController<T extends ApiObject> implements Controller {
     const { relatives, pods } = this.#options;
     const family = relatives?.(object) ?? [];
     if (family.length <= 1) return countOnNodes(owned);
-    return countOnNodes(family.flatMap(({ metadata }) => pods.lister.byIndex('controllerUid', metadata?.uid ?? '')));
+    return countOnNodes(family.flatMap((each) => controlledBy(pods.lister, each)));
   }
 
   async #carryOut(
@@ -175,7 +175,8 @@ export const replicaSet: ControllerDefinition = {
       withStatus: (object, status) => ({ ...object, status }),
       relatives(object) {
         const controller = controllerOf(object);
-        return controller ? informer.lister.byIndex('controllerUid', controller.uid ?? '') : [object];
+        const { namespace } = object.metadata ?? {};
+        return controller ? informer.lister.byIndex('controllerUid', ownerKey(namespace, controller.uid)) : [object];
       },
       context,
       informer,

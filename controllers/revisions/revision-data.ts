@@ -1,7 +1,7 @@
 import { messageFromJson, messageToJson } from '../../api/codec/json.ts';
 import type { ControllerRevision, PodTemplateSpec, RawExtension } from '../../api/generated/types.ts';
-import { templatesEqual } from '../../api/kinds/pod-template/equal.ts';
 import { isJsonObject, type Json } from '../../api/meta/merge-patch.ts';
+import { meanSame } from '../template-digests.ts';
 
 const TEMPLATE = 'berth.core.v1.PodTemplateSpec';
 
@@ -34,14 +34,8 @@ function readTemplate({ data }: ControllerRevision): PodTemplateSpec | 'unreadab
   }
 }
 
-/** The template that a revision was found to mean last. */
-const matched = new WeakMap<ControllerRevision, PodTemplateSpec>();
-
 /** Whether a revision means this template. Costs next to nothing for the same two objects as before. */
 export function isRevisionOf(revision: ControllerRevision, template: PodTemplateSpec): boolean {
-  if (matched.get(revision) === template) return true;
   const own = templateOfRevision(revision);
-  if (own === undefined || !templatesEqual(own, template)) return false;
-  matched.set(revision, template);
-  return true;
+  return own !== undefined && meanSame(own, template);
 }

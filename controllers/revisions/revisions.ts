@@ -1,5 +1,5 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
-import type { ControllerRevision, OwnerReference } from '../../api/generated/types.ts';
+import type { ControllerRevision, OwnerReference, PodTemplateSpec } from '../../api/generated/types.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { labelSelectorMatches } from '../../api/meta/labels.ts';
 import { controllerOf, controllerReference, isControlledBy } from '../../api/meta/owner.ts';
@@ -9,6 +9,7 @@ import { decideClaims } from '../owned-pods/claims.ts';
 import type { Showing } from '../owned-pods/own-writes.ts';
 import { candidatesOf } from '../owned-pods/pod-index.ts';
 import { isOutcomeUnknown, untilAnswered } from '../owned-pods/until-answered.ts';
+import { readTemplates } from '../template-digests.ts';
 import { decideRevision, decideTruncation, inOrder, newRevision } from './history.ts';
 import type { Revised, RevisedKind } from './revised.ts';
 import { isRevisionOf, templateOfRevision } from './revision-data.ts';
@@ -73,6 +74,7 @@ export class Revisions<O extends Revised> {
       return { is: 'written' };
     }
     const revisions = inOrder(owned);
+    await readTemplates(templatesOf(object, revisions), signal);
     const step = decideRevision(revisions, object.spec?.template ?? {});
     if (step.do === 'nothing') return { is: 'known', revisions, update: step.update };
     if (step.do === 'create') return { is: await this.#create(object, newRevision(this.#options, object, step.number), signal) };
@@ -204,6 +206,12 @@ export class Revisions<O extends Revised> {
     const { note, informer } = this.#options;
     note(objectKey(object), informer, written);
   }
+}
+
+/** One by one: each is read when it is come to. */
+function* templatesOf({ spec }: Revised, revisions: readonly ControllerRevision[]): Generator<PodTemplateSpec | undefined> {
+  yield spec?.template;
+  for (const revision of revisions) yield templateOfRevision(revision);
 }
 
 /** An object that is gone, or changed meanwhile, is looked at again. */

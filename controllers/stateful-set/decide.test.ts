@@ -70,6 +70,25 @@ describe('pods in order', () => {
   ])('%s', (_, parts, outcome) => expect(plan(parts)).toBe(outcome));
 });
 
+describe('a set of as many replicas as a number of 32 bits can say', () => {
+  const most = 2 ** 31 - 1;
+
+  it('in order makes its first pod, and takes none away', () => {
+    expect(plan({ spec: { replicas: most }, pods: [two] })).toBe('make 0 r1');
+  });
+
+  it('in parallel makes a burst, at the first ordinals that lack a pod', () => {
+    const { make, delete: deleted } = decideReplicas(setViewOf({ spec: { ...parallel, replicas: most }, pods: [one] }));
+    expect(make.map(({ ordinal }) => ordinal)).toEqual([0, ...Array.from({ length: 499 }, (_, i) => i + 2)]);
+    expect(deleted).toEqual([]);
+  });
+
+  it('counts all that it lacks as unavailable', () => {
+    const spec = { ...parallel, ...rolling({ maxUnavailable: percent('50%') }), replicas: most };
+    expect(decideReplicas(setViewOf({ spec, pods: [zero], update: 'r2' })).delete).toEqual([]);
+  });
+});
+
 describe('parallel pods', () => {
   it.each<[string, ViewParts, string]>([
     ['are all made at once', { spec: parallel }, 'make 0 r1, make 1 r1, make 2 r1'],

@@ -54,7 +54,10 @@ interface Slot {
 
 interface Decision extends SetView {
   readonly wishes: Wishes;
+  /** The ordinals that have a pod, and of those that lack one the first, as many as are made at a time. */
   readonly slots: readonly Slot[];
+  /** How many ordinals lack a pod besides. */
+  readonly lacking: number;
   /** Pods beyond the ordinals, the highest first. */
   readonly surplus: readonly Slot[];
   readonly plan: SetPlan;
@@ -80,15 +83,27 @@ export function decideReplicas(view: SetView): SetPlan {
   return plan;
 }
 
-function slotsOf({ set, pods }: SetView): Pick<Decision, 'wishes' | 'slots' | 'surplus'> {
+/** Costs what there is, and a burst, however many replicas are wanted: there may be two thousand million. */
+function slotsOf({ set, pods }: SetView): Pick<Decision, 'wishes' | 'slots' | 'lacking' | 'surplus'> {
   const wishes = wishesOf(set);
-  const byOrdinal = new Map(pods.flatMap((pod) => [[ordinalOf(set, pod), pod] as const]));
+  const byOrdinal = new Map<number, Pod>();
+  for (const pod of pods) {
+    const ordinal = ordinalOf(set, pod);
+    if (ordinal !== undefined) byOrdinal.set(ordinal, pod);
+  }
   const slots: Slot[] = [];
-  for (let ordinal = wishes.start; ordinal < wishes.end; ordinal++) slots.push({ ordinal, pod: byOrdinal.get(ordinal) });
   const surplus: Slot[] = [];
   for (const [ordinal, pod] of byOrdinal)
-    if (ordinal !== undefined && (ordinal < wishes.start || ordinal >= wishes.end)) surplus.push({ ordinal, pod });
-  return { wishes, slots, surplus: surplus.sort((a, b) => b.ordinal - a.ordinal) };
+    (ordinal < wishes.start || ordinal >= wishes.end ? surplus : slots).push({ ordinal, pod });
+  const lacking = wishes.end - wishes.start - slots.length;
+  const shown = Math.min(lacking, burst);
+  for (let ordinal = wishes.start, left = shown; left > 0; ordinal++) {
+    if (byOrdinal.has(ordinal)) continue;
+    slots.push({ ordinal, pod: undefined });
+    left--;
+  }
+  slots.sort((a, b) => a.ordinal - b.ordinal);
+  return { wishes, slots, lacking: lacking - shown, surplus: surplus.sort((a, b) => b.ordinal - a.ordinal) };
 }
 
 /** What waits for nothing: labels of pods, claims of pods that do not run yet, and owners of claims. */
@@ -139,8 +154,8 @@ function decideInOrder(decision: Decision): void {
 }
 
 function decideAtOnce(decision: Decision): void {
-  const { slots, surplus, plan, wishes, now } = decision;
-  let unavailable = 0;
+  const { slots, lacking, surplus, plan, wishes, now } = decision;
+  let unavailable = lacking;
   for (const slot of slots) {
     if (slot.pod && isServing(slot.pod, wishes, now)) continue;
     unavailable++;

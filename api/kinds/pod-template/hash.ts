@@ -13,15 +13,25 @@ const FNV_PRIME = 0x01000193;
 /**
  * A short text for what a template means, to stand in names and labels: templates that are equal (`templatesEqual`)
  * have the same one. A later version of Berth gives the same: values that are defaults do not count, whether they are
- * written down or not. `collisionCount` gives another text when the first is taken. Costs about a
- * millisecond, tens of them for a template with hundreds of fields.
+ * written down or not; but that of a template of more than `mostTried` values is for this version alone, which is as
+ * good where templates are compared before names. `collisionCount` gives another text when the first is taken. Costs
+ * about a millisecond, tens of them for a template with hundreds of fields.
  */
 export function computeTemplateHash(template: PodTemplateSpec, collisionCount?: number): string {
-  const text = JSON.stringify(sorted(messageToJson(TEMPLATE, withoutDefaults(template))));
+  const full = meaningOf(template);
+  const meant = countValues(full) > mostTried ? full : leastOf(full, defaultTemplate);
+  const text = textOf(meant);
   const collisions = Buffer.alloc(collisionCount === undefined ? 0 : 8);
   if (collisionCount !== undefined) collisions.writeUInt32LE(collisionCount);
   return safeText(String(fnv1a(Buffer.concat([Buffer.from(text), collisions]))));
 }
+
+/** A text that templates of the same meaning share (`templatesEqual`), and no others; in this version of Berth. */
+export function templateText(template: PodTemplateSpec): string {
+  return textOf(meaningOf(template));
+}
+
+const textOf = (template: PodTemplateSpec): string => JSON.stringify(sorted(messageToJson(TEMPLATE, template)));
 
 /** FNV-1a with 32 bits. */
 function fnv1a(bytes: Uint8Array): number {
@@ -41,6 +51,17 @@ function sorted(value: unknown): unknown {
 const TEMPLATE = 'berth.core.v1.PodTemplateSpec';
 const VALUES: ReadonlySet<string> = new Set(['berth.meta.v1.Quantity', 'berth.meta.v1.IntOrString', 'google.protobuf.Timestamp']);
 
+/** Templates that people write have hundreds. */
+const mostTried = 10_000;
+
+/** Of a message, those within others included. */
+export function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return 1;
+  let count = 1;
+  for (const each of Array.isArray(value) ? value : Object.values(value)) count += countValues(each);
+  return count;
+}
+
 type Members = Record<string, unknown>;
 /** A step is the name of a member; the items of a list are all meant. */
 type Path = readonly string[];
@@ -50,7 +71,14 @@ type Path = readonly string[];
  * bring back is one. So there is no second list of defaults, which could differ from the first.
  */
 export function withoutDefaults(template: PodTemplateSpec, defaults = defaultTemplate): PodTemplateSpec {
-  const full = meaningOf(template, defaults);
+  return leastOf(meaningOf(template, defaults), defaults);
+}
+
+/**
+ * Each path is tried on a whole copy: a template of 1 MB would take ten seconds, in which its process does nothing
+ * else.
+ */
+function leastOf(full: PodTemplateSpec, defaults: (template: PodTemplateSpec) => void): PodTemplateSpec {
   const least = clone(full);
   // The deepest first: a message whose fields are all defaults may be one itself.
   const paths = pathsOf(full).toSorted((a, b) => b.length - a.length || compare(a.join(), b.join()));

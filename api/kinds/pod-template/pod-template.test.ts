@@ -4,7 +4,7 @@ import type { PodTemplate, PodTemplateSpec } from '../../generated/types.ts';
 import { equalValues } from '../../meta/equal.ts';
 import { defaultTemplate } from './defaults.ts';
 import { templatesEqual } from './equal.ts';
-import { computeTemplateHash, withoutDefaults } from './hash.ts';
+import { computeTemplateHash, templateText, withoutDefaults } from './hash.ts';
 import { podTemplate as kind } from './kind.ts';
 import { meaningOf } from './meaning.ts';
 import { podOfTemplate } from './pod-of-template.ts';
@@ -110,11 +110,13 @@ describe('two templates', () => {
   it.each(sameMeaning)('are equal with %s', (_title, a, b) => {
     expect([templatesEqual(a, b), templatesEqual(b, a)]).toEqual([true, true]);
     expect(computeTemplateHash(a)).toBe(computeTemplateHash(b));
+    expect(templateText(a)).toBe(templateText(b));
   });
 
   it.each(anotherMeaning)('differ with %s', (_title, a, b) => {
     expect([templatesEqual(a, b), templatesEqual(b, a)]).toEqual([false, false]);
     expect(computeTemplateHash(a)).not.toBe(computeTemplateHash(b));
+    expect(templateText(a)).not.toBe(templateText(b));
   });
 
   it('are equal when there are none', () => expect(templatesEqual(undefined, {})).toBe(true));
