@@ -115,13 +115,17 @@ describe('computeReplicaStatus', () => {
 
   it('says what failed since when, and takes it back', () => {
     const view = viewOf(3);
-    const failure = { reason: 'FailedCreate', message: 'exceeded quota' } as const;
+    const failure = { reason: 'FailedCreate', message: 'pods "web-a" is forbidden: exceeded quota' } as const;
     const failed = computeReplicaStatus({ view, owned: [], failure, now })!;
     expect(failed.conditions).toEqual([
       { type: 'ReplicaFailure', status: 'True', lastTransitionTime: { seconds: now / 1000 }, ...failure },
     ]);
     const again = { view: { ...view, status: failed }, owned: [], failure, now: now + 60_000 };
     expect(computeReplicaStatus(again)).toBeUndefined();
+    const another = { ...failure, message: 'pods "web-b" is forbidden: exceeded quota' } as const;
+    expect(computeReplicaStatus({ ...again, failure: another })).toBeUndefined();
+    const other = { ...failure, message: 'pods "web-b" is forbidden: no account' } as const;
+    expect(computeReplicaStatus({ ...again, failure: other })?.conditions).toMatchObject([{ message: other.message }]);
     expect(computeReplicaStatus({ ...again, failure: undefined })?.conditions).toEqual([]);
   });
 });
