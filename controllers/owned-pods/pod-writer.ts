@@ -52,14 +52,14 @@ const nameAttempts = 8;
  * Creates and deletes the pods of owners, such that none is ever made twice:
  * - It chooses the names. A create whose outcome is unknown is repeated under the same name until it is answered; one
  *   that finds its own pod there has been carried out. A refusal of the repetition says nothing of the first attempt:
- *   then the owner's next pod is asked for under this name before any other is drawn.
+ *   then the owner's next pod is asked for under this name before any other is drawn. So it is after every refusal.
  * - A deletion whose outcome is unknown stands: the pod counts as leaving, and is deleted again at the next look.
  * - Everything written is noted with the owner's key, which is decided on again only when the informer shows it.
  * - The client carries the leader's term, so what arrives after another process leads is refused.
  */
 export class PodWriter {
   readonly #options: PodWriterOptions;
-  /** By the owner's key: names under which a pod may have been made. */
+  /** By the owner's key: names under which a pod may have been made, or was refused. */
   readonly #openNames = new Map<string, Set<string>>();
   /** By the owner's key: uids of pods that may have been deleted. */
   readonly #doomed = new Map<string, Set<string>>();
@@ -116,15 +116,17 @@ export class PodWriter {
     try {
       this.#note(owner, await untilAnswered(attempt, { clock, signal, random, onFailure }));
     } catch (error) {
-      if (isOpen) addTo(this.#openNames, owner.key, name);
+      // A refusal is repeated in the same words, so events are counted up, and a status that quotes it does not change:
+      // a status write would wake the owner at once, past its back-off.
+      if (!isAlreadyExists(error)) addTo(this.#openNames, owner.key, name);
       throw error;
     }
   }
 
-  /** One that begins as the new pod's: of an Indexed Job that is one of the same index. */
+  /** The first in order that begins as the new pod's: of an Indexed Job that is one of the same index. */
   #takeOpenName(key: string, prefix: string): string | undefined {
     const start = startOf(generatedName(prefix, () => 0));
-    const name = [...(this.#openNames.get(key) ?? [])].find((each) => startOf(each) === start);
+    const [name] = [...(this.#openNames.get(key) ?? [])].filter((each) => startOf(each) === start).sort();
     if (name !== undefined) removeFrom(this.#openNames, key, name);
     return name;
   }
