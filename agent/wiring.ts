@@ -101,11 +101,15 @@ function allocatableOf({ allocatable }: Pick<MachineInventory, 'allocatable'>): 
   return { cpuMilli: cpu, memoryBytes: memory };
 }
 
+/** No person notices; a pod's first events come within it. */
+const eventGatherMs = 100;
+
 /** Tells people what happens on this node. */
 export function wireEvents({ client, nodeName, clock, logger }: Wiring, signal: AbortSignal): EventRecorder {
   // Every pod that starts is a few of them: they travel together, and no more than their names come back.
   const writer = client.bulkWriter({ answers: 'metadata', signal });
-  return createEventRecorder({ client: writer.resource('Event'), component: 'kubelet', host: nodeName, clock, logger });
+  const written = { client: writer.resource('Event'), gatherMs: eventGatherMs };
+  return createEventRecorder({ ...written, component: 'kubelet', host: nodeName, clock, logger });
 }
 
 /** The pods' volumes with everything that they are made from. Starts nothing. */

@@ -56,7 +56,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     loops.push(feed.ended);
     for (const each of [sums, tokens]) each.observe();
     loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
-    await ensureObjects(registry);
+    await ensureObjects(registry, options.controllerRules);
     loops.push(runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { PolicyRule } from '../api/generated/types.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
@@ -43,6 +44,8 @@ export interface ServerOptions {
   readonly limits?: Partial<ClientLimits>;
   /** How much one namespace may hold; what is left out is as by default. */
   readonly namespaceLimits?: Partial<NamespaceLimits> | undefined;
+  /** What this version's controllers may do besides what all may: part of their role. Absent: nothing. */
+  readonly controllerRules?: readonly PolicyRule[] | undefined;
   /** Where pods may use the priority classes of the system besides kube-system; "*" is every namespace. */
   readonly systemPriorityNamespaces?: readonly string[] | undefined;
   /** How long an event stays after it was last written (default 1 h). */

@@ -1,3 +1,4 @@
+import type { PolicyRule } from '../api/generated/types.ts';
 import type { KindMap, KindName } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { Growing } from '../api/meta/growing-set.ts';
@@ -72,6 +73,11 @@ export interface ControllerDefinition {
   readonly name: string;
   /** The component that its events name; absent: "controllermanager". */
   readonly component?: string;
+  /**
+   * What it may do besides what all controllers may: read, patch and delete objects of every kind, record events, and
+   * hold the leader's Lease.
+   */
+  readonly rules?: readonly PolicyRule[];
   readonly watches?: Watches;
   /** Indexes of every followed kind that the controller reads through `followed`. */
   readonly followedIndexers?: (kind: Kind) => Indexers<ApiObject>;

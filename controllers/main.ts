@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { PolicyRule } from '../api/generated/types.ts';
 import { linkAbort } from '../client/abort.ts';
 import { bootstrapTokens } from './bootstrap-tokens/controller.ts';
 import { certificateRequests } from './certificate-requests/controller.ts';
@@ -60,6 +61,9 @@ const definitions: readonly ControllerDefinition[] = [
   resourceQuotas,
   horizontalPodAutoscaler,
 ];
+
+/** What all controllers together may do, for the role of the process that runs them (`ControllerDefinition.rules`). */
+export const controllerRules: readonly PolicyRule[] = definitions.flatMap(({ rules = [] }) => rules);
 
 /**
  * Runs the controllers until `signal` aborts. They have nothing to remember: started again, they find in the API what

@@ -1,12 +1,12 @@
 import { isAlreadyExists } from '../../api/errors/index.ts';
-import type { ClusterRole, ClusterRoleBinding } from '../../api/generated/types.ts';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../api/generated/types.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { systemPriorityClasses } from '../../api/kinds/priority-class/system.ts';
 import { localPathClass } from '../../api/kinds/storage-class/local-path.ts';
 import { annotations, namespaces } from '../../api/meta/well-known.ts';
-import { builtInBindings, builtInRoles, controllersOfGroup } from '../authz/rbac/built-in-roles.ts';
+import { builtInBindings, builtInRolesWith, controllersOfGroup } from '../authz/rbac/built-in-roles.ts';
 import { withMissing } from '../authz/rbac/reconcile.ts';
 import { syncAggregation } from './aggregated-roles.ts';
 import type { AnyObject } from './any-object.ts';
@@ -19,20 +19,20 @@ import { nextVersion } from './update.ts';
  * Makes the namespaces that Berth itself needs, the system's priority classes, the built-in roles and their bindings,
  * where they are missing, and once, when there was none before, the storage class for claims that name none.
  */
-export async function ensureObjects(registry: Registry): Promise<void> {
+export async function ensureObjects(registry: Registry, controllerRules: readonly PolicyRule[] = []): Promise<void> {
   for (const name of Object.values(namespaces)) await ensure(registry, 'Namespace', { metadata: { name } });
   if (registry.stores.has('PriorityClass'))
     for (const priorityClass of systemPriorityClasses) await ensure(registry, 'PriorityClass', priorityClass);
   if (registry.stores.has('StorageClass')) await ensureOnce(registry);
-  if (registry.stores.has('ClusterRole')) await ensureRoles(registry);
+  if (registry.stores.has('ClusterRole')) await ensureRoles(registry, controllerRules);
 }
 
 /**
  * The built-in roles get what they lack, unless an annotation tells the server to leave one alone; what was added to
  * them stays.
  */
-async function ensureRoles(registry: Registry): Promise<void> {
-  await ensureUpToDate(registry, builtInRoles, builtInBindings);
+async function ensureRoles(registry: Registry, controllerRules: readonly PolicyRule[]): Promise<void> {
+  await ensureUpToDate(registry, builtInRolesWith(controllerRules), builtInBindings);
   await syncAggregation(registry);
 }
 

@@ -2,10 +2,13 @@ import type { ChildProcess } from 'node:child_process';
 import { type BenchServer, startServer } from '../berth.ts';
 import { spawnHollowNodes } from '../hollow/process.ts';
 import { measureBulkRate } from './bulk-rate.ts';
-import { WriteWatch } from './write-watch.ts';
+import { WriteCounts } from './write-counts.ts';
 
 /** Hollow nodes of a cluster. */
 export const nodeCount = 500;
+
+/** Not that of a server that runs on this machine. */
+const metricsAddress = '127.0.0.1:7554';
 
 /** A server as users start it (API, scheduler, controllers in one process) with hollow nodes in a second. */
 export interface WorkloadCluster {
@@ -13,7 +16,7 @@ export interface WorkloadCluster {
   readonly hollow: ChildProcess;
   /** Creates a second over Bulk, measured on this very cluster before anything else. */
   readonly bulkRate: number;
-  readonly writes: WriteWatch;
+  readonly writes: WriteCounts;
 }
 
 export async function withWorkloadCluster<T>(
@@ -21,7 +24,7 @@ export async function withWorkloadCluster<T>(
   hollowFlags: readonly string[],
   task: (cluster: WorkloadCluster) => Promise<T>,
 ): Promise<T> {
-  const server = await startServer();
+  const server = await startServer('--metrics-address', metricsAddress);
   try {
     const nodes = await spawnHollowNodes(
       nodeCount,
@@ -35,10 +38,8 @@ export async function withWorkloadCluster<T>(
     try {
       const bulkRate = await measureBulkRate(server);
       say(`bulk creates: ${bulkRate.toFixed(0)}/s`);
-      const writes = await WriteWatch.open(server);
-      const result = await task({ server, hollow: nodes.child, bulkRate, writes });
-      writes.close();
-      return result;
+      const writes = await WriteCounts.open(metricsAddress);
+      return await task({ server, hollow: nodes.child, bulkRate, writes });
     } finally {
       await nodes.stop();
     }

@@ -2,11 +2,12 @@ import { performance } from 'node:perf_hooks';
 import type { Deployment } from '../../client/index.ts';
 import { atMost, type Figure, inParallel, note } from '../figure.ts';
 import { nodeCount, type WorkloadCluster, withWorkloadCluster } from './cluster.ts';
+import { benchLostNode } from './lost-node.ts';
 import { StatusWatch } from './status-watch.ts';
 import { steadyState } from './steady.ts';
-import { totalOf, type Writes } from './write-watch.ts';
+import { totalOf, type Writes } from './write-counts.ts';
 
-/** Bounds: so many times what the counted writes take at the rate of bulk creates in the same run. */
+/** Bounds: so many times what the counted writes, Events among them, take at the rate of bulk creates in the same run. */
 const most = { create: 1.3, many: 1.5, rollout: 1.6, down: 1.3 };
 /** A pod's own writes from create to Ready, besides events. */
 const mostWritesOfPod = 5;
@@ -14,6 +15,8 @@ const mostWritesOfPod = 5;
 const large = 5_000;
 const manyCount = 2_000;
 const rolled = 1_000;
+/** While nothing changes, with those of the many Deployments. */
+const steadyPods = 5_000;
 
 export const at = (name: string) => ({ namespace: 'default', name });
 
@@ -51,12 +54,12 @@ async function timed(
   isDone: (objects: ReadonlyMap<string, Deployment>) => boolean,
   what: string,
 ): Promise<{ seconds: number; writes: Writes }> {
-  writes.take();
+  await writes.take();
   const beganAt = performance.now();
   await task();
   await watch.until(isDone, what);
   const seconds = (performance.now() - beganAt) / 1000;
-  const counted = writes.take();
+  const counted = await writes.take();
   return { seconds, writes: counted };
 }
 
@@ -92,7 +95,9 @@ export function benchDeployments(say: (text: string) => void): Promise<Figure[]>
     figures.push(...compared(`${large} replicas down to 0`, down.seconds, down.writes, cluster, most.down));
 
     figures.push(...(await benchRollout(cluster, watch, say)), ...(await benchMany(cluster, watch, say)));
-    figures.push(...(await steadyState(cluster, say)));
+    await deployments.patch(at('one'), { spec: { replicas: steadyPods - 2 * manyCount } });
+    await watch.until(one(steadyPods - 2 * manyCount, 3), 'the pods of the steady state');
+    figures.push(...(await steadyState(cluster, say)), ...(await benchLostNode(cluster, say)));
     watch.close();
     return figures;
   });

@@ -16,7 +16,7 @@ export function benchJobs(say: (text: string) => void): Promise<Figure[]> {
   return withWorkloadCluster(say, ['--run-for', '0s'], async (cluster) => {
     const { jobs } = cluster.server.client;
     const watch = await StatusWatch.open(jobs);
-    cluster.writes.take();
+    await cluster.writes.take();
     const beganAt = performance.now();
     const container = { name: 'c', image: 'i', resources: { requests: { cpu: { string: '10m' } } } };
     const template = { spec: { restartPolicy: 'Never', containers: [container] } };
@@ -26,7 +26,7 @@ export function benchJobs(say: (text: string) => void): Promise<Figure[]> {
       true;
     await watch.until(isDone, 'the Job completes');
     const seconds = (performance.now() - beganAt) / 1000;
-    const writes = cluster.writes.take();
+    const writes = await cluster.writes.take();
     const succeeded = watch.objects.get('default/many')?.status?.succeeded;
     watch.close();
     if (succeeded !== completions) throw new Error(`${succeeded} of ${completions} pods were counted`);

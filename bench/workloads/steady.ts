@@ -3,7 +3,8 @@ import { atMost, type Figure, note } from '../figure.ts';
 import { cpuSeconds, readMemory } from '../process-costs.ts';
 import type { WorkloadCluster } from './cluster.ts';
 
-const settleMs = 30_000;
+/** Watch caches keep what happened for five minutes. */
+const settleMs = 330_000;
 const windowSeconds = 60;
 /** Of one core, and megabytes, with 500 hollow nodes. */
 const most = { cpuPercent: 10, megabytes: 400 };

@@ -5,10 +5,10 @@ import { pod } from '../../test/builders/index.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
-import { createEventRecorder, type EventRecorder } from './events.ts';
+import { createEventRecorder, type EventRecorder, type EventRecorderOptions } from './events.ts';
 import { referenceTo } from './reference.ts';
 
-function setup(options: { queueSize?: number; cacheSize?: number; host?: string } = {}) {
+function setup(options: Partial<EventRecorderOptions> = {}) {
   const clock = createFakeClock();
   const logger = createFakeLogger();
   const client = createFakeResourceClient<Event>({ kind: 'Event' });
@@ -87,6 +87,19 @@ describe('event recorder', () => {
     await recorder.flush();
     expect(client.objects()).toHaveLength(20);
     expect(client.objects().find(({ involvedObject }) => involvedObject?.name === 'web-0')?.count).toBe(2);
+  });
+
+  it('lets what is recorded wait for more, and writes at once when it is flushed', async () => {
+    const { clock, client, recorder } = setup({ gatherMs: 100 });
+    recorder.event(about('web'), 'Normal', 'Pulled', 'is there');
+    await clock.advance(99);
+    recorder.event(about('web'), 'Normal', 'Created', 'made');
+    expect(client.objects()).toEqual([]);
+    await clock.advance(1);
+    expect(client.objects().map(({ reason }) => reason)).toEqual(['Pulled', 'Created']);
+    recorder.event(about('web'), 'Normal', 'Started', 'runs');
+    await recorder.flush();
+    expect(client.objects()).toHaveLength(3);
   });
 
   it('counts the same message on the Event it made before', async () => {

@@ -33,6 +33,8 @@ export interface EventRecorderOptions {
   readonly cacheSize?: number;
   /** How many different Events may wait to be written; more are dropped. */
   readonly queueSize?: number;
+  /** For how long what is recorded waits for more, so that they travel in one message (default 0). */
+  readonly gatherMs?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly logger?: Logger;
@@ -46,7 +48,7 @@ const writtenAtOnce = 16;
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, component, host, clock = systemClock, random = Math.random, logger = stderrLogger } = options;
-  const { cacheSize = defaultCacheSize, queueSize = defaultQueueSize } = options;
+  const { cacheSize = defaultCacheSize, queueSize = defaultQueueSize, gatherMs = 0 } = options;
   const writer = createEventWriter({ client, random, source: host === undefined ? { component } : { component, host } });
   const known = createLru<Counted>(cacheSize);
   const limits = createRateLimits({ clock, size: cacheSize });
@@ -54,6 +56,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const pending = new Map<string, Recorded>();
   let dropped = 0;
   let writing: Promise<void> | undefined;
+  let flushes = 0;
+  let hurry = (): void => {};
 
   function event(about: ObjectReference, type: EventType, reason: string, text: string, at = clock.now()): void {
     const message = shortenMessage(text);
@@ -86,10 +90,21 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     }
   }
 
+  function gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = clock.after(gatherMs, resolve);
+      hurry = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
   async function drain(): Promise<void> {
     // The caller's turn ends first, so that what it records together is counted before the first write.
     await Promise.resolve();
     while (pending.size > 0) {
+      if (pending.size < writtenAtOnce && gatherMs > 0 && flushes === 0) await gather();
       const batch = [...pending].slice(0, writtenAtOnce);
       for (const [key] of batch) pending.delete(key);
       // The next begin after these: one message is never written twice at once.
@@ -103,7 +118,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   return {
     event,
     async flush() {
+      flushes++;
+      hurry();
       while (writing) await writing;
+      flushes--;
     },
   };
 }

@@ -1,10 +1,12 @@
 import { isNotFound } from '../../api/errors/index.ts';
 import type { CertificateSigningRequest, Node } from '../../api/generated/types.ts';
+import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { textOf } from '../../api/kinds/certificate-signing-request/text.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { Client, Clock, Informer, Logger, ResourceClient } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rule } from '../rules.ts';
 import { createWakes } from '../wakes.ts';
 import { decideRequest, nodeNameIn, type RequestAction } from './decide.ts';
 import { readRequestFacts } from './request-facts.ts';
@@ -86,6 +88,10 @@ export function createCertificateRequests(options: CertificateRequestsOptions): 
 
 export const certificateRequests: ControllerDefinition = {
   name: 'certificate-requests',
+  rules: [
+    rule(['update', 'patch'], 'certificates.k8s.io', 'certificatesigningrequests/approval'),
+    { ...rule(['approve'], 'certificates.k8s.io', 'signers'), resourceNames: [nodeClientSigner] },
+  ],
   watches: { CertificateSigningRequest: { whole: true } },
   create: ({ client, informer, ...context }) =>
     createCertificateRequests({

@@ -13,6 +13,7 @@ import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { namespaceIndexers, ownedIndexers } from '../owned-pods/pod-index.ts';
 import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { untilAnswered } from '../owned-pods/until-answered.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { type CronOutcome, computeCronStatus, decideCronJob, decideHistory, type Note } from './decide.ts';
 import { newJob } from './new-job.ts';
 
@@ -154,6 +155,7 @@ export class CronJobController implements Controller {
 export const cronJob: ControllerDefinition = {
   name: 'cronjob',
   component: 'cronjob-controller',
+  rules: [rule(['create', 'update'], 'batch', 'jobs'), writeStatus('batch', 'cronjobs')],
   watches: {
     CronJob: { whole: true },
     Job: { whole: true, indexers: { ...ownedIndexers, ...namespaceIndexers } },

@@ -12,6 +12,7 @@ import type { PodOwner } from '../owned-pods/pod-writer.ts';
 import { ReplacementBackoff } from '../owned-pods/replacement-backoff.ts';
 import { nameOfRevision } from '../revisions/history.ts';
 import { Revisions } from '../revisions/revisions.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { type DaemonPlan, type DaemonView, decidePods } from './decide.ts';
 import { decideUpdate } from './decide-update.ts';
 import { daemonSetKind, newPod } from './new-pod.ts';
@@ -177,6 +178,11 @@ const hashOf = (revision: ControllerRevision): string =>
 export const daemonSet: ControllerDefinition = {
   name: 'daemonset',
   component: 'daemonset-controller',
+  rules: [
+    rule(['create'], '', 'pods'),
+    rule(['create', 'update'], 'apps', 'controllerrevisions'),
+    writeStatus('apps', 'daemonsets'),
+  ],
   watches: {
     DaemonSet: { whole: true, indexers: namespaceIndexers },
     Node: { whole: true },

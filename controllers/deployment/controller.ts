@@ -11,6 +11,7 @@ import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { decideClaims } from '../owned-pods/claims.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { candidatesOf, namespaceIndexers, type Owning, ownedIndexers, ownersOf } from '../owned-pods/pod-index.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { AutoRollback } from './auto-rollback.ts';
 import { isComplete, reasons, withCondition, withPause } from './conditions.ts';
 import { decideCleanup, decideRollout } from './decide-rollout.ts';
@@ -239,6 +240,14 @@ function withRevision({ metadata }: Deployment, current: ReplicaSet | undefined)
 export const deployment: ControllerDefinition = {
   name: 'deployment',
   component: 'deployment-controller',
+  rules: [
+    rule(['create', 'update'], 'apps', 'replicasets'),
+    // One that asks for it is rolled back, and an event tells the last words of what failed.
+    rule(['update'], 'apps', 'deployments'),
+    rule(['get'], '', 'pods/log'),
+    writeStatus('apps', 'deployments'),
+    writeStatus('apps', 'replicasets'),
+  ],
   watches: {
     Deployment: { whole: true, indexers: namespaceIndexers },
     ReplicaSet: { whole: true, indexers: { ...ownedIndexers, ...namespaceIndexers } },

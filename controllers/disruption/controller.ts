@@ -9,6 +9,7 @@ import { type Client, type Clock, type EventRecorder, type Informer, referenceTo
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { contentIndexers } from '../namespace/controller.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { createWaits } from '../waits.ts';
 import { type BudgetPlan, decideBudget, disruptionTimeoutMs, needsScales } from './decide.ts';
 import { findScales, type ScaleSources } from './find-scales.ts';
@@ -118,6 +119,11 @@ function wordUnmanaged(names: readonly string[]): string {
 
 export const disruption: ControllerDefinition = {
   name: 'disruption',
+  rules: [
+    // Budgets count by kinds of others as well.
+    rule(['get'], '*', '*/scale'),
+    writeStatus('policy', 'poddisruptionbudgets'),
+  ],
   watches: {
     PodDisruptionBudget: { whole: true, indexers: contentIndexers },
     Pod: { indexers: contentIndexers },

@@ -18,6 +18,7 @@ import { type Again, type Controller, changesOf, type Source } from '../controll
 import type { ControllerDefinition } from '../definition.ts';
 import { contentIndexers } from '../namespace/controller.ts';
 import { isOutcomeUnknown } from '../owned-pods/until-answered.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { isScalable, kindReferred, noMatchesMessage } from '../scalable-kinds.ts';
 import { decideScale, type Selection, type SelectionProblem, syncPeriodMs } from './decide.ts';
 import { beginHistory, type ScaleHistory, withChange } from './history.ts';
@@ -214,6 +215,7 @@ function matcherOf(selector: string): Matcher {
 export const horizontalPodAutoscaler: ControllerDefinition = {
   name: 'horizontal-pod-autoscaler',
   component: 'horizontal-pod-autoscaler',
+  rules: [rule(['get', 'update'], '*', '*/scale'), writeStatus('autoscaling', 'horizontalpodautoscalers')],
   watches: {
     HorizontalPodAutoscaler: { whole: true },
     Pod: { indexers: contentIndexers },

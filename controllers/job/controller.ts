@@ -12,6 +12,7 @@ import { OwnedPods } from '../owned-pods/owned-pods.ts';
 import { namespaceIndexers, type Owning, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
 import type { PodOwner } from '../owned-pods/pod-writer.ts';
 import { StatusWriter } from '../owned-pods/status-writer.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { advanceBackoff, BackoffMemory, noBackoff } from './back-off.ts';
 import { decideJob, type JobPlan } from './decide.ts';
 import type { PodsStep } from './decide-pods.ts';
@@ -210,6 +211,7 @@ async function atOnce(pods: readonly Pod[], act: (pod: Pod) => Promise<void>): P
 export const job: ControllerDefinition = {
   name: 'job',
   component: 'job-controller',
+  rules: [rule(['create'], '', 'pods'), writeStatus('batch', 'jobs')],
   watches: {
     Job: { whole: true, indexers: { ...ownedIndexers, ...namespaceIndexers } },
     Pod: { indexers: jobPodIndexers },

@@ -8,6 +8,7 @@ import { type Client, type EventRecorder, type Informer, type Logger, referenceT
 import { createClaimTeller, type Note } from '../claim-teller.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rule } from '../rules.ts';
 import { keyOfClaim, keyOfVolume, readStorageKey } from '../storage-keys.ts';
 import { awaitedNode, decideClaim } from './decide.ts';
 
@@ -164,6 +165,7 @@ const failed = (message: string): Note => ({ type: 'Warning', reason: 'Provision
 export const localPath: ControllerDefinition = {
   name: 'local-path',
   component: 'local-path-provisioner',
+  rules: [rule(['create'], '', 'persistentvolumes')],
   watches: {
     PersistentVolume: { whole: true, indexers: awaitedNodeIndexers },
     PersistentVolumeClaim: { whole: true, indexers: openNodeIndexers },

@@ -10,6 +10,7 @@ import type { Client, Clock, Informer, Logger, ResourceClient } from '../../clie
 import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOfAll, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { createWaits, type Waits } from '../waits.ts';
 import { computeConditions, isEmpty, type Remains } from './decide.ts';
 
@@ -187,6 +188,7 @@ function ignoreGone(error: unknown): void {
 
 export const namespaces: ControllerDefinition = {
   name: 'namespace',
+  rules: [rule(['update'], '', 'namespaces/finalize'), writeStatus('', 'namespaces')],
   watches: { Namespace: {} },
   followedIndexers: ({ namespaced }) => (namespaced ? contentIndexers : {}),
   create: ({ informer, followed, ...context }) =>

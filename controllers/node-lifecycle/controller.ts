@@ -17,6 +17,7 @@ import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
+import { writeStatus } from '../rules.ts';
 import { createWaits, type Waits } from '../waits.ts';
 import { decideNode, decidePod, decideTransitions, isGivenUp, lossOf, type NodeAction, type NodeView } from './decide.ts';
 import { createSilence, type Silence } from './silence.ts';
@@ -253,6 +254,7 @@ function signOf(node: Node, lease: Lease | undefined): string {
 export const nodeLifecycle: ControllerDefinition = {
   name: 'node-lifecycle',
   component: 'node-controller',
+  rules: [writeStatus('', 'nodes'), writeStatus('', 'pods')],
   watches: { Node: { whole: true }, Lease: { whole: true } },
   create: ({ informer, settings, ...context }) =>
     createNodeLifecycle({

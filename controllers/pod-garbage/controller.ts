@@ -7,6 +7,7 @@ import { type Client, type Clock, type EventRecorder, type Informer, type Logger
 import { attemptEach } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { writeStatus } from '../rules.ts';
 import { createWaits, type Waits } from '../waits.ts';
 import { type Cause, decideByNode, decideFinished } from './decide.ts';
 
@@ -163,6 +164,7 @@ function messageOf(cause: Cause, node: string, maxFinished: number): string {
 export const podGarbage: ControllerDefinition = {
   name: 'pod-garbage',
   component: 'pod-garbage-collector',
+  rules: [writeStatus('', 'pods')],
   watches: { Node: { whole: true }, Pod: { indexers: podIndexers } },
   create: ({ informer, settings, ...context }) =>
     createPodGarbage({

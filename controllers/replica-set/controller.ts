@@ -13,6 +13,7 @@ import { OwnedPods } from '../owned-pods/owned-pods.ts';
 import { namespaceIndexers, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
 import type { PodOwner } from '../owned-pods/pod-writer.ts';
 import { RefusedCreates } from '../owned-pods/refused-creates.ts';
+import { rule, writeStatus } from '../rules.ts';
 import {
   computeReplicaStatus,
   decideReplicas,
@@ -144,6 +145,7 @@ const messageOf = (error: unknown): string => asApiError(error)?.message ?? Stri
 export const replicaSet: ControllerDefinition = {
   name: 'replicaset',
   component: 'replicaset-controller',
+  rules: [rule(['create'], '', 'pods'), writeStatus('apps', 'replicasets')],
   watches: {
     ReplicaSet: { whole: true, indexers: { ...ownedIndexers, ...namespaceIndexers } },
     Pod: { indexers: ownedIndexers },

@@ -3,10 +3,12 @@ import { kindNamed } from '../../api/kinds/index.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { namespaceIndexers, ownedIndexers } from '../owned-pods/pod-index.ts';
 import { createReplicaController } from '../replica-set/controller.ts';
+import { rule, writeStatus } from '../rules.ts';
 
 export const replicationController: ControllerDefinition = {
   name: 'replicationcontroller',
   component: 'replication-controller',
+  rules: [rule(['create'], '', 'pods'), writeStatus('', 'replicationcontrollers')],
   watches: {
     ReplicationController: { whole: true, indexers: { ...ownedIndexers, ...namespaceIndexers } },
     Pod: { indexers: ownedIndexers },

@@ -9,6 +9,7 @@ import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, changesOfAll, type Source } from '../controller.ts';
 import type { ControllerDefinition, FollowedKind } from '../definition.ts';
 import { contentIndexers } from '../namespace/controller.ts';
+import { writeStatus } from '../rules.ts';
 import { createWaits, type Waits } from '../waits.ts';
 import { type Content, decideQuota } from './decide.ts';
 
@@ -113,6 +114,7 @@ class ResourceQuotaController implements Controller {
 
 export const resourceQuotas: ControllerDefinition = {
   name: 'resourcequota',
+  rules: [writeStatus('', 'resourcequotas')],
   watches: {
     ResourceQuota: { whole: true, indexers: contentIndexers },
     Service: { whole: true },

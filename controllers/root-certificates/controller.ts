@@ -4,6 +4,7 @@ import { rootCertificates } from '../../api/meta/well-known.ts';
 import { type Client, type Clock, type Informer, type Logger, pause } from '../../client/index.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rule } from '../rules.ts';
 
 export interface RootCertificatesOptions {
   readonly client: { readonly configMaps: Pick<Client['configMaps'], 'get' | 'create' | 'update'> };
@@ -86,6 +87,10 @@ function successions({ authorities, namespaces, clock, logger }: RootCertificate
 
 export const rootCertificatesDefinition: ControllerDefinition = {
   name: 'root-certificates',
+  rules: [
+    rule(['create'], '', 'configmaps'),
+    { ...rule(['update'], '', 'configmaps'), resourceNames: [rootCertificates.configMap] },
+  ],
   watches: { Namespace: {}, ConfigMap: {} },
   create({ informer, settings: { authorities }, ...context }) {
     if (!authorities) return undefined;

@@ -4,6 +4,7 @@ import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import type { Client, Informer } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rule } from '../rules.ts';
 
 export interface ServiceAccountsOptions {
   readonly client: { readonly serviceAccounts: Pick<Client['serviceAccounts'], 'create'> };
@@ -37,6 +38,7 @@ export function createServiceAccounts({ client, namespaces, accounts }: ServiceA
 
 export const serviceAccounts: ControllerDefinition = {
   name: 'service-accounts',
+  rules: [rule(['create'], '', 'serviceaccounts')],
   watches: { Namespace: {}, ServiceAccount: {} },
   create: ({ client, informer }) =>
     createServiceAccounts({ client, namespaces: informer('Namespace'), accounts: informer('ServiceAccount') }),

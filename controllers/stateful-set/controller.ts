@@ -15,6 +15,7 @@ import { slowStart } from '../owned-pods/slow-start.ts';
 import { hasBeenReady, nameOfRevision } from '../revisions/history.ts';
 import { templateOfRevision } from '../revisions/revision-data.ts';
 import { Revisions } from '../revisions/revisions.ts';
+import { rule, writeStatus } from '../rules.ts';
 import { ClaimWriter } from './claim-writer.ts';
 import { decideReplicas, isActing, type NewReplica, type SetPlan, type SetView } from './decide.ts';
 import { newPod, statefulSetKind } from './new-pod.ts';
@@ -280,6 +281,12 @@ function soonest(...times: readonly (number | undefined)[]): Again | undefined {
 export const statefulSet: ControllerDefinition = {
   name: 'statefulset',
   component: 'statefulset-controller',
+  rules: [
+    rule(['create'], '', 'pods'),
+    rule(['create', 'update'], '', 'persistentvolumeclaims'),
+    rule(['create', 'update'], 'apps', 'controllerrevisions'),
+    writeStatus('apps', 'statefulsets'),
+  ],
   watches: {
     StatefulSet: { whole: true, indexers: namespaceIndexers },
     Pod: { indexers: ownedIndexers },

@@ -15,6 +15,7 @@ import { attemptEach, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
+import { writeStatus } from '../rules.ts';
 import { type Countdowns, createCountdowns } from './countdowns.ts';
 import { decideEvictions, isNoExecute } from './decide.ts';
 
@@ -148,6 +149,7 @@ function textOf({ key, value, effect }: Taint): string {
 export const taintEviction: ControllerDefinition = {
   name: 'taint-eviction',
   component: 'taint-eviction-controller',
+  rules: [writeStatus('', 'pods')],
   watches: { Node: { whole: true }, Pod: {} },
   create: ({ informer, ...context }) => createTaintEviction({ ...context, nodes: informer('Node'), pods: informer('Pod') }),
 };

@@ -18,6 +18,7 @@ import { createLru } from '../../client/lru.ts';
 import { createClaimTeller, type Note } from '../claim-teller.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { writeStatus } from '../rules.ts';
 import { keyOfClaim, keyOfVolume, keyOfVolumeNamed, readStorageKey } from '../storage-keys.ts';
 import { boundClaim, decideClaim, decideVolume, unboundVolume } from './decide.ts';
 
@@ -236,6 +237,7 @@ function textsOf(amounts: Readonly<Record<string, Quantity>>): Record<string, st
 export const volumeBinding: ControllerDefinition = {
   name: 'volume-binding',
   component: 'persistentvolume-controller',
+  rules: [writeStatus('', 'persistentvolumes'), writeStatus('', 'persistentvolumeclaims')],
   watches: {
     PersistentVolume: { whole: true, indexers: volumeIndexers },
     PersistentVolumeClaim: { whole: true, indexers: claimIndexers },

@@ -58,6 +58,7 @@ async function server(flags: ServerFlags): Promise<void> {
   // Before anything starts: a mistake in it is reported to the caller.
   const profiles = schedulerConfig ? await readProfiles(schedulerConfig) : undefined;
   const { openAudit, runServer } = await import('../../apiserver/main.ts');
+  const { controllerRules } = await import('../../controllers/main.ts');
   await runDaemon({ component: 'server', flags }, async (daemon) => {
     const { logger: log, logLevel, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
@@ -78,6 +79,7 @@ async function server(flags: ServerFlags): Promise<void> {
         ...historyOptions(flags),
         limits: limitsOf(flags),
         namespaceLimits: namespaceLimitsOf(flags),
+        controllerRules,
         systemPriorityNamespaces: flags.systemPriorityNamespaces,
         eventTtlMs: flags.eventTtl,
         tls: { minVersion: flags.tlsMinVersion === 'VersionTLS12' ? '1.2' : '1.3' },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { runServer, type ServerInfo, type ServerOptions } from '../../apiserver/main.ts';
 import { type Client, type ConnectOptions, connect } from '../../client/index.ts';
+import { controllerRules } from '../../controllers/main.ts';
 
 /** A real API server on a free port of this process. */
 export interface RunningServer {
@@ -23,6 +24,7 @@ export async function startServer(options: Partial<ServerOptions> = {}): Promise
   let running: Promise<void> = Promise.resolve();
   const info = await new Promise<ServerInfo>((resolve, reject) => {
     const base = {
+      controllerRules,
       listen: '127.0.0.1:0',
       backend: 'memory',
       log: pino({ level: process.env.BERTH_TEST_LOG ?? 'silent' }),

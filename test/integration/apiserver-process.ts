@@ -3,6 +3,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { runServer } from '../../apiserver/main.ts';
+import { controllerRules } from '../../controllers/main.ts';
 
 const [dataDir, listen] = process.argv.slice(2);
 const ready = (): void => void process.stdout.write('ready\n');
@@ -17,6 +18,6 @@ process.on('SIGUSR2', async () => {
   process.stdout.write(`${heapUsed + external}\n`);
 });
 await runServer(
-  { dataDir: dataDir!, listen: listen!, backend: 'lmdb', log: pino({ level: 'silent' }), ready },
+  { dataDir: dataDir!, listen: listen!, backend: 'lmdb', controllerRules, log: pino({ level: 'silent' }), ready },
   new AbortController().signal,
 );

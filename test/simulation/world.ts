@@ -65,9 +65,15 @@ export class World {
     this.faults.rates = { ...noFaults, ...rates };
   }
 
-  /** Kills the controllers, if they run: what they have on its way arrives later. Starts others under a new term. */
-  async restartControllers(): Promise<void> {
+  /** What they have on its way arrives later. */
+  killControllers(): void {
     this.#controllers?.abort();
+    this.#controllers = undefined;
+  }
+
+  /** Kills the controllers, if they run, and starts others under a new term. */
+  async restartControllers(): Promise<void> {
+    this.killControllers();
     const term = await this.#takeLease();
     const client = clientOver(new FaultyConnection(new MemoryConnection(this.server, term), this.faults), {});
     const own = new AbortController();

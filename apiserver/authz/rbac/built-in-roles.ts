@@ -1,9 +1,7 @@
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../../api/generated/types.ts';
-import { nodeClientSigner } from '../../../api/kinds/certificate-signing-request/signers.ts';
 import { groupOf } from '../../../api/kinds/identity.ts';
 import { kinds } from '../../../api/kinds/index.ts';
 import { rbacGroup } from '../../../api/kinds/rbac-roles.ts';
-import { rootCertificates } from '../../../api/meta/well-known.ts';
 import { controlPlane, groups } from '../../authn/identity.ts';
 
 // The roles that are there from the first start, with Kubernetes' names and, where the kinds are the same, its rules.
@@ -109,40 +107,8 @@ const schedulerRules: PolicyRule[] = [
 /** Owned objects go with their owners, and the content of a namespace with it, of whatever kind. */
 const collect = [...READ, 'patch', 'delete', 'deletecollection'];
 
-const appsKinds = ['deployments', 'replicasets', 'statefulsets', 'daemonsets'];
-
-/** What controllers of workloads do besides. */
-const workloadRules: PolicyRule[] = [
-  rule(['create'], CORE, 'pods'),
-  rule(['get'], CORE, 'pods/log'),
-  rule(['create', 'update'], APPS, 'replicasets', 'controllerrevisions'),
-  // A Deployment that asks for it is rolled back.
-  rule(['update'], APPS, 'deployments'),
-  rule(['update', 'patch'], APPS, ...statusOf(appsKinds)),
-  rule(['get', 'update'], APPS, ...scalable),
-  // Autoscalers scale, and budgets count, by kinds of others as well.
-  rule(['get', 'update'], '*', '*/scale'),
-  rule(['create', 'update'], 'batch', 'jobs'),
-  rule(['update', 'patch'], 'batch', 'jobs/status', 'cronjobs/status'),
-  rule(['update', 'patch'], 'autoscaling', 'horizontalpodautoscalers/status'),
-  rule(['update', 'patch'], CORE, 'replicationcontrollers/status', 'resourcequotas/status'),
-  rule(['create', 'update'], CORE, 'persistentvolumeclaims'),
-];
-
-const controllerRules: PolicyRule[] = [
-  ...everyKind(collect),
-  ...workloadRules,
-  rule(['update', 'patch'], CORE, 'pods/status', 'nodes/status', 'persistentvolumes/status', 'persistentvolumeclaims/status'),
-  rule(['update', 'patch'], 'policy', 'poddisruptionbudgets/status'),
-  rule(['create'], CORE, 'persistentvolumes', 'serviceaccounts', 'configmaps'),
-  { ...rule(['update'], CORE, 'configmaps'), resourceNames: [rootCertificates.configMap] },
-  rule(['update'], CORE, 'namespaces/finalize'),
-  rule(['update', 'patch'], 'certificates.k8s.io', 'certificatesigningrequests/approval'),
-  { ...rule(['approve'], 'certificates.k8s.io', 'signers'), resourceNames: [nodeClientSigner] },
-  rule(['update', 'patch'], CORE, 'namespaces/status'),
-  writeEvents,
-  lead,
-];
+/** What all controllers may do; what each needs besides, its own folder says (`ControllerDefinition.rules`). */
+const controllerRules: PolicyRule[] = [...everyKind(collect), writeEvents, lead];
 
 const requestCertificates = rule(['create', 'get'], 'certificates.k8s.io', 'certificatesigningrequests');
 
@@ -188,6 +154,12 @@ export const builtInRoles: readonly ClusterRole[] = [
   makeRole('system:node', nodeRules),
   makeRole('system:node-bootstrapper', [requestCertificates]),
 ];
+
+/** The built-in roles, with what this version's controllers need in the role that is theirs. */
+export const builtInRolesWith = (rulesOfControllers: readonly PolicyRule[]): ClusterRole[] =>
+  builtInRoles.map((role) =>
+    role.metadata?.name === controlPlane.controllers ? { ...role, rules: [...(role.rules ?? []), ...rulesOfControllers] } : role,
+  );
 
 const bind = (role: string, kind: 'User' | 'Group', name: string): ClusterRoleBinding => ({
   metadata: { name: role, labels: { ...marks.labels }, annotations: { ...marks.annotations } },
