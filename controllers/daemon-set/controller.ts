@@ -15,7 +15,7 @@ import { Revisions } from '../revisions/revisions.ts';
 import { rule, writeStatus } from '../rules.ts';
 import { type DaemonPlan, type DaemonView, decidePods } from './decide.ts';
 import { decideUpdate } from './decide-update.ts';
-import { daemonSetKind, newPod } from './new-pod.ts';
+import { daemonSetKind, newPod, targetNode } from './new-pod.ts';
 import { nodeChanges } from './node-changes.ts';
 import { computeStatus } from './status.ts';
 
@@ -58,7 +58,7 @@ export class DaemonSetController implements Controller {
     const { sets, nodes, pods, revisions, client, context } = options;
     this.#options = options;
     const owning: Owning<DaemonSet> = { kind: daemonSetKind, lister: sets.lister, selectorOf: ({ spec }) => spec?.selector };
-    this.#owned = new OwnedPods({ ...context, owning, pods, owners: client });
+    this.#owned = new OwnedPods({ ...context, owning, pods, owners: client, slotOf: (pod) => targetNode(pod) ?? '' });
     this.#revisions = new Revisions<DaemonSet>({
       kind: daemonSetKind,
       hashLabel: workloadLabels.controllerRevisionHash,

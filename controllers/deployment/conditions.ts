@@ -87,6 +87,8 @@ export function withProgress(input: ProgressInput): DeploymentCondition[] {
     return withCondition(conditions, say('True', reasons.setUpdated, `${subject} is progressing.`), now, true);
   if (isOverdue(deployment, known, now))
     return withCondition(conditions, say('False', reasons.timedOut, `${subject} has timed out progressing.`), now);
+  // A ReplicaSet that was adopted, or a deadline that is new: it runs from now on.
+  if (!known && name) return withCondition(conditions, say('True', reasons.newSetFound, `Found new replica set "${name}"`), now);
   return [...conditions];
 }
 

@@ -184,7 +184,10 @@ export class DeploymentController implements Controller {
     look.conditions = withCondition(look.conditions, { type: 'Progressing', status, reason, message }, this.#now());
   }
 
-  /** Writes the status, and the revision of the present ReplicaSet, where they are others. */
+  /**
+   * Writes the status, and the revision of the present ReplicaSet, where they are others. A rollback waits until they
+   * show: it is a write of the version that says that the deadline has passed.
+   */
   async #report(look: Look, judgesProgress: boolean): Promise<Again | undefined> {
     const { deployment, family, conditions, collisionCount, signal } = look;
     const now = this.#now();
@@ -198,8 +201,7 @@ export class DeploymentController implements Controller {
         if (!isNotFound(error)) throw error;
         return undefined;
       }
-    }
-    if (judgesProgress) await this.#rollBack(look, status.conditions ?? []);
+    } else if (judgesProgress) await this.#rollBack(look, status.conditions ?? []);
     const inMs = deadlineInMs(deployment, status, now);
     return inMs === undefined ? undefined : { afterMs: inMs };
   }

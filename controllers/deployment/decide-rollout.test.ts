@@ -97,6 +97,12 @@ describe('Recreate', () => {
     ['makes the new ones then', { a: { replicas: 0 } }, false, 'create 3'],
     ['scales the ReplicaSet of the present template', { new: { replicas: 1 } }, false, 'new=3'],
     ['is done', { new: { replicas: 3 } }, false, 'nothing'],
+    [
+      'waits for an old ReplicaSet that does not know its new size yet',
+      { old: { replicas: 0, status: { observedGeneration: 0 } } },
+      false,
+      'wait',
+    ],
   ])('%s', (_, sets, hasOldPods, step) => expect(next(recreate, sets, hasOldPods)).toBe(step));
 });
 

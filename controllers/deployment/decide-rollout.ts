@@ -81,7 +81,8 @@ function decideRecreate({ deployment, family, hasOldPods }: RolloutInput): Rollo
   const { current, old } = family;
   const running = withReplicas(old);
   if (running.length > 0) return { do: 'resize', sizes: running.map((set) => ({ set, replicas: 0 })) };
-  if (hasOldPods()) return { do: 'wait' };
+  // One that has not seen its size of 0 yet may be making pods.
+  if (!old.every(isAtRest) || hasOldPods()) return { do: 'wait' };
   const wanted = replicasOf(deployment);
   if (!current) return { do: 'create', replicas: wanted };
   return replicasOf(current) === wanted ? { do: 'nothing' } : { do: 'resize', sizes: [{ set: current, replicas: wanted }] };
@@ -97,4 +98,5 @@ export function decideCleanup({ spec }: Deployment, old: readonly ReplicaSet[]):
     .filter((set) => isAtRest(set) && replicasOf(set) === 0 && statusReplicasOf(set) === 0);
 }
 
+/** Whether a ReplicaSet's status is of its present size. */
 const isAtRest = ({ metadata, status }: ReplicaSet): boolean => (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);

@@ -57,6 +57,12 @@ describe('decideScale', () => {
       'old=0 new=0',
     ],
     ['leaves Recreate to its rollout', { replicas: 5, recreate: true }, { old: { replicas: 2 }, new: { replicas: 1 } }, ''],
+    [
+      'lets the ReplicaSets of Recreate note a new size, so that its rollout goes on',
+      { replicas: 5, recreate: true },
+      { old: { replicas: 2, noted: [3, 4] }, new: { replicas: 1, noted: [5, 5] } },
+      'old=2',
+    ],
   ])('%s', (_, parts, sets, outcome) => expect(sizes(parts, sets)).toBe(outcome));
 
   it('comes to replicas and surge in all, and to no negative size', () => {

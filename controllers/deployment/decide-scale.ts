@@ -36,7 +36,9 @@ export function decideScale(deployment: Deployment, family: Family): Resize[] {
   if (only) return replicasOf(only) === wanted && hasNoted(only, wanted) ? [] : [{ set: only, replicas: wanted }];
   if (sets.length === 0) return [];
   if (isSaturated(deployment, family.current)) return withReplicas(family.old).map((set) => ({ set, replicas: 0 }));
-  return isRolling(deployment) ? decideParts(deployment, sets) : [];
+  if (isRolling(deployment)) return decideParts(deployment, sets);
+  // Their sizes are the rollout's, which goes on once they note the new size of the whole.
+  return sets.filter((set) => !hasNoted(set, wanted)).map((set) => ({ set, replicas: replicasOf(set) }));
 }
 
 /** Whether the present ReplicaSet has all the pods that are wanted, and all are available. */

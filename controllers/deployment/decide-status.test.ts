@@ -85,6 +85,13 @@ describe('computeStatus', () => {
     expect(conditionsOf(computeStatus(look(parts, sets, [condition])).conditions)).toEqual(outcome),
   );
 
+  it('begins the deadline of a rollout of which nothing was said so far', () => {
+    const sets = { old: { replicas: 2, available: 1 }, new: { replicas: 1, available: 0 } };
+    const { conditions } = computeStatus(look({ replicas: 3, status: counts }, sets));
+    expect(conditionsOf(conditions)).toMatchObject({ Progressing: 'True FoundNewReplicaSet' });
+    expect(deadlineInMs(deploymentOf({}), { conditions: conditions ?? [] }, now)).toBe(600_001);
+  });
+
   it('says why a ReplicaSet makes no pods, and takes that back', () => {
     const failed = {
       conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'exceeded quota: q' }],

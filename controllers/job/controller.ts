@@ -3,14 +3,14 @@ import type { Job, JobStatus, Pod } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { objectKey } from '../../api/meta/key.ts';
-import { jobTrackingFinalizer } from '../../api/meta/workload-names.ts';
+import { jobTrackingFinalizer, workloadAnnotations } from '../../api/meta/workload-names.ts';
 import { type Informer, type ResourceClient, type ResourceWrites, referenceTo } from '../../client/index.ts';
 import { attemptEach } from '../attempt-each.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
 import { OwnedPods } from '../owned-pods/owned-pods.ts';
 import { namespaceIndexers, type Owning, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
-import type { PodOwner } from '../owned-pods/pod-writer.ts';
+import type { NewPod, PodOwner } from '../owned-pods/pod-writer.ts';
 import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { rule, writeStatus } from '../rules.ts';
 import { advanceBackoff, BackoffMemory, noBackoff } from './back-off.ts';
@@ -71,7 +71,8 @@ export class JobController implements Controller {
       yield* pods.lister.byIndex('orphanNamespace', metadata?.namespace ?? '');
     };
     const finalizer = jobTrackingFinalizer;
-    this.#owned = new OwnedPods({ ...context, owning, pods, owners: client, candidates, finalizer, pace, random });
+    const slotOf = ({ metadata }: NewPod): string => metadata?.annotations?.[workloadAnnotations.completionIndex] ?? '';
+    this.#owned = new OwnedPods({ ...context, owning, pods, owners: client, candidates, finalizer, pace, random, slotOf });
     const note = (key: string, written: Job): void => this.#owned.noteOwner(key, jobs, written);
     this.#statuses = new StatusWriter({ writes, client, note, clock: context.clock, random });
     this.sources = [changesOf(jobs, (job) => [objectKey(job)]), podChanges(pods, owning)];
@@ -173,8 +174,7 @@ export class JobController implements Controller {
     try {
       if (isTracked(pod)) await writer.patchMetadata(owner, pod, { finalizers: otherFinalizers(pod) }, signal);
     } catch (error) {
-      if (isNotFound(error)) return;
-      throw error;
+      if (!isNotFound(error)) throw error;
     }
     await writer.delete(owner, pod, signal);
   }

@@ -54,6 +54,21 @@ describe('inDeletionOrder', () => {
     expect(order).toEqual(['b', 'c', 'alone']);
   });
 
+  it('passes over pods of the same node that have ended or are leaving', () => {
+    const leaving = podOf('leaving', { node: 'n2', readyFor: 1000 });
+    leaving.metadata = { ...leaving.metadata, deletionTimestamp: ago(1) };
+    const pods = [podOf('alone', { node: 'n2', readyFor: 1000 }), podOf('b', { readyFor: 1000 }), podOf('c', { readyFor: 1000 })];
+    const all = [...pods, leaving, podOf('failed', { node: 'n2', phase: 'Failed' })];
+    expect(countOnNodes(all)).toEqual(
+      new Map([
+        ['n2', 1],
+        ['n1', 2],
+      ]),
+    );
+    const order = inDeletionOrder(pods, { onNode: countOnNodes(all), now }).map(({ metadata }) => metadata?.uid);
+    expect(order.at(-1)).toBe('alone');
+  });
+
   it('is the same whatever the order in which the pods come', () => {
     const pods = ['a', 'b', 'c'].map((uid) => podOf(uid, { readyFor: 100 }));
     const options = { onNode: countOnNodes(pods), now };

@@ -3,6 +3,7 @@ import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { workloadAnnotations } from '../../api/meta/workload-names.ts';
+import { isActive } from './availability.ts';
 
 const maxCost = 2 ** 31 - 1;
 const phases = { Pending: 0, Unknown: 1, Running: 2 } as Readonly<Record<string, number>>;
@@ -72,12 +73,12 @@ function compareRanks(a: readonly number[], b: readonly number[]): number {
   return 0;
 }
 
-/** How many of the pods each node has, for `inDeletionOrder`. */
+/** How many of the pods each node has, for `inDeletionOrder`. Those that have ended, or are leaving, are not there. */
 export function countOnNodes(pods: Iterable<Pod>): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { spec } of pods) {
-    const { nodeName = '' } = spec ?? {};
-    if (nodeName !== '') counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1);
+  for (const pod of pods) {
+    const { nodeName = '' } = pod.spec ?? {};
+    if (nodeName !== '' && isActive(pod)) counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1);
   }
   return counts;
 }

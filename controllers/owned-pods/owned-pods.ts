@@ -9,7 +9,7 @@ import { decideClaims } from './claims.ts';
 import { OwnWrites, type Showing } from './own-writes.ts';
 import { Pace, type PaceOptions } from './pace.ts';
 import { candidatesOf, type Owning } from './pod-index.ts';
-import { type PodOwner, type PodWording, PodWriter } from './pod-writer.ts';
+import { type NewPod, type PodOwner, type PodWording, PodWriter } from './pod-writer.ts';
 
 export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerContext, 'client' | 'writer' | 'events' | 'clock'> {
   readonly owning: Owning<O>;
@@ -17,6 +17,8 @@ export interface OwnedPodsOptions<O extends ApiObject> extends Pick<ControllerCo
   readonly pods: Informer<Pod>;
   /** Asked before a pod is adopted: the informer may not know yet that the owner is being deleted. */
   readonly owners: Pick<ResourceClient<O>, 'get'>;
+  /** What a new pod is for (`PodWriterOptions.slotOf`); absent: all are for the same. */
+  readonly slotOf?: (pod: NewPod) => string;
   /** What events say of the pods; absent: what those of most kinds say. */
   readonly wording?: PodWording;
   /** What the object may claim; absent: all pods that it controls, and those of its namespace that nothing controls. */
@@ -46,11 +48,11 @@ export class OwnedPods<O extends ApiObject> {
   readonly #pace: Pace;
 
   constructor(options: OwnedPodsOptions<O>) {
-    const { client, writer, pods, events, clock, wording, random } = options;
+    const { client, writer, pods, events, clock, wording, slotOf, random } = options;
     this.#options = options;
     this.#pace = new Pace(() => clock.now(), options.pace);
     const own = { pods: writer.resource('Pod'), reader: client.pods, informer: pods, writes: this.#writes };
-    this.writer = new PodWriter({ ...own, events, clock, wording, ...(random && { random }) });
+    this.writer = new PodWriter({ ...own, events, clock, wording, slotOf, ...(random && { random }) });
   }
 
   /**

@@ -4,14 +4,14 @@ import type { Pod } from '../../api/generated/types.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
 import { OwnWrites } from './own-writes.ts';
-import { type PodOwner, PodWriter } from './pod-writer.ts';
+import { type PodOwner, PodWriter, type PodWriterOptions } from './pod-writer.ts';
 import { slowStart } from './slow-start.ts';
 
 const owner: PodOwner = { key: 'a/web', uid: 'u1', reference: { kind: 'ReplicaSet', namespace: 'a', name: 'web' } };
 const named = (name: string): Pod => ({ metadata: { namespace: 'a', name, ownerReferences: [{ uid: 'u1', controller: true }] } });
 const drawn: Pod = { metadata: { namespace: 'a', generateName: 'web-', ownerReferences: [{ uid: 'u1', controller: true }] } };
 
-function setup(objects: Pod[] = []) {
+function setup(objects: Pod[] = [], more: Pick<PodWriterOptions, 'slotOf'> = {}) {
   const clock = createFakeClock();
   const pods = createFakeResourceClient<Pod>({ kind: 'Pod', objects });
   const told: string[] = [];
@@ -23,7 +23,7 @@ function setup(objects: Pod[] = []) {
   const writes = new OwnWrites();
   let draws = 0;
   const random = () => (draws++ % 27) / 27;
-  const writer = new PodWriter({ pods, reader: pods, informer, writes, events, clock, random });
+  const writer = new PodWriter({ pods, reader: pods, informer, writes, events, clock, random, ...more });
   const show = () => {
     shown = Number(pods.resourceVersion);
   };
@@ -72,6 +72,25 @@ describe('a create', () => {
     expect(pods.objects()).toHaveLength(1);
     expect(new Set(pods.callLog('create')).size).toBe(1);
     expect(told.filter((text) => text.startsWith('Warning FailedCreate'))).not.toEqual([]);
+  });
+
+  it('of an unknown outcome is asked for again for the same slot only', async () => {
+    const slotOf = ({ spec }: Pod): string => spec?.hostname ?? '';
+    const { clock, pods, writer, signal } = setup([], { slotOf });
+    const on = (hostname: string): Pod => ({ ...drawn, spec: { hostname } });
+    const create = pods.create.bind(pods);
+    let calls = 0;
+    pods.create = async (...args) => {
+      calls++;
+      if (calls === 2) throw permissionDenied('no room any more');
+      const made = await create(...args);
+      if (calls === 1) throw unavailable('gone');
+      return made;
+    };
+    await expect(settled(clock, writer.create(owner, on('n3'), signal))).rejects.toThrow('no room any more');
+    await settled(clock, writer.create(owner, on('n1'), signal));
+    await settled(clock, writer.create(owner, on('n3'), signal));
+    expect(pods.objects().map(({ spec }) => spec?.hostname)).toEqual(['n3', 'n1']);
   });
 
   it('draws another name when a pod of another owner has the one that was drawn', async () => {
@@ -182,6 +201,16 @@ describe('a delete', () => {
     expect(await writer.finishDeletions(owner, [zero!], signal)).toBe(true);
     expect(pods.objects()).toEqual([]);
     expect(await writer.finishDeletions(owner, [], signal)).toBe(false);
+  });
+
+  it('that finds no pod makes its owner wait until the informer shows none', async () => {
+    const { writer, told, signal } = setup();
+    const [gone, other] = ['web-0', 'web-1'].map((name) => ({ metadata: { ...named(name).metadata, uid: name } }));
+    await writer.delete(owner, gone!, signal);
+    expect(await writer.finishDeletions(owner, [gone!, other!], signal)).toBe(true);
+    expect(await writer.finishDeletions(owner, [gone!, other!], signal)).toBe(true);
+    expect(await writer.finishDeletions(owner, [other!], signal)).toBe(false);
+    expect(told).toEqual([]);
   });
 
   it('tries all, and throws the first refusal', async () => {

@@ -19,6 +19,11 @@ export interface PodWriterOptions {
   readonly clock: Clock;
   readonly random?: () => number;
   readonly wording?: PodWording | undefined;
+  /**
+   * What a new pod is for, where pods of one owner are not for the same: the node of a DaemonSet's, the index of a
+   * Job's. A name under which a pod may have been made is asked for again for the next pod of the same slot.
+   */
+  readonly slotOf?: ((pod: NewPod) => string) | undefined;
 }
 
 export type PodVerb = 'create' | 'delete';
@@ -52,16 +57,18 @@ const nameAttempts = 8;
  * Creates and deletes the pods of owners, such that none is ever made twice:
  * - It chooses the names. A create whose outcome is unknown is repeated under the same name until it is answered; one
  *   that finds its own pod there has been carried out. A refusal of the repetition says nothing of the first attempt:
- *   then the owner's next pod is asked for under this name before any other is drawn. So it is after every refusal.
- * - A deletion whose outcome is unknown stands: the pod counts as leaving, and is deleted again at the next look.
+ *   then the owner's next pod for the same slot is asked for under this name before any other is drawn.
+ *   So it is after every refusal.
+ * - A deletion whose outcome is unknown stands: the pod counts as leaving, and is deleted again at the next look. So
+ *   does one that found no pod, until the informer shows none.
  * - Everything written is noted with the owner's key, which is decided on again only when the informer shows it.
  * - The client carries the leader's term, so what arrives after another process leads is refused.
  */
 export class PodWriter {
   readonly #options: PodWriterOptions;
-  /** By the owner's key: names under which a pod may have been made, or was refused. */
-  readonly #openNames = new Map<string, Set<string>>();
-  /** By the owner's key: uids of pods that may have been deleted. */
+  /** By the owner's key: names under which a pod may have been made, or was refused, with the pod's slot. */
+  readonly #openNames = new Map<string, Map<string, string>>();
+  /** By the owner's key: uids of pods that may have been deleted, and of those that were found gone. */
   readonly #doomed = new Map<string, Set<string>>();
 
   constructor(options: PodWriterOptions) {
@@ -80,7 +87,7 @@ export class PodWriter {
     const { random = Math.random } = this.#options;
     const { name: given, generateName = '' } = pod.metadata ?? {};
     for (let attempt = 1; ; attempt++) {
-      const open = given ? undefined : this.#takeOpenName(owner.key, generateName);
+      const open = given ? undefined : this.#takeOpenName(owner.key, this.#slotOf(pod));
       const name = given || open || generatedName(generateName, random);
       // A given name is the same one each time: what has it and is the owner's was made for it.
       const wasOpen = open !== undefined || Boolean(given);
@@ -118,17 +125,24 @@ export class PodWriter {
     } catch (error) {
       // A refusal is repeated in the same words, so events are counted up, and a status that quotes it does not change:
       // a status write would wake the owner at once, past its back-off.
-      if (!isAlreadyExists(error)) addTo(this.#openNames, owner.key, name);
+      if (!isAlreadyExists(error))
+        this.#openNames.set(owner.key, (this.#openNames.get(owner.key) ?? new Map()).set(name, this.#slotOf(pod)));
       throw error;
     }
   }
 
-  /** The first in order that begins as the new pod's: of an Indexed Job that is one of the same index. */
-  #takeOpenName(key: string, prefix: string): string | undefined {
-    const start = startOf(generatedName(prefix, () => 0));
-    const [name] = [...(this.#openNames.get(key) ?? [])].filter((each) => startOf(each) === start).sort();
-    if (name !== undefined) removeFrom(this.#openNames, key, name);
+  /** The first in order, so that a refusal of several is told of the same one each time. */
+  #takeOpenName(key: string, slot: string): string | undefined {
+    const names = this.#openNames.get(key);
+    const [name] = [...(names?.keys() ?? [])].filter((each) => names?.get(each) === slot).sort();
+    if (name !== undefined) names!.delete(name);
+    if (names?.size === 0) this.#openNames.delete(key);
     return name;
+  }
+
+  #slotOf(pod: NewPod): string {
+    const { slotOf = () => '' } = this.#options;
+    return slotOf(pod);
   }
 
   async #find(key: { readonly namespace: string | undefined; readonly name: string }, signal: AbortSignal) {
@@ -166,7 +180,8 @@ export class PodWriter {
       this.#tellDone(owner, 'delete', name);
     } catch (error) {
       if (isNotFound(error)) {
-        if (uid) removeFrom(this.#doomed, owner.key, uid);
+        // Another has deleted it: as long as the informer shows it, nothing else goes in its place.
+        if (uid) addTo(this.#doomed, owner.key, uid);
         return;
       }
       if (!signal.aborted) this.tellFailure(owner, 'delete', error, name);
@@ -174,7 +189,7 @@ export class PodWriter {
     }
   }
 
-  /** Deletes again what may have been deleted. Whether there was any: then the key waits until that shows. */
+  /** Deletes again what shows and may have been deleted. Whether there was any: then the key waits until that shows. */
   async finishDeletions(owner: PodOwner, owned: readonly Pod[], signal: AbortSignal): Promise<boolean> {
     const doomed = this.#doomed.get(owner.key);
     if (!doomed) return false;
@@ -227,9 +242,6 @@ export class PodWriter {
     writes.note(key, informer, pod?.metadata?.resourceVersion);
   }
 }
-
-/** A name that was drawn, without what was drawn. */
-const startOf = (name: string): string => name.slice(0, -5);
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
   const set = sets.get(key) ?? new Set();

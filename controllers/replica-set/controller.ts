@@ -8,6 +8,7 @@ import { controllerOf } from '../../api/meta/owner.ts';
 import { type Informer, type ResourceClient, type ResourceWrites, referenceTo } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';
+import { isActive } from '../owned-pods/availability.ts';
 import { countOnNodes } from '../owned-pods/deletion-order.ts';
 import { OwnedPods } from '../owned-pods/owned-pods.ts';
 import { namespaceIndexers, ownedIndexers, podChanges } from '../owned-pods/pod-index.ts';
@@ -59,7 +60,12 @@ class ReplicaController<T extends ApiObject> implements Controller {
     this.name = name;
     this.#options = options;
     const owning = { kind, lister: informer.lister, selectorOf: (owner: T) => view(owner).selector };
-    this.#owned = new OwnedPods({ ...context, owning, pods, owners: client });
+    // What has ended is no replica: a pod that nothing controls is left alone then.
+    const candidates = function* ({ metadata }: T): Generator<Pod> {
+      yield* pods.lister.byIndex('controllerUid', metadata?.uid ?? '');
+      for (const pod of pods.lister.byIndex('orphanNamespace', metadata?.namespace ?? '')) if (isActive(pod)) yield pod;
+    };
+    this.#owned = new OwnedPods({ ...context, owning, pods, owners: client, candidates });
     this.#refused = new RefusedCreates(context.informer('ResourceQuota'));
     this.sources = [changesOf(informer, (object) => [objectKey(object)]), podChanges(pods, owning), this.#refused];
   }

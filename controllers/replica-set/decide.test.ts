@@ -91,6 +91,7 @@ describe('computeReplicaStatus', () => {
     podOf('c'),
     podOf('d', { isLeaving: true }),
     podOf('e', { phase: 'Failed' }),
+    podOf('f', { phase: 'Succeeded', isLeaving: true }),
   ];
 
   it('counts pods that are there, ready, available, labelled as the template, and on their way out', () =>

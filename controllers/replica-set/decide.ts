@@ -7,6 +7,7 @@ import type {
   ReplicaSetCondition,
   ReplicaSetStatus,
 } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { compileLabelSelector } from '../../api/meta/labels.ts';
@@ -77,12 +78,15 @@ export function computeReplicaStatus({ view, owned, failure, now }: ReplicaStatu
     fullyLabeledReplicas: active.filter(({ metadata: own }) => matcher?.matches(own?.labels)).length,
     readyReplicas: active.filter(isPodReady).length,
     availableReplicas: active.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,
-    ...(view.countsTerminating && { terminatingReplicas: owned.filter((pod) => pod.metadata?.deletionTimestamp).length }),
+    ...(view.countsTerminating && { terminatingReplicas: owned.filter(isTerminating).length }),
     observedGeneration: metadata.generation ?? 0,
     conditions: conditionsWith(status.conditions ?? [], failure, now),
   };
   return isDeepStrictEqual(next, { ...status, conditions: status.conditions ?? [] }) ? undefined : next;
 }
+
+/** Whether the pod is on its way out and has not ended yet. */
+const isTerminating = (pod: Pod): boolean => pod.metadata?.deletionTimestamp !== undefined && !isFinished(pod);
 
 function conditionsWith(
   conditions: readonly ReplicaSetCondition[],

@@ -76,6 +76,24 @@ describe('a Deployment', () => {
     expect(items.map(({ spec }) => spec?.replicas).toSorted()).toEqual([0, 3]);
   }, 60_000);
 
+  it('is rolled back by itself once, with one event', async () => {
+    const { deployments, events } = server.client;
+    const asked = deployment('careful', 1, 'i:1', { progressDeadlineSeconds: 1 });
+    asked.metadata = { ...asked.metadata, annotations: { [workloadAnnotations.rollbackOnDeadline]: 'true' } };
+    await deployments.create(asked);
+    await expect.poll(async () => (await podsOf('careful')).length, { timeout: 10_000 }).toBe(1);
+    await makeReady('careful');
+    await expect.poll(() => statusOf('careful'), { timeout: 10_000 }).toMatchObject({ availableReplicas: 1 });
+    await deployments.patch(at('careful'), { spec: { template: { spec: { containers: [{ name: 'c', image: 'i:2' }] } } } });
+    const image = async () => (await deployments.get(at('careful'))).spec?.template?.spec?.containers?.[0]?.image;
+    await expect.poll(image, { timeout: 20_000 }).toBe('i:1');
+    const told = async () => {
+      const { items } = await events.list({ namespace: 'default' });
+      return items.filter(({ reason }) => reason === 'DeploymentRollback').map(({ count }) => count ?? 1);
+    };
+    await expect.poll(told, { timeout: 10_000 }).toEqual([1]);
+  }, 60_000);
+
   it('deletes its ReplicaSets and pods with it', async () => {
     const { deployments, replicaSets } = server.client;
     await deployments.create(deployment('gone', 2, 'i:1'));
@@ -83,5 +101,22 @@ describe('a Deployment', () => {
     await deployments.delete(at('gone'));
     await expect.poll(async () => (await podsOf('gone')).length, { timeout: 10_000 }).toBe(0);
     expect((await replicaSets.list({ namespace: 'default' })).items).toEqual([]);
+  }, 30_000);
+});
+
+describe('a ReplicaSet', () => {
+  it('adopts a pod that runs, and leaves one alone that has ended', async () => {
+    const { pods, replicaSets } = server.client;
+    const labels = { app: 'orphans' };
+    const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i:1' }] };
+    for (const name of ['ended', 'running']) await pods.create({ metadata: { ...at(name), labels }, spec });
+    await pods.patch({ ...at('ended'), subresource: 'status', type: 'strategic' }, { status: { phase: 'Succeeded' } });
+    const template = { metadata: { labels }, spec: { containers: spec.containers } };
+    await replicaSets.create({ metadata: at('keeper'), spec: { replicas: 1, selector: { matchLabels: labels }, template } });
+    const ownerOf = async (name: string) => (await pods.get(at(name))).metadata?.ownerReferences?.[0]?.name;
+    await expect.poll(() => ownerOf('running'), { timeout: 10_000 }).toBe('keeper');
+    const status = async () => (await replicaSets.get(at('keeper'))).status;
+    await expect.poll(status, { timeout: 10_000 }).toMatchObject({ replicas: 1, observedGeneration: 1 });
+    expect(await ownerOf('ended')).toBeUndefined();
   }, 30_000);
 });
