@@ -57,6 +57,12 @@ export function mergeKey(field: Field | undefined): string | undefined {
   return typeof option === 'string' && option.startsWith('merge') ? (key ?? '') : undefined;
 }
 
+/** Whether a change of the field's message drops the members that the change does not name, as of a union. */
+export function retainsKeys(field: Field | undefined): boolean {
+  const option: unknown = field?.options?.[PATCH];
+  return typeof option === 'string' && option.includes('retainKeys');
+}
+
 function mergeList(field: Field | undefined, inner: Type | undefined, before: readonly Json[], patch: readonly Json[]): Json[] {
   const key = mergeKey(field);
   const replaces = patch.some((item) => isJsonObject(item) && item.$patch === 'replace');

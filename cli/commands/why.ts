@@ -56,7 +56,8 @@ async function showWorkload(session: Session, kind: Kind, name: string, { all, o
   ]);
   if (!explainedKinds.includes(kind.kind))
     throw badRequest(
-      `"berth why" explains pods and ${explainedKinds.map((each) => `${each.toLowerCase()}s`).join(', ')}, not a ${kind.singular}`,
+      `"berth why" explains pods and ${explainedKinds.map((each) => `${each.toLowerCase()}s`).join(', ')}, not a ${kind.singular}; ` +
+        `"berth describe ${kind.singular} ${name}" shows its conditions and events`,
     );
   const answer = answerOf(await readWorkloadFacts(session, kind, { namespace: session.namespace, name }, Date.now()));
   process.stdout.write(output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : answerText(answer, { all }));

@@ -1,3 +1,4 @@
+import { messageType } from '../../api/codec/descriptors.ts';
 import { toJson } from '../../api/codec/json.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { isNotFound } from '../../api/errors/index.ts';
@@ -30,7 +31,7 @@ export async function planApply(session: Session, document: ManifestObject, flag
     const createOptions = { ...options, namespace: key.namespace };
     return { live, write: { verb: 'create', kind: kind.kind, object: wanted, options: createOptions }, done: () => 'created' };
   }
-  const patch = computeApplyPatch(readLastApplied(live), wanted, live);
+  const patch = computeApplyPatch(readLastApplied(live), wanted, live, messageType(kind.message));
   if (patch === undefined) return { live, object: live, done: 'unchanged' };
   if (flags.dryRun === 'client') return { live, object: mergePatch(live, patch) as JsonObject, done: 'configured' };
   const done = (after: JsonObject): string => (isUnchanged(live, after) ? 'unchanged' : 'configured');

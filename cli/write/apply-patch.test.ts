@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { messageType } from '../../api/codec/descriptors.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
 
 describe('the apply patch', () => {
@@ -42,5 +44,69 @@ describe('the apply patch', () => {
     expect(
       readLastApplied({ metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{' } } }),
     ).toBeUndefined();
+  });
+});
+
+describe('the apply patch of lists', () => {
+  const type = messageType('berth.core.v1.PodSpec');
+  const container = (more: JsonObject = {}): JsonObject => ({ name: 'a', image: 'x', ...more });
+  const patchOf = (applied: JsonObject | undefined, wanted: JsonObject, live: JsonObject) =>
+    computeApplyPatch(applied, wanted, live, type);
+
+  it('removes a field of an item that was applied and is gone, and leaves those of others', () => {
+    const applied = { containers: [container({ env: [{ name: 'A', value: '1' }], command: ['x'] })] };
+    const live = {
+      containers: [
+        container({
+          env: [
+            { name: 'A', value: '1' },
+            { name: 'B', value: '2' },
+          ],
+          command: ['x'],
+          imagePullPolicy: 'Always',
+        }),
+        { name: 'injected' },
+      ],
+    };
+    expect(patchOf(applied, { containers: [container({ image: 'y' })] }, live)).toEqual({
+      containers: [{ name: 'a', image: 'y', imagePullPolicy: 'Always' }, { name: 'injected' }],
+    });
+    expect(patchOf(applied, { containers: [container({ env: [] })] }, live)?.containers).toEqual([
+      { name: 'a', image: 'x', env: [{ name: 'B', value: '2' }], imagePullPolicy: 'Always' },
+      { name: 'injected' },
+    ]);
+  });
+
+  it('removes an item that was applied and is gone, and takes the order of the manifest', () => {
+    const applied = { containers: [{ name: 'a' }, { name: 'b' }] };
+    expect(patchOf(applied, { containers: [{ name: 'c' }, { name: 'b' }] }, applied)).toEqual({
+      containers: [{ name: 'c' }, { name: 'b' }],
+    });
+    expect(patchOf(applied, { containers: [{ name: 'a' }] }, { containers: [{ name: 'a' }] })).toBeUndefined();
+  });
+
+  it('replaces a list without keys from which a field of an item is gone', () => {
+    const applied = { tolerations: [{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }] };
+    const wanted = { tolerations: [{ key: 'a', operator: 'Exists' }] };
+    expect(patchOf(applied, wanted, applied)).toEqual(wanted);
+    expect(patchOf(wanted, wanted, wanted)).toBeUndefined();
+  });
+
+  it('replaces a list of which two items have one key', () => {
+    const ports = [
+      { containerPort: 53, protocol: 'UDP' },
+      { containerPort: 53, protocol: 'TCP' },
+    ];
+    const live = { containers: [container({ ports })] };
+    expect(patchOf(live, { containers: [container({ ports: ports.slice(1) })] }, live)).toEqual({
+      containers: [container({ ports: ports.slice(1) })],
+    });
+  });
+
+  it('drops the other members of a union', () => {
+    const applied = { volumes: [{ name: 'v' }] };
+    const live = { volumes: [{ name: 'v', emptyDir: {} }] };
+    const wanted = { volumes: [{ name: 'v', hostPath: { path: '/x' } }] };
+    expect(patchOf(applied, wanted, live)).toEqual(wanted);
   });
 });

@@ -151,6 +151,21 @@ describe('createAll', () => {
     expect(pods.callLog('create')).toHaveLength(1);
     expect(told).toEqual(['Warning FailedCreate: Error creating: exceeded quota: q']);
   });
+
+  it('that goes on being refused says so in the same words each time', async () => {
+    const { pods, writer, told, signal } = setup();
+    const create = pods.create.bind(pods);
+    let made = 0;
+    pods.create = async (pod, ...rest) => {
+      if (made >= 1) throw permissionDenied(`pods "${pod.metadata?.name}" is forbidden`);
+      made++;
+      return create(pod, ...rest);
+    };
+    for (let turn = 0; turn < 4; turn++) await writer.createAll(owner, Array(turn ? 2 : 3).fill(drawn), signal);
+    const failures = told.filter((text) => text.startsWith('Warning'));
+    expect(failures).toHaveLength(4);
+    expect(new Set(failures).size).toBe(1);
+  });
 });
 
 describe('a delete', () => {

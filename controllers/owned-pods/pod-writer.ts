@@ -58,6 +58,7 @@ const nameAttempts = 8;
  * - It chooses the names. A create whose outcome is unknown is repeated under the same name until it is answered; one
  *   that finds its own pod there has been carried out. A refusal of the repetition says nothing of the first attempt:
  *   then the owner's next pod for the same slot is asked for under this name before any other is drawn.
+ *   So it is after every refusal.
  * - A deletion whose outcome is unknown stands: the pod counts as leaving, and is deleted again at the next look. So
  *   does one that found no pod, until the informer shows none.
  * - Everything written is noted with the owner's key, which is decided on again only when the informer shows it.
@@ -65,7 +66,7 @@ const nameAttempts = 8;
  */
 export class PodWriter {
   readonly #options: PodWriterOptions;
-  /** By the owner's key: names under which a pod may have been made, with the pod's slot. */
+  /** By the owner's key: names under which a pod may have been made, or was refused, with the pod's slot. */
   readonly #openNames = new Map<string, Map<string, string>>();
   /** By the owner's key: uids of pods that may have been deleted, and of those that were found gone. */
   readonly #doomed = new Map<string, Set<string>>();
@@ -122,14 +123,18 @@ export class PodWriter {
     try {
       this.#note(owner, await untilAnswered(attempt, { clock, signal, random, onFailure }));
     } catch (error) {
-      if (isOpen) this.#openNames.set(owner.key, (this.#openNames.get(owner.key) ?? new Map()).set(name, this.#slotOf(pod)));
+      // A refusal is repeated in the same words, so events are counted up, and a status that quotes it does not change:
+      // a status write would wake the owner at once, past its back-off.
+      if (!isAlreadyExists(error))
+        this.#openNames.set(owner.key, (this.#openNames.get(owner.key) ?? new Map()).set(name, this.#slotOf(pod)));
       throw error;
     }
   }
 
+  /** The first in order, so that a refusal of several is told of the same one each time. */
   #takeOpenName(key: string, slot: string): string | undefined {
     const names = this.#openNames.get(key);
-    const [name] = [...(names ?? [])].find(([, each]) => each === slot) ?? [];
+    const [name] = [...(names?.keys() ?? [])].filter((each) => names?.get(each) === slot).sort();
     if (name !== undefined) names!.delete(name);
     if (names?.size === 0) this.#openNames.delete(key);
     return name;

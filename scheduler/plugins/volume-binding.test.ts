@@ -49,6 +49,12 @@ describe('a pod with claims', () => {
     ['does not exist', [], [], 'persistentvolumeclaim "c" not found'],
     ['has no volume', [claim('c').build()], [], 'pod has unbound immediate PersistentVolumeClaims: "c"'],
     [
+      'has no volume, nor its class',
+      [claim('c').storageClass('nope').build()],
+      [],
+      'pod has unbound immediate PersistentVolumeClaims: "c", whose storageclass "nope" does not exist',
+    ],
+    [
       'names a volume that it has not got',
       [claim('c').on('of-c').build()],
       [its('c').build()],

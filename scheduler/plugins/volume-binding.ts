@@ -186,8 +186,13 @@ function problemOf(key: string, claim: PersistentVolumeClaim | undefined, { volu
     const isLost = claim.status?.phase === 'Lost' || volumes.get(volumeName ?? '') === undefined;
     return isLost ? `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${volumeName}"` : undefined;
   }
-  const storageClass = classes.get(storageClassOf(claim));
-  if (volumeName || !waitsForConsumer(storageClass)) return `pod has unbound immediate PersistentVolumeClaims: "${name}"`;
+  const className = storageClassOf(claim);
+  const storageClass = classes.get(className);
+  if (volumeName || !waitsForConsumer(storageClass)) {
+    const lacksClass = !volumeName && className && !storageClass;
+    const hint = lacksClass ? `, whose storageclass "${className}" does not exist` : '';
+    return `pod has unbound immediate PersistentVolumeClaims: "${name}"${hint}`;
+  }
   const nodeName = selectedNode(claim);
   if (nodeName === undefined || storageClass?.provisioner === noProvisioner) return undefined;
   return `persistentvolumeclaim "${name}" waits for its volume, which "${storageClass?.provisioner}" is to make on node "${nodeName}"`;

@@ -108,7 +108,7 @@ describe('berth why of a workload', () => {
 
   it.each([
     ['why deployment/none', /deployment "none" .*not found/],
-    ['why configmap/x', /"berth why" explains pods and deployments, .*, not a configmap/],
+    ['why configmap/x', /"berth why" explains pods and deployments, .*, not a configmap; "berth describe configmap x"/],
     ['why deploy', /deployment|pod "deploy"/],
     ['why deploy/fine deploy/large', /name one pod or workload/],
     ['why deploy/fine --scheduler=x', /--scheduler chooses among placements: give --last as well/],

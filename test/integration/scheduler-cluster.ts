@@ -6,6 +6,7 @@ import type { Node, Pod } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { pkiDir, runServer, type ServerInfo } from '../../apiserver/main.ts';
 import { type Client, type ConnectOptions, connect, type Logger } from '../../client/index.ts';
+import { controllerRules } from '../../controllers/main.ts';
 import { type RunSchedulerOptions, runScheduler } from '../../scheduler/main.ts';
 import type { PodBuilder } from '../builders/index.ts';
 
@@ -38,7 +39,8 @@ export async function startSchedulerCluster(): Promise<SchedulerCluster> {
   const { signal } = controller;
   let running: Promise<void> = Promise.resolve();
   const info = await new Promise<ServerInfo>((ready, reject) => {
-    running = runServer({ dataDir, listen: '127.0.0.1:0', backend: 'memory', log: pino({ level: 'silent' }), ready }, signal);
+    const log = pino({ level: 'silent' });
+    running = runServer({ dataDir, listen: '127.0.0.1:0', backend: 'memory', controllerRules, log, ready }, signal);
     running.catch(reject);
   });
   const read = (file: string) => readFile(join(pkiDir(dataDir), file), 'utf8');
