@@ -43,6 +43,7 @@ ensure_docker() {
     fi
     setsid dockerd >"$state/dockerd.log" 2>&1 </dev/null &
     echo $! >"$state/dockerd.pid"
+    echo "$PWD" >"$state/clone"
   fi
   for _ in $(seq 1 60); do docker_answers && return; sleep 0.5; done
   tail -n 20 "$state/dockerd.log" >&2 2>/dev/null || true
