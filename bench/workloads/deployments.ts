@@ -7,7 +7,7 @@ import { StatusWatch } from './status-watch.ts';
 import { steadyState } from './steady.ts';
 import { totalOf, type Writes } from './write-counts.ts';
 
-/** Bounds: so many times what the counted writes, Events among them, take at the rate of bulk creates in the same run. */
+/** Bounds: so many times what the counted writes, with Events, take at the rate of bulk creates in the same run. */
 const most = { create: 1.3, many: 1.5, rollout: 1.6, down: 1.3 };
 /** A pod's own writes from create to Ready, besides events. */
 const mostWritesOfPod = 5;

@@ -56,8 +56,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const pending = new Map<string, Recorded>();
   let dropped = 0;
   let writing: Promise<void> | undefined;
-  let flushes = 0;
-  let hurry = (): void => {};
+  const gathering = createGathering(clock, gatherMs);
 
   function event(about: ObjectReference, type: EventType, reason: string, text: string, at = clock.now()): void {
     const message = shortenMessage(text);
@@ -90,21 +89,11 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     }
   }
 
-  function gather(): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = clock.after(gatherMs, resolve);
-      hurry = () => {
-        cancel();
-        resolve();
-      };
-    });
-  }
-
   async function drain(): Promise<void> {
     // The caller's turn ends first, so that what it records together is counted before the first write.
     await Promise.resolve();
     while (pending.size > 0) {
-      if (pending.size < writtenAtOnce && gatherMs > 0 && flushes === 0) await gather();
+      if (pending.size < writtenAtOnce) await gathering.wait();
       const batch = [...pending].slice(0, writtenAtOnce);
       for (const [key] of batch) pending.delete(key);
       // The next begin after these: one message is never written twice at once.
@@ -118,10 +107,33 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   return {
     event,
     async flush() {
-      flushes++;
-      hurry();
+      const calm = gathering.hurry();
       while (writing) await writing;
-      flushes--;
+      calm();
+    },
+  };
+}
+
+/** Waits for `ms`, unless a flush is under way. */
+function createGathering(clock: Clock, ms: number) {
+  let hurries = 0;
+  let wake = (): void => {};
+  return {
+    async wait(): Promise<void> {
+      if (ms === 0 || hurries > 0) return;
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(ms, resolve);
+        wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+    },
+    /** Nothing waits until what is returned is called. */
+    hurry(): () => void {
+      hurries++;
+      wake();
+      return () => void hurries--;
     },
   };
 }
