@@ -61,9 +61,9 @@ class ReplicaController<T extends ApiObject> implements Controller {
     this.#options = options;
     const owning = { kind, lister: informer.lister, selectorOf: (owner: T) => view(owner).selector };
     // What has ended is no replica: a pod that nothing controls is left alone then.
-    const candidates = function* ({ metadata }: T): Generator<Pod> {
-      yield* pods.lister.byIndex('controllerUid', metadata?.uid ?? '');
-      for (const pod of pods.lister.byIndex('orphanNamespace', metadata?.namespace ?? '')) if (isActive(pod)) yield pod;
+    const candidates = function* (object: T): Generator<Pod> {
+      yield* controlledBy(pods.lister, object);
+      for (const pod of pods.lister.byIndex('orphanNamespace', object.metadata?.namespace ?? '')) if (isActive(pod)) yield pod;
     };
     this.#owned = new OwnedPods({ ...context, owning, pods, owners: client, candidates });
     this.#refused = new RefusedCreates(context.informer('ResourceQuota'));
