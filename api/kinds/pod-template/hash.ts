@@ -17,9 +17,9 @@ const FNV_PRIME = 0x01000193;
  * good where templates are compared before names. `collisionCount` gives another text when the first is taken. Costs
  * about a millisecond, tens of them for a template with hundreds of fields.
  */
-export function computeTemplateHash(template: PodTemplateSpec, collisionCount?: number): string {
-  const full = meaningOf(template);
-  const meant = countValues(full) > mostTried ? full : leastOf(full, defaultTemplate);
+export function computeTemplateHash(template: PodTemplateSpec, collisionCount?: number, defaults = defaultTemplate): string {
+  const full = meaningOf(template, defaults);
+  const meant = countValues(full) > mostTried ? full : leastOf(full, defaults);
   const text = textOf(meant);
   const collisions = Buffer.alloc(collisionCount === undefined ? 0 : 8);
   if (collisionCount !== undefined) collisions.writeUInt32LE(collisionCount);
