@@ -14,7 +14,7 @@ import { Shower } from './fuzz/shower.ts';
 import { sweep } from './fuzz/sweep.ts';
 import { createChance } from './random.ts';
 
-const requests = effort(12_000, 220_000);
+const requests = effort(16_000, 220_000);
 /** What is compiled, cached and pooled comes first; only what comes after it is a leak. */
 const warmUp = effort(4_000, 30_000);
 /** Between two looks at the canary. */

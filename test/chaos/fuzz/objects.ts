@@ -6,8 +6,29 @@ import type { Kind } from '../../../api/kinds/kind.ts';
 import type { Json, JsonObject } from '../../../api/meta/merge-patch.ts';
 import { names, strangeTexts } from './words.ts';
 
+const selector = { matchLabels: { app: 'web' } };
+const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'x' }] } };
+const once = { spec: { ...template.spec, restartPolicy: 'Never' } };
+
 /** What is required besides a name; a kind that is not here needs nothing. */
 const required: Readonly<Record<string, JsonObject>> = {
+  ReplicationController: { spec: { selector: selector.matchLabels, template } },
+  ReplicaSet: { spec: { selector, template } },
+  Deployment: { spec: { selector, template } },
+  StatefulSet: { spec: { selector, template, serviceName: 'a' } },
+  DaemonSet: { spec: { selector, template } },
+  ControllerRevision: { revision: 1, data: { spec: {} } },
+  Job: { spec: { template: once } },
+  CronJob: { spec: { schedule: '@hourly', jobTemplate: { spec: { template: once } } } },
+  PodTemplate: { template },
+  HorizontalPodAutoscaler: { spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'a' }, maxReplicas: 3 } },
+  Service: { spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } },
+  LimitRange: { spec: { limits: [{ type: 'Container', default: { cpu: '1' } }] } },
+  PersistentVolume: { spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, hostPath: { path: '/a' } } },
+  PersistentVolumeClaim: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+  StorageClass: { provisioner: 'example.com/a' },
+  RuntimeClass: { handler: 'runc' },
+  PodDisruptionBudget: { spec: { minAvailable: 1, selector } },
   Pod: { spec: { containers: [{ name: 'main', image: 'x', resources: { requests: { cpu: '100m' } } }] } },
   Node: { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } },
   Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },
