@@ -264,7 +264,7 @@ describe('logs', () => {
   it('refuse what makes no sense with one sentence', async () => {
     for (const [args, words] of [
       [['logs'], 'name a pod'],
-      [['logs', 'a', '-l', 'app=fleet'], 'either a pod or a selector'],
+      [['logs', 'a', '-l', 'app=fleet'], 'either a name or a selector'],
       [['logs', 'a', '--since=1m', '--since-time=2026-01-01T00:00:00Z'], 'at most one of --since and --since-time'],
       [['logs', 'a', '--all-containers', '-c', 'web'], 'do not go together'],
       [['logs', 'a', '--tail=some'], '--tail takes a number'],

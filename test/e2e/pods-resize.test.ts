@@ -36,10 +36,12 @@ describe('the size of a pod that runs', () => {
     await house.apply(
       podOf('grows', [script(stay, { resources })]),
       podOf('restarts', [script(stay, { resources, resizePolicy })]),
-      podOf('big', [script(`x=$(head -c ${24 * mebi} /dev/zero | tr '\\0' x); ${stay}`, { resources })]),
+      podOf('big', [script(`x=$(head -c ${24 * mebi} /dev/zero | tr '\\0' x); touch /tmp/full; ${stay}`, { resources })]),
     );
     const [grows] = await Promise.all(['grows', 'restarts', 'big'].map((name) => house.running(name)));
     expect(sizeOf(grows!)).toMatchObject({ allocatedResources: resources.requests, resources });
+    // With less in it the limit would still fit.
+    await house.sh('big', 'until [ -e /tmp/full ]; do sleep 0.1; done');
 
     const larger = { requests: { cpu: '100m', memory: '48Mi' }, limits: { cpu: '500m', memory: '128Mi' } };
     for (const name of ['grows', 'restarts']) expect(await resize(name, larger)).toMatchObject({ code: 0 });

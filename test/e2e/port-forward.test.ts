@@ -178,6 +178,6 @@ describe('port-forward', () => {
     expect(await refused('later', '8080')).toBe(
       'error: unable to forward port because pod is not running. Current status=Pending\n',
     );
-    expect(await refused('node/n1', '80')).toMatch(/^error: "node\/n1" is not a pod/);
+    expect(await refused(`node/${house.berth.nodeName}`, '80')).toMatch(/^error: a node has no pods: name a pod/);
   });
 });
