@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from './installation.ts';
 import { containerOf, createPodHouse, inspect, type PodHouse, type PodJson, podOf, script, stay } from './pods-fixture.ts';
 
 let house: PodHouse;
@@ -70,7 +71,9 @@ describe('the size of a pod that runs', () => {
     await resize('grows', { requests: { cpu: '1000' }, limits: { cpu: '1000' } });
     const pending = (pod: PodJson) => pod.status.conditions?.find(({ type }) => type === 'PodResizePending');
     await house.until('grows', 'waits for ever', (pod) => pending(pod)?.reason === 'Infeasible');
-    const reasons = (await house.events('grows')).map(({ reason }) => reason);
-    expect(reasons).toEqual(expect.arrayContaining(['ResizeStarted', 'ResizeCompleted', 'ResizeInfeasible']));
+    // Events are sent a moment after the status.
+    const reasons = async () => (await house.events('grows')).map(({ reason }) => reason);
+    await eventually('the refusal is told', async () => (await reasons()).includes('ResizeInfeasible') || undefined);
+    expect(await reasons()).toEqual(expect.arrayContaining(['ResizeStarted', 'ResizeCompleted']));
   });
 });
