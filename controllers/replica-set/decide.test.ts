@@ -122,8 +122,6 @@ describe('computeReplicaStatus', () => {
     ]);
     const again = { view: { ...view, status: failed }, owned: [], failure, now: now + 60_000 };
     expect(computeReplicaStatus(again)).toBeUndefined();
-    const another = { ...failure, message: 'pods "web-b" is forbidden: exceeded quota' } as const;
-    expect(computeReplicaStatus({ ...again, failure: another })).toBeUndefined();
     const other = { ...failure, message: 'pods "web-b" is forbidden: no account' } as const;
     expect(computeReplicaStatus({ ...again, failure: other })?.conditions).toMatchObject([{ message: other.message }]);
     expect(computeReplicaStatus({ ...again, failure: undefined })?.conditions).toEqual([]);

@@ -88,9 +88,6 @@ export function computeReplicaStatus({ view, owned, failure, now }: ReplicaStatu
 /** Whether the pod is on its way out and has not ended yet. */
 const isTerminating = (pod: Pod): boolean => pod.metadata?.deletionTimestamp !== undefined && !isFinished(pod);
 
-/** A message of the server without the pod's name, which was drawn. */
-const withoutPod = (message = ''): string => message.replace(/^pods "[^"]*"/, 'pods');
-
 function conditionsWith(
   conditions: readonly ReplicaSetCondition[],
   failure: ReplicaFailure | undefined,
@@ -99,10 +96,7 @@ function conditionsWith(
   const others = conditions.filter(({ type }) => type !== 'ReplicaFailure');
   if (!failure) return others;
   const known = findCondition(conditions, 'ReplicaFailure');
-  // Each refusal names another pod: the first that says the same stays, and costs one write.
-  const isSame = known?.reason === failure.reason && withoutPod(known.message) === withoutPod(failure.message);
-  if (known?.status === 'True' && isSame) return [...others, known];
-  const lastTransitionTime = timestamp(new Date(now));
+  const lastTransitionTime = known?.lastTransitionTime ?? timestamp(new Date(now));
   return [...others, { type: 'ReplicaFailure', status: 'True', lastTransitionTime, ...failure }];
 }
 
