@@ -21,7 +21,7 @@ export function createAddressPool(seed: string, size = most): AddressPool {
       while (taken.has(next)) next = (next + 1) % size;
       const given = next;
       taken.add(given);
-      // Not at once again: whoever knew the pod that had it would take the new one for it.
+      // Not reused at once: a client of the pod that had it would take the new pod for that one.
       next = (next + 1) % size;
       return formatAddress(first + given);
     },

@@ -10,7 +10,7 @@ function hollow(container: Container, annotations: Record<string, string> = {}):
 const programOf = (handler: { exec?: { command?: string[] } } | undefined) => handler?.exec?.command?.[0];
 
 describe('a pod as its hollow node sees it', () => {
-  it('has probes that run no program and call nobody, with their periods', () => {
+  it('replaces probes by ones that run no program and open no connection, and keeps their periods', () => {
     const http = { handler: { httpGet: { port: { type: 0, intVal: 80 } } }, periodSeconds: 7 } as never;
     const { readinessProbe, livenessProbe, startupProbe } = hollow({
       readinessProbe: http,

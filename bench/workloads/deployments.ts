@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Deployment } from '../../client/index.ts';
 import { atMost, type Figure, inParallel, note } from '../figure.ts';
-import { nodeCount, type WorkloadCluster, withWorkloadCluster } from './cluster.ts';
+import { type WorkloadCluster, withWorkloadCluster } from './cluster.ts';
 import { benchLostNode } from './lost-node.ts';
 import { StatusWatch } from './status-watch.ts';
 import { steadyState } from './steady.ts';
@@ -148,5 +148,3 @@ async function benchMany(
   say(`${manyCount} Deployments of 2: ${seconds.toFixed(1)} s, ${JSON.stringify(writes)}`);
   return compared(`${manyCount} Deployments of 2 until all are Available`, seconds, writes, cluster, most.many);
 }
-
-export { nodeCount };
