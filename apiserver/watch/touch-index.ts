@@ -1,7 +1,7 @@
 import type { Entry, EntryDecoder } from './entry.ts';
 import type { CacheEvent, EventRing } from './event-ring.ts';
 
-/** Values that no kept event has any more are dropped when there are so many, and again at twice as many. */
+/** The index is pruned of values that left the ring when it has so many, and again whenever it has doubled. */
 const PRUNE_AT = 4_096;
 
 /** Of one field: the sequence behind the latest event of an object that has, or had, each value. */
