@@ -101,8 +101,8 @@ function allocatableOf({ allocatable }: Pick<MachineInventory, 'allocatable'>): 
   return { cpuMilli: cpu, memoryBytes: memory };
 }
 
-/** No person notices; a pod's first events come within it. */
-const eventGatherMs = 100;
+/** No person notices; what a pod's start tells comes within it. */
+const eventGatherMs = 20;
 
 /** Tells people what happens on this node. */
 export function wireEvents({ client, nodeName, clock, logger }: Wiring, signal: AbortSignal): EventRecorder {

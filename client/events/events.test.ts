@@ -89,7 +89,7 @@ describe('event recorder', () => {
     expect(client.objects().find(({ involvedObject }) => involvedObject?.name === 'web-0')?.count).toBe(2);
   });
 
-  it('lets what is recorded wait for more, and writes at once when it is flushed', async () => {
+  it('lets what is recorded wait for more; a warning or a flush writes at once', async () => {
     const { clock, client, recorder } = setup({ gatherMs: 100 });
     recorder.event(about('web'), 'Normal', 'Pulled', 'is there');
     await clock.advance(99);
@@ -100,6 +100,14 @@ describe('event recorder', () => {
     recorder.event(about('web'), 'Normal', 'Started', 'runs');
     await recorder.flush();
     expect(client.objects()).toHaveLength(3);
+    recorder.event(about('web'), 'Normal', 'Killing', 'stops');
+    await clock.advance(1);
+    recorder.event(about('web'), 'Warning', 'Failed', 'fails');
+    await clock.advance(0);
+    expect(client.objects()).toHaveLength(5);
+    recorder.event(about('web'), 'Warning', 'BackOff', 'waits');
+    await clock.advance(0);
+    expect(client.objects()).toHaveLength(6);
   });
 
   it('counts the same message on the Event it made before', async () => {

@@ -33,7 +33,7 @@ export interface EventRecorderOptions {
   readonly cacheSize?: number;
   /** How many different Events may wait to be written; more are dropped. */
   readonly queueSize?: number;
-  /** For how long what is recorded waits for more, so that they travel in one message (default 0). */
+  /** For how long what is recorded waits for more, so that they travel in one message (default 0). Warnings do not. */
   readonly gatherMs?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -68,6 +68,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       return;
     }
     pending.set(key, { about, type, reason, message, counted });
+    if (type === 'Warning') gathering.hurry()();
     writing ??= drain();
   }
 
@@ -93,7 +94,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     // The caller's turn ends first, so that what it records together is counted before the first write.
     await Promise.resolve();
     while (pending.size > 0) {
-      if (pending.size < writtenAtOnce) await gathering.wait();
+      const isUrgent = pending.size >= writtenAtOnce || [...pending.values()].some(({ type }) => type === 'Warning');
+      if (!isUrgent) await gathering.wait();
       const batch = [...pending].slice(0, writtenAtOnce);
       for (const [key] of batch) pending.delete(key);
       // The next begin after these: one message is never written twice at once.
