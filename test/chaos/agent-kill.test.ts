@@ -6,7 +6,7 @@ import { containersOf, eventually, forceRemove, freePort, run } from '../e2e/ins
 import { createRunFolder, removeAbandoned } from './abandoned.ts';
 import { printCounts } from './counts.ts';
 import { effort } from './effort.ts';
-import { type Account, takeAccount } from './machine-account.ts';
+import { type Account, expectUnchanged, takeAccount } from './machine-account.ts';
 import { type Churn, createChurn, createMounted, image, isReady, namespace, stay } from './pod-churn.ts';
 import { type BerthProcess, connectAdmin, startAgent, startServer } from './processes.ts';
 import { createChance } from './random.ts';
@@ -140,7 +140,7 @@ it('what ended while the agent was dead is told when it is back, and made good',
     (await client.pods.list({ namespace })).items.length === 0 ? true : undefined,
   );
   await eventually('the machine is as it was', async () => {
-    expect(await account()).toEqual(before);
+    expectUnchanged(before, await account());
     return true;
   });
 });

@@ -10,7 +10,7 @@ import { effort } from './effort.ts';
 import type { Expected, HostileCase } from './hostile/cases.ts';
 import { containedCases, objects } from './hostile/contained.ts';
 import { refusedCases } from './hostile/refused.ts';
-import { type Account, takeAccount } from './machine-account.ts';
+import { type Account, expectUnchanged, takeAccount } from './machine-account.ts';
 import { isReady, namespace, stay } from './pod-churn.ts';
 import type { BerthProcess } from './processes.ts';
 
@@ -249,7 +249,7 @@ it('nothing of it is left', async () => {
   await eventually(
     'the machine is as it was',
     async () => {
-      expect(await account()).toEqual(before);
+      expectUnchanged(before, await account());
       return true;
     },
     180_000,

@@ -10,7 +10,7 @@ import { copyImage, createPrivateEngine, type PrivateEngine, unmountBelow } from
 import { createRunFolder, removeAbandoned } from './abandoned.ts';
 import { printCounts } from './counts.ts';
 import { effort } from './effort.ts';
-import { takeAccount } from './machine-account.ts';
+import { expectUnchanged, takeAccount } from './machine-account.ts';
 import { createChurn, createMounted, image, isReady, namespace, stay } from './pod-churn.ts';
 import { type BerthProcess, connectAdmin, startAgent, startServer } from './processes.ts';
 import { createChance } from './random.ts';
@@ -233,7 +233,7 @@ it('after a reboot pods are there again with their names, what they had on disk,
     (await client.pods.list({ namespace })).items.length === 0 ? true : undefined,
   );
   await eventually('the machine is as it was', async () => {
-    expect(await account()).toEqual(before);
+    expectUnchanged(before, await account());
     return true;
   });
   // What is in claims outlives their pods.

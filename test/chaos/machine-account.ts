@@ -63,6 +63,25 @@ export function countsOf(account: Account): string {
     .join(', ');
 }
 
+/** Fails with what came and what went between two accounts. */
+export function expectUnchanged(before: Account, now: Account): void {
+  const changes = (Object.keys(before) as (keyof Account)[]).flatMap((name) => [
+    ...without(now[name], before[name]).map((each) => `${name}: ${each} came`),
+    ...without(before[name], now[name]).map((each) => `${name}: ${each} went`),
+  ]);
+  if (changes.length > 0) throw new Error(changes.join('\n'));
+}
+
+/** The lines of one list that another does not have; a line that stands twice counts twice. */
+function without(lines: readonly string[], others: readonly string[]): string[] {
+  const rest = [...others];
+  return lines.filter((line) => {
+    const at = rest.indexOf(line);
+    if (at >= 0) rest.splice(at, 1);
+    return at < 0;
+  });
+}
+
 function proxies(): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { type Client, isNotFound, listAll, type Pod } from '../../client/index.ts';
 import { eventually } from '../e2e/installation.ts';
-import { type Account, countsOf } from './machine-account.ts';
+import { type Account, countsOf, expectUnchanged } from './machine-account.ts';
 import type { Chance } from './random.ts';
 
 export const image = 'berth/busybox:latest';
@@ -134,12 +134,20 @@ export function createChurn({ client, hostPorts, account, before, page, mayResta
     },
     async clear() {
       await Promise.all(names.map((name) => remove(name)));
-      await eventually('all pods are gone', async () => ((await pods()).length === 0 ? true : undefined), patienceMs);
+      await eventually(
+        'all pods are gone',
+        async () => {
+          const left = await pods();
+          if (left.length > 0) throw new Error((await Promise.all(left.map(story))).join('\n'));
+          return true;
+        },
+        patienceMs,
+      );
       const after = await eventually(
         'the machine is as it was',
         async () => {
           const now = await account();
-          expect(now).toEqual(before);
+          expectUnchanged(before, now);
           return now;
         },
         patienceMs,
