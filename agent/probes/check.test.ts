@@ -217,6 +217,10 @@ describe('a gRPC check', () => {
     expect(encodeRequest('x'.repeat(300)).subarray(0, 3)).toEqual(Buffer.from([0x0a, 0xac, 0x02]));
     expect(decodeStatus(Buffer.alloc(0))).toBe(0);
     expect(decodeStatus(Buffer.from([0x08, 1]))).toBe(1);
+    expect(decodeStatus(Buffer.from([0x08, 0xac, 0x02]))).toBe(300);
+    const withOtherField = Buffer.from([0x12, 1, 0x78, 0x08, 2]);
+    expect(decodeStatus(withOtherField)).toBe(2);
+    expect(() => decodeStatus(Buffer.from([0x08]))).toThrow(RangeError);
   });
 });
 
