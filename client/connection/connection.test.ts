@@ -209,11 +209,11 @@ describe('connection', () => {
             setTimeout(() => {
               call.write({ exit: { code: 3 } });
               call.end();
-            }, 2_500);
+            }, 1_300);
           }),
       },
     };
-    const { client } = await setup(script, { requestTimeoutMs: 2_000 });
+    const { client } = await setup(script, { requestTimeoutMs: 1_000 });
     const exec = client.pods.exec(key, { command: ['sleep', '1'] });
     await drain(exec.output());
     expect(await exec.exitCode()).toBe(3);
