@@ -25,7 +25,7 @@ export async function withNodeLock({ nodeName, dataDir, nodeDir }: LockedNode, r
   }
 }
 
-/** So that a purge knows the folder for what it is. A full disk must not keep an agent from its containers. */
+/** Marks the folder for a purge. A full disk is ignored: it must not keep an agent from its containers. */
 async function mark(nodeDir: string): Promise<void> {
   try {
     await writeFile(join(nodeDir, nodeMarker), '', { mode: 0o600 });

@@ -115,7 +115,7 @@ class StatusReporter implements NodeReporter {
       engineError = error instanceof Error ? error.message : String(error);
     }
     const { agentVersion } = this.#options;
-    // One that cannot be read is no pressure; the engine that is asked where it lies may be away.
+    // A disk that cannot be read reports no pressure: the engine, which knows its path, may be away.
     const imageDisk = await this.#options.imageDisk?.().catch(() => undefined);
     return computeNodeStatus(
       {

@@ -124,7 +124,7 @@ describe('the preflight', () => {
     ['a user who is not root', { uid: 1000, dataDir: { ...folder, ownerUid: 1000 } }, 'not as root'],
     ['little space', disk({ freeBytes: gibi / 2 }), '512 MiB free, which is little'],
     ['few inodes', disk({ freeInodes: 5_000 }), '5000 more files'],
-    ['a machine that is called localhost', { nodeName: 'localhost.localdomain' }, 'as any other machine may be'],
+    ['a machine that is called localhost', { nodeName: 'localhost.localdomain' }, 'a name that other machines may have as well'],
     ['an engine that cannot limit memory', { engine: { ...engine, limitsMemory: false } }, 'cannot limit memory'],
   ])('warns about %s, and goes on', (_, change, message) => {
     const found = decidePreflight({ ...good, ...change }).filter(({ level }) => level !== 'ok');

@@ -30,7 +30,7 @@ export interface WatchInput {
   readonly podIP: string;
   /** Undefined for a container that the API does not say to run: it is new. */
   readonly known: KnownHealth | undefined;
-  /** Its health may be another than before. */
+  /** Called when the health of the container may have changed. */
   readonly onChange: () => void;
 }
 

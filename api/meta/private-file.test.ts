@@ -23,7 +23,7 @@ it('judges nothing on a system without users', () => {
 it.each([
   ['700', 0o700, 1000, undefined],
   ['775, of a user with a group of his own', 0o775, 1000, undefined],
-  ['777', 0o777, 1000, /anybody may exchange what is in it \(mode 777\): chmod o-w \/d$/],
+  ['777', 0o777, 1000, /other users may replace them \(mode 777\): chmod o-w \/d$/],
   ['700 of another user', 0o700, 7, /belongs to user 7/],
 ] as const)('judges a folder of mode %s', (_, mode, uid, problem) => {
   const found = privateFolderProblem('/d', { mode: 0o040000 | mode, uid }, 1000);

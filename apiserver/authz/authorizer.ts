@@ -70,7 +70,7 @@ export class Authorizer {
     return this.allows(identity, this.attributes(access));
   }
 
-  /** The same of a question in the words of roles, as reviews ask it. */
+  /** Whether access is allowed, for attributes in the words of roles, as access reviews have them. */
   allows(identity: Identity, attributes: Attributes): boolean {
     if (isMaster(identity)) return true;
     const node = nodeNameOf(identity);

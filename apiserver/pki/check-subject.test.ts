@@ -16,7 +16,7 @@ it.each([
 });
 
 it.each([
-  [clientSigner, subject('anna', ['system:masters']), 'nobody gets a certificate of the group system:masters'],
+  [clientSigner, subject('anna', ['system:masters']), 'no request may ask for a certificate of the group system:masters'],
   [clientSigner, subject('system:kube-scheduler'), "a name of the system's own"],
   [clientSigner, subject('', ['team']), 'is empty'],
   [clientSigner, { ...subject('anna'), commonNames: ['anna', 'system:node:n1'] }, 'more than one common name'],

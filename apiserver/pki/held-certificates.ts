@@ -20,7 +20,7 @@ export interface ServingIdentity {
   /** With the authorities behind it. */
   readonly certificate: string;
   readonly key: string;
-  /** Whose clients count. */
+  /** The authorities (PEM) that client certificates are verified with. */
   readonly ca: string;
 }
 

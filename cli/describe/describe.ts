@@ -79,7 +79,7 @@ function readingsOf(session: Session, kind: Kind, names: readonly string[], flag
   return names.map((name) => ({ kind, read: () => readNamed(session, kind, name) }));
 }
 
-/** The object of this name; when there is none, all whose names begin so. */
+/** The object of this name; when there is none, all objects with names that begin with it. */
 async function readNamed({ client: { objects }, namespace: own }: Session, kind: Kind, name: string): Promise<JsonObject[]> {
   const namespace = kind.namespaced ? own : undefined;
   try {

@@ -89,6 +89,6 @@ describe('saving an edit', () => {
     await saveEdit(server(object('2', { a: '1', b: '3' }), patches), { kind, key }, { before, after }, {});
     expect(patches.at(-1)).toEqual({ data: { a: '9' }, metadata: { uid: 'u1', resourceVersion: '2' } });
     const both = saveEdit(server(object('2', { a: '5', b: '2' })), { kind, key }, { before, after }, {});
-    await expect(both).rejects.toThrow('somebody else changed the same fields meanwhile');
+    await expect(both).rejects.toThrow('another client changed the same fields meanwhile');
   });
 });

@@ -56,7 +56,7 @@ export class LeadershipOverrunError extends Error {
 
 /** Kubernetes' figures. */
 const defaults = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
-/** Those who wait come at different times: up to so many retry periods later. */
+/** Candidates retry at different times: each wait is longer by a random part of up to this many retry periods. */
 const jitter = 1.2;
 
 /**

@@ -31,7 +31,7 @@ export interface ZonesOptions {
   readonly resumed: (names: readonly string[]) => void;
 }
 
-/** If the one whose turn it is does not take it, the next one gets it. */
+/** A node that does not use its turn within this time loses it to the next one. */
 const turnMs = 1_000;
 
 interface Zone {

@@ -50,7 +50,7 @@ export function makeDataDir(dataDir: string): void {
   if (made !== undefined) replace(dataDir, { madeFolder: made });
 }
 
-/** The same, and what it was told. */
+/** Creates the data directory and records the options of the installation. */
 export function writeRecord(dataDir: string, record: Omit<InstallationRecord, 'madeFolder'>): void {
   const made = mkdirSync(dataDir, { recursive: true, mode: 0o755 });
   replace(dataDir, { ...record, madeFolder: made ?? read(dataDir).madeFolder });

@@ -173,7 +173,7 @@ export function unschedulable(reason: string, wakeOn: readonly ClusterEventKind[
   return { kind: 'reject', reason, code: 'unschedulable', wakeOn };
 }
 
-/** Nothing that can be done to pods helps. */
+/** A rejection that evicting pods cannot resolve. */
 export function unresolvable(reason: string, wakeOn: readonly ClusterEventKind[]): Rejection {
   return { kind: 'reject', reason, code: 'unresolvable', wakeOn };
 }

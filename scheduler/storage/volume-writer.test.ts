@@ -90,7 +90,7 @@ describe('the writer of promises', () => {
     await settle();
     await clock.advance(volumeWaitMs);
     await settle();
-    expect(outcome.done).toContain('claim "c" was waited for 10 s: nobody has made its volume yet');
+    expect(outcome.done).toContain('claim "c" was waited for 10 s: its volume has not been created yet');
   });
 
   it.each<[string, (scene: ReturnType<typeof setUp>) => void, string]>([

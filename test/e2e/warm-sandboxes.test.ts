@@ -3,7 +3,7 @@ import { containersOf, createInstallation, eventually, type Installation, run } 
 import { metricsPage, sum } from './metrics-page.ts';
 import { containerOf, housed, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
 
-// Pods that find a sandbox's network made in advance are as any other, whatever is killed.
+// Pods that get a sandbox network made in advance behave as other pods do, whatever is killed.
 let berth: Installation;
 let house: PodHouse;
 beforeAll(async () => {

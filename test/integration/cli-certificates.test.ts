@@ -97,7 +97,7 @@ describe('berth certs', () => {
     const newHash = authorityHash(new X509Certificate(options.ca));
     expect(newHash).not.toBe(oldHash);
     const after = await here('list', '--data-dir', line.folder);
-    expect(after.out).toMatch(/\nold ca +CN=berth-ca .* old ca +nobody: it is being replaced\n/);
+    expect(after.out).toMatch(/\nold ca +CN=berth-ca .* old ca +never: it is being replaced\n/);
     expect(after.out).toMatch(/\nadmin +36\dd .* old ca +\d+s ago\n/);
     const token = await line.berth('token', 'create', '--address', '10.0.0.5');
     expect(token.out).toContain(`--ca-hash ${newHash}`);

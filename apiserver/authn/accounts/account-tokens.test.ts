@@ -149,9 +149,9 @@ describe('a token does not count', () => {
       'not signed with ES256',
     ],
     [
-      'with a head that asks for more',
+      'with critical parameters in its header',
       async (all) => forged(all, await all.make(), { crit: ['x'] }, {}),
-      'what nobody here knows',
+      'its header has critical parameters (crit), which this server does not support',
     ],
     [
       'without a key that it names',
