@@ -22,7 +22,7 @@ describe('what a container may do', () => {
     ['has the user of the container before that of the pod', { runAsUser: 5, runAsGroup: 6 }, { runAsUser: 7 }, { user: '5:6' }],
     ['has the user of the pod', {}, { runAsUser: 7 }, { user: '7' }],
     ['mixes the two', { runAsUser: 5 }, { runAsGroup: 8 }, { user: '5:8' }],
-    ['is root where somebody says so', { runAsUser: 0 }, { runAsUser: 7 }, { user: '0' }],
+    ['is root where the spec asks for it', { runAsUser: 0 }, { runAsUser: 7 }, { user: '0' }],
     [
       'has the groups of the pod, and the one of its volumes, once',
       {},

@@ -100,7 +100,7 @@ describe('an HTTP check', () => {
     expect(await look(http(port, { scheme: 'HTTPS' }))).toMatchObject({ outcome: 'success' });
   });
 
-  it('fails when nobody listens, when nobody answers in time, and when the answer does not end', async () => {
+  it('fails when no server listens, when none answers in time, and when the answer does not end', async () => {
     const closed = await closedPort();
     const output = `Get "http://127.0.0.1:${closed}/": dial tcp 127.0.0.1:${closed}: connect: connection refused`;
     expect(await look(http(closed))).toEqual({ outcome: 'failure', output });

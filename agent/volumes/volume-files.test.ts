@@ -99,7 +99,7 @@ describe('a projected volume', () => {
     expect(shown(projectedFiles(source, input))).toEqual({ 'maps/a': '1 600', token: 't 440', 'pod/name': 'web 440' });
   });
 
-  it('waits for a source that does not exist, and refuses one that nobody makes', () => {
+  it('waits for a source that does not exist, and refuses one that is not supported', () => {
     const none = { secret: { localObjectReference: { name: 'none' } } };
     expect(shown(projectedFiles({ sources: [none] }, input))).toBe('not-found: secret "none" does not exist');
     expect(shown(projectedFiles({ sources: [{ clusterTrustBundle: {} }] }, input))).toBe(

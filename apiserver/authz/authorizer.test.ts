@@ -148,7 +148,7 @@ test('every change counts at once: of roles, of bindings, in any order, and of a
   expect(may(asked)).toBe(false);
 });
 
-test('nobody may anything without a role, administrators may everything, and the refusal says what to do', () => {
+test('users without a role may do nothing, administrators everything, and the refusal says what to do', () => {
   const { authorizer, may } = world();
   expect(may(access('get', 'Pod'))).toBe(false);
   expect(may(access('create', 'Backup', ''), { user: 'root', groups: ['system:masters'] })).toBe(true);

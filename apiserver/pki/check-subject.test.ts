@@ -26,7 +26,7 @@ it.each([
   [nodeClientSigner, subject('system:node:n1', ['system:nodes'], ['OU']), 'organization system:nodes'],
   [nodeClientSigner, subject('system:node:'), 'common name "system:node:"'],
   [nodeClientSigner, subject('system:node:../n1', ['system:nodes']), 'common name "system:node:../n1"'],
-])('%s does not sign for others, whoever approves: %j', (signer, of, why) => {
+])('%s does not sign for others, even when approved: %j', (signer, of, why) => {
   expect(() => checkSubject(signer, of)).toThrow(why);
 });
 

@@ -48,7 +48,7 @@ it('refuses a data directory in which other users may replace files', async () =
   await expect(open()).rejects.toThrow(`other users may replace them (mode 777): chmod o-w ${dataDir}`);
 });
 
-it('refuses keys that belong to somebody else', async () => {
+it('refuses keys that belong to another user', async () => {
   await open();
   const other = (process.getuid?.() ?? 0) + 1;
   // As another user would see it; root's own files have no other owner.

@@ -82,7 +82,7 @@ describe('saving an edit', () => {
     expect(await saveEdit(server(before), { kind, key }, { before, after }, {})).toBeUndefined();
   });
 
-  it('puts the change on top of what somebody else changed meanwhile, unless both changed the same', async () => {
+  it('puts the change on top of that of another client, unless both changed the same field', async () => {
     const before = object('1', { a: '1', b: '2' });
     const after = object('1', { a: '9', b: '2' });
     const patches: Json[] = [];

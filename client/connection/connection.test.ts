@@ -106,7 +106,7 @@ describe('connection', () => {
     });
   });
 
-  it('says which server cannot be reached, and why, when nobody listens', async () => {
+  it('says which server cannot be reached, and why, when none listens', async () => {
     const pki = await createTestPki();
     const client = connect({ address: '127.0.0.1:1', ca: pki.ca });
     cleanups.push(client.close);

@@ -96,7 +96,7 @@ describe('allows nothing, and says why, when the controller of a pod', () => {
   });
 });
 
-it('names the pods that nobody controls, where that matters', () => {
+it('names the pods without a controller, where that matters', () => {
   const pods = [ready('lone').build(), ...owned(2)];
   expect(decideBudget(budget({ maxUnavailable: number(1) }), pods, known(wants(2))).unmanaged).toEqual(['lone']);
   expect(decideBudget(budget({ minAvailable: number(1) }), pods, known(wants(2))).unmanaged).toEqual([]);

@@ -52,7 +52,7 @@ async function networkOf(pod: string): Promise<string> {
 }
 
 describe('a pod that finds a network made in advance', () => {
-  it('has its own name, address, hosts and name servers, and answers as any other', async () => {
+  it('has its own name, address, hosts and name servers, and answers', async () => {
     const ready = await untilOneWaits();
     await house.apply(podOf('warm-one', [script(`hostname > /name; cat /etc/hosts > /hosts; ${stay}`)]));
     const pod = await house.running('warm-one');

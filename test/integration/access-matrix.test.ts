@@ -102,7 +102,7 @@ test('every method answers those who may use it, and nobody else', async () => {
   await expect(`${table}\n`).toMatchFileSnapshot('access-matrix.txt');
 });
 
-test('reflection is for those who are known, and health for everybody', async () => {
+test('reflection is for authenticated users, and health for all', async () => {
   const code = (path: string, token?: string): Promise<number> => {
     const metadata = new Metadata();
     if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);

@@ -138,7 +138,7 @@ test('an aggregated role gets the rules of what has its label, and loses them', 
 });
 
 describe('on the command line', () => {
-  test('auth whoami, and as somebody else', async () => {
+  test('auth whoami, and as another user', async () => {
     expect((await shell.berth('auth', 'whoami')).out).toBe(
       'ATTRIBUTE   VALUE\nUsername    admin\nGroups      [system:masters system:authenticated]\n',
     );
@@ -175,7 +175,7 @@ describe('on the command line', () => {
     expect((await ask('get')).err).toContain('error: say what: can-i VERB RESOURCE[/NAME], or can-i --list\n');
   });
 
-  test('acting as somebody else needs to be allowed', async () => {
+  test('impersonation needs to be allowed', async () => {
     const { address, ca } = server.info;
     const bert = connect({ address, ca, token: 'token-of-bert', impersonate: { user: 'admin', groups: ['system:masters'] } });
     clients.push(bert);
@@ -265,7 +265,7 @@ describe('service accounts', () => {
     });
   });
 
-  test('whose tokens are bound to pods, or for somebody else, do not get in for long', async () => {
+  test('are refused with the token of a pod that is gone, and with one for another audience', async () => {
     await shell.berth('create', 'sa', 'web');
     const containers = [{ name: 'main', image: 'x' }];
     await server.client.pods.create({

@@ -51,7 +51,7 @@ describe('berth certificate', () => {
     expect((await line.berth('certificate', 'approve', yes)).out).toContain('approved already');
     const refused = await line.berth('certificate', 'approve', no, 'none', yes);
     expect(refused).toMatchObject({ code: 1, out: `certificatesigningrequest.certificates.k8s.io/${yes} approved already\n` });
-    expect(refused.err).toContain(`${no}: it was denied before, which stays`);
+    expect(refused.err).toContain(`${no}: it was denied before, which cannot be changed`);
     expect(refused.err).toMatch(/certificatesigningrequest.certificates.k8s.io\/none: .*not found/);
   });
 

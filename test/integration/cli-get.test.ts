@@ -114,7 +114,7 @@ describe('--raw', () => {
     expect(await cli.berth('get', '--raw', ...words)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(message) });
   });
 
-  it('asks with the rights of the caller: everybody known may see health, metrics are for those who may get them', async () => {
+  it('asks with the rights of the caller: all users may see health, metrics are for those who may get them', async () => {
     const as = ['--as=jane', '--as-group=system:authenticated'];
     expect(await cli.berth('get', '--raw=/livez', ...as)).toMatchObject({ code: 0, out: 'ok' });
     expect(await cli.berth('get', '--raw=/metrics', ...as)).toMatchObject({

@@ -54,7 +54,7 @@ async function world() {
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
 const boundObjectRef = { kind: 'Pod', name: 'p' };
 
-test('a token says whose it is, for an hour, to whoever has the published key', async () => {
+test('a token names its account, for an hour, to holders of the published key', async () => {
   const { tokens, keys, make } = await world();
   const token = await make();
   expect(tokens.find(token)).toEqual({

@@ -47,7 +47,7 @@ describe('who holds some rules', () => {
   });
 });
 
-describe('somebody with a few rights', () => {
+describe('a user with a few rights', () => {
   /** Anna holds `own` everywhere and what is said besides. */
   function world(...more: PolicyRule[]) {
     const made = createRoleWorld();
