@@ -11,8 +11,8 @@ export interface LockedNode {
 }
 
 /**
- * The lease tells machines and data directories apart; two processes with the same of both are told apart here, at
- * once. Throws NodeNameTakenError.
+ * Runs with a lock that a second process with the same machine and data directory cannot get: the lease does not tell
+ * these two apart. Throws NodeNameTakenError.
  */
 export async function withNodeLock({ nodeName, dataDir, nodeDir }: LockedNode, run: () => Promise<void>): Promise<void> {
   const lock = await lockProcess(`agent ${await realpath(nodeDir)}`, describeHolder(holderFacts(dataDir)));

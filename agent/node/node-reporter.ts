@@ -28,7 +28,7 @@ export interface NodeReporterOptions {
   readonly agentVersion: string;
   /** In which folder volumes of local-path classes are made. */
   readonly localPathFolder: string;
-  /** With what the node is made, when there is none of its name. */
+  /** Labels and taints of a new Node; an existing one keeps its own. */
   readonly registration?: NodeRegistration | undefined;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -92,8 +92,8 @@ export class Authorizer {
   }
 
   /**
-   * And when it is known what the object comes to. Throws PERMISSION_DENIED, or FAILED_PRECONDITION for an agent of
-   * another version.
+   * Authorizes a change once the new version of the object is known. Throws PERMISSION_DENIED, or FAILED_PRECONDITION
+   * for an agent of another version.
    */
   authorizeNext(identity: Identity, access: Access, next: ApiObject, previous: ApiObject): void {
     if (isMaster(identity)) return;

@@ -131,7 +131,7 @@ export class PodWriter {
     }
   }
 
-  /** The first in order, so that a refusal of several is told of the same one each time. */
+  /** The first in order, so that repeated refusals report the same name each time. */
   #takeOpenName(key: string, slot: string): string | undefined {
     const names = this.#openNames.get(key);
     const [name] = [...(names?.keys() ?? [])].filter((each) => names?.get(each) === slot).sort();

@@ -20,7 +20,7 @@ export interface InstallationRecord {
   readonly agentMetricsAddress?: string | undefined;
   readonly history?: string | undefined;
   readonly historySize?: string | undefined;
-  /** What the processes are told beyond that. */
+  /** Further flags of the processes. */
   readonly passed?: PassedFlags | undefined;
   /** The topmost folder that was made for the data directory; undefined when all were there before. */
   readonly madeFolder?: string | undefined;
@@ -57,8 +57,8 @@ export function writeRecord(dataDir: string, record: Omit<InstallationRecord, 'm
 }
 
 /**
- * After a start that failed: what it was told is forgotten, so that the next one is told again.
- * What was made stays known.
+ * Restores the flags from before a failed start, so that the next start has to be given them again.
+ * The folder that was created stays recorded.
  */
 export function restoreRecord(dataDir: string, before: InstallationRecord | undefined): void {
   replace(dataDir, { ...before, madeFolder: read(dataDir).madeFolder });

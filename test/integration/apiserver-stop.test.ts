@@ -18,7 +18,7 @@ function client(server: RunningServer): Client {
   return made;
 }
 
-/** Begins a call that waits three seconds for a version that does not come; gives its error, once the server runs it. */
+/** Begins a call that waits three seconds for a version that does not come. Resolves once the server runs it. */
 async function beginCall(caller: Client, metrics: MetricsRegistry): Promise<{ readonly outcome: Promise<unknown> }> {
   const running = caller.namespaces.list({ resourceVersion: '999999', resourceVersionMatch: 'NotOlderThan' });
   const outcome = running.catch((error: unknown) => error);

@@ -52,7 +52,7 @@ const foreignPod = (name: string, owner: OwnerReference, labels: Record<string, 
 const inProd = async (): Promise<Pod[]> => (await server.client.pods.list({ namespace: 'prod' })).items;
 const others = { timeout: 10_000 };
 
-/** Until the Job controller has counted the end of a pod that failed now: it has then seen every earlier change of pods. */
+/** Waits until the Job controller has counted a pod that fails now: by then it has seen all earlier changes of pods. */
 async function untilPodsAreSeen(): Promise<void> {
   const at = { namespace: 'default', name: 'mark' };
   const template = { spec: { ...spec, restartPolicy: 'Never' } };

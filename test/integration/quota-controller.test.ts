@@ -87,7 +87,7 @@ test('a Deployment whose pods a quota refuses says so, and goes on soon after th
   await expect
     .poll(async () => (await reasons()).join('\n'), { timeout: 20_000 })
     .toMatch(/FailedCreate: Error creating: pods "web-/);
-  // The waits double from 0.2 s and are up to half shorter by chance: after the sixth refusal the next is 3.2 s at least.
+  // The waits double from 0.2 s, less up to half at random: after the sixth refusal the next one is at least 3.2 s.
   await expect.poll(refusals, { timeout: 30_000 }).toBeGreaterThanOrEqual(6);
   const raisedAt = Date.now();
   await resourceQuotas.patch({ namespace: 'full', name: 'q' }, { spec: { hard: { pods: '3' } } });
