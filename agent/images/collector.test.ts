@@ -61,7 +61,7 @@ describe('an image', () => {
   };
 
   it.each<[string, Case]>([
-    ['that Berth pulled and nobody uses', {}],
+    ['that Berth pulled and no container uses', {}],
     ['without any name left', { image: image('a:1', { names: [] }) }],
     ['with the digest of its repository beside its tag', { image: image('a:1', { names: ['a:1', `a@${digest}`] }) }],
     ['that was there before, when all may go', { record: 'none', policy: { scope: 'all' } }],

@@ -96,7 +96,7 @@ describe('a binding', () => {
     ['the user', user('anna'), anna, true],
     ['another user', user('bert'), anna, false],
     ['a group', group('dev'), anna, true],
-    ['everybody known', group('system:authenticated'), anna, true],
+    ['all authenticated users', group('system:authenticated'), anna, true],
     ['a user called as the group', user('dev'), anna, false],
     ['a group called as the user', group('anna'), anna, false],
     [

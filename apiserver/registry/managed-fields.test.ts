@@ -51,7 +51,7 @@ describe('who wrote what', () => {
     expect(inShort(back)).toEqual(['me@3=the rest']);
   });
 
-  it('is nobody where a field is gone', () => {
+  it('is no manager where a field is gone', () => {
     const entries = history(['me', map({ a: '1' })], ['you', map({ a: '1', b: '1', c: '1' })], ['they', map({ a: '1', b: '1' })]);
     expect(inShort(entries)).toEqual(['me@1=the rest', 'you@2={"f:data":{"f:b":{}}}']);
   });

@@ -119,7 +119,7 @@ describe('the node lifecycle', () => {
     expect(world.pods.objects()).toHaveLength(3);
   });
 
-  it('takes the taint back when the agent says that the node is ready, and nobody else says so', async () => {
+  it('removes the taint only once the agent itself reports the node as ready', async () => {
     await world.live(40_000, 'n2');
     await world.live(10_000, 'n1', 'n2');
     expect([world.status('n1'), world.taints('n1')]).toEqual(['Unknown', [unreachable, givenUp]]);

@@ -110,7 +110,7 @@ describe('a claim of a class', () => {
     ['gets the volume that was chosen for it', sc.waiting(), fast, [free.keptFor('default/c', 'uid-c')], 'v'],
     ['waits for a volume where none is made', sc, fast, [], /^wait: ProvisioningFailed: no volume of class "fast" fits/],
     ['asks a provisioner', sc.provisioner('a.b/c'), fast, [], /^provision: ExternalProvisioning: waits for provisioner "a.b\/c"/],
-    ['asks nobody before its pod has a node', sc.provisioner('a.b/c').waiting(), fast, [], noPod],
+    ['asks no provisioner before its pod has a node', sc.provisioner('a.b/c').waiting(), fast, [], noPod],
     ['asks when it has one', sc.provisioner('a.b/c').waiting(), fast.selected('n1'), [], /^provision: /],
     ["leaves folders to Berth's own", sc.provisioner('berth.io/local-path').waiting(), fast.selected('n1'), [], 'wait'],
     ['gets the default class when it names none', sc.byDefault(), claim('c'), [free], 'class fast'],

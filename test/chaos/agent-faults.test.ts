@@ -98,7 +98,7 @@ describe('beside the house', () => {
     printCounts('server away', { seconds, probes, restarts, 'containers touched': 0, violations: 0 });
   });
 
-  describe('what hangs is felt by nobody else:', () => {
+  describe('what hangs does not affect other pods:', () => {
     let others = 0;
 
     /** Others come, live and go meanwhile, over and over in the long form. */

@@ -164,7 +164,7 @@ function windowSetting(bytes: number): Buffer {
 
 const bearer = (user: string) => ({ authorization: `Bearer token-of-${user}` });
 
-it('watches of the health by nobody, on many connections', async () => {
+it('health watches without credentials, on many connections', async () => {
   await attack('health watches', 10_000, () =>
     flood({ connections: effort(60, 720), streams: 990, path: '/grpc.health.v1.Health/Watch', body: message(Buffer.alloc(0)) }),
   );
@@ -178,7 +178,7 @@ it('reflection by a user who holds no role', async () => {
   );
 }, 600_000);
 
-it('answers that nobody reads, asked for by an editor as many accounts', async () => {
+it('unread answers, requested by an editor as many accounts', async () => {
   const path = '/berth.core.v1.ConfigMaps/Get';
   const body = message(encodeMessage('berth.meta.v1.GetRequest', { namespace: 'team', name: 'large' }));
   const headers = (at: number) => ({

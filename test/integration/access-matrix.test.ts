@@ -81,7 +81,7 @@ function codeOf({ path, request, method }: AskedMethod, token: string | undefine
   });
 }
 
-test('every method answers those who may use it, and nobody else', async () => {
+test('every method answers users with the permission, and no others', async () => {
   const rows: string[][] = [['', ...askers.map(({ who }) => who)]];
   for (const asked of everyMethod()) {
     expect(await codeOf(asked, undefined), `${asked.path} as no one`).toBe(UNAUTHENTICATED);

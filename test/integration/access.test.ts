@@ -75,7 +75,7 @@ test('items of a stream are judged one by one', async () => {
   await bulk.close();
 });
 
-test('nobody gives away more than he holds, by roles or bindings, in any way of writing', async () => {
+test('no user grants more than it holds, by roles or bindings, in any kind of write', async () => {
   await shell.berth('create', 'rolebinding', 'admin-bert', '--clusterrole=admin', '--user=bert');
   const bert = as('bert');
   const role = (verbs: string[], resources: string[]) => ({

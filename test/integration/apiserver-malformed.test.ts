@@ -218,7 +218,7 @@ test.each<[string, Record<string, string>, string]>([
     { 'impersonate-user': 'anna', 'impersonate-group': Array(65).fill('g').join() },
     '65 groups are more than the 64',
   ],
-])('nobody acts as %s', async (_, headers, why) => {
+])('a call that impersonates %s is refused', async (_, headers, why) => {
   expect(await answerTo(whoAmI, Buffer.alloc(0), headers)).toEqual({
     code: codes.INVALID_ARGUMENT,
     message: expect.stringContaining(why),

@@ -196,7 +196,7 @@ describe('a wish for a token', () => {
     ['bound to a pod that is not there', { boundObjectRef: { kind: 'Pod', name: 'none' } }, { code: 'NOT_FOUND' }],
     ['bound to a pod of another account', { boundObjectRef: { kind: 'Pod', name: 'other' } }, { code: 'INVALID_ARGUMENT' }],
     ['bound to another pod of the name', { boundObjectRef: { ...boundObjectRef, uID: 'x' } }, { code: 'ABORTED' }],
-    ['for nobody', { audiences: [''] }, { code: 'INVALID_ARGUMENT' }],
+    ['for an empty audience', { audiences: [''] }, { code: 'INVALID_ARGUMENT' }],
   ])('that is %s is refused', async (_, spec, error) => {
     const { tokens } = await world();
     await expect(tokens.create(ci, spec)).rejects.toMatchObject(error);
