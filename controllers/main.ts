@@ -17,6 +17,7 @@ import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
 import { nodeLifecycle } from './node-lifecycle/controller.ts';
+import { nodeNetworks } from './node-network/controller.ts';
 import { podGarbage } from './pod-garbage/controller.ts';
 import { replicaSet } from './replica-set/controller.ts';
 import { replicationController } from './replication-controller/controller.ts';
@@ -43,6 +44,7 @@ const definitions: readonly ControllerDefinition[] = [
   serviceAccounts,
   rootCertificatesDefinition,
   nodeLeftovers,
+  nodeNetworks,
   volumeBinding,
   localPath,
   volumeProtection,

@@ -52,17 +52,25 @@ export class AddressPool {
     if (this.#held.get(address) === holder) this.#held.delete(address);
   }
 
+  holders(): readonly string[] {
+    return [...this.#held.values()];
+  }
+
+  heldBy(holders: ReadonlySet<string>): { readonly address: string; readonly holder: string }[] {
+    return [...this.#held].filter(([, holder]) => holders.has(holder)).map(([address, holder]) => ({ address, holder }));
+  }
+
   holderOf(address: string): string | undefined {
     return this.#held.get(address);
   }
 
   /**
-   * What is in use by what the engine knows; addresses outside of the range are another network's. The next one to be
-   * given is behind the highest, where the agent before is likely to have stopped.
+   * What is in use by what the engine knows; addresses outside of the range are another network's, and one that is held
+   * stays its holder's. The next one to be given is behind the highest, where the agent before is likely to have stopped.
    */
   learn(used: Iterable<{ readonly address: string; readonly holder: string }>): void {
     for (const { address, holder } of used) {
-      if (!contains(this.range, address)) continue;
+      if (!contains(this.range, address) || this.#held.has(address)) continue;
       this.#held.set(address, holder);
       const at = numberOf(address);
       if (at >= this.#next) this.#next = at >= this.#last ? this.range.first + keptAtStart : at + 1;

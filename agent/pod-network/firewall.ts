@@ -1,13 +1,8 @@
-import { createHash } from 'node:crypto';
 import { formatRange, type Range } from './ipv4.ts';
-import type { LinkOwner } from './link-commands.ts';
-
-/** Names of tables, chains and tunnels carry cluster and node: several may share a machine. */
-export const tagOf = ({ cluster, nodeName }: LinkOwner): string =>
-  createHash('sha256').update(`${cluster}/${nodeName}`).digest('hex').slice(0, 8);
+import { type LinkOwner, tagOf } from './link-commands.ts';
 
 export const tableOf = (owner: LinkOwner): string => `berth-${tagOf(owner)}`;
-export const chainOf = (owner: LinkOwner): string => `BERTH-${tagOf(owner).toUpperCase()}`;
+const chainOf = (owner: LinkOwner): string => `BERTH-${tagOf(owner).toUpperCase()}`;
 
 export interface Outside {
   /** This node's pods. */

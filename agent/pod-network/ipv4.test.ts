@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressOf, contains, formatRange, numberOf, overlap, parseRange } from './ipv4.ts';
-import { isOurs, linkNameOf, macOf } from './link-commands.ts';
+import { isOurs, linkNameOf, macOf, tagOf } from './link-commands.ts';
 import { linkTo } from './node-routes.ts';
 
 describe('parseRange', () => {
@@ -38,13 +38,13 @@ it.each([
 });
 
 it('gives each link a name of 15 characters that says nothing of others', () => {
-  const owner = { cluster: 'c', nodeName: 'n' };
+  const owner = { dataDir: '/d', nodeName: 'n' };
   const ifname = linkNameOf(owner, '10.42.1.2');
   expect(ifname).toMatch(/^bth[0-9a-f]{12}$/);
   expect(ifname).not.toBe(linkNameOf({ ...owner, nodeName: 'm' }, '10.42.1.2'));
-  expect(isOurs({ ifname, ifalias: 'berth c n' }, owner)).toBe(true);
-  expect(isOurs({ ifname, ifalias: 'berth c m' }, owner)).toBe(false);
-  expect(isOurs({ ifname: 'veth123', ifalias: 'berth c n' }, owner)).toBe(false);
+  expect(isOurs({ ifname, ifalias: `berth ${tagOf(owner)}` }, owner)).toBe(true);
+  expect(isOurs({ ifname, ifalias: `berth ${tagOf({ ...owner, nodeName: 'm' })}` }, owner)).toBe(false);
+  expect(isOurs({ ifname: 'veth123', ifalias: `berth ${tagOf(owner)}` }, owner)).toBe(false);
 });
 
 it('computes hardware addresses that are no vendor’s', () => expect(macOf('10.42.1.2')).toBe('0a:58:0a:2a:01:02'));

@@ -10,10 +10,10 @@ export const podLink = 'eth0';
 /** Of the machine's ends: "bth" and 12 digits; no engine names its links so. */
 const linkName = /^bth[0-9a-f]{12}$/;
 
-/** Who made a link: agents of several clusters may share a machine. */
+/** Who made a link: agents of several installations may share a machine. */
 export interface LinkOwner {
-  /** The cluster, by the fingerprint of its authority. */
-  readonly cluster: string;
+  /** The installation, by its data directory. */
+  readonly dataDir: string;
   readonly nodeName: string;
 }
 
@@ -29,11 +29,16 @@ export interface PodLink {
 
 /** The machine's end of a pod's pair. 15 characters, the longest that Linux takes. */
 export function linkNameOf(owner: LinkOwner, address: string): string {
-  return `bth${createHash('sha256').update(`${owner.cluster}/${owner.nodeName}/${address}`).digest('hex').slice(0, 12)}`;
+  return `bth${digestOf(`${owner.dataDir}/${owner.nodeName}/${address}`, 12)}`;
 }
 
+/** Names of tables, chains and tunnels carry it: several owners may share a machine. */
+export const tagOf = ({ dataDir, nodeName }: LinkOwner): string => digestOf(`${dataDir}/${nodeName}`, 8);
+
 /** Stands at the link as its alias, and says to whom it belongs. */
-export const aliasOf = ({ cluster, nodeName }: LinkOwner): string => `berth ${cluster} ${nodeName}`;
+const aliasOf = (owner: LinkOwner): string => `berth ${tagOf(owner)}`;
+
+const digestOf = (text: string, digits: number): string => createHash('sha256').update(text).digest('hex').slice(0, digits);
 
 export function isOurs(link: { readonly ifname?: string; readonly ifalias?: string }, owner: LinkOwner): boolean {
   return linkName.test(link.ifname ?? '') && link.ifalias === aliasOf(owner);

@@ -1,4 +1,3 @@
-import { ipVersion } from '../../api/meta/ip.ts';
 import { addressOf, formatRange, type Range } from './ipv4.ts';
 import { macOf } from './link-commands.ts';
 
@@ -22,6 +21,8 @@ export interface Tunnel {
   readonly local: string;
 }
 
+/** Of every cluster's tunnels: of two clusters that share machines one has to do without. */
+export const tunnelId = 4_817;
 /** The port of VXLAN in Linux; IANA's 4789 is often taken by other tunnels. */
 export const tunnelPort = 8472;
 /** What a tunnel's headers take of each packet, in bytes. */
@@ -63,5 +64,3 @@ export function linkTo(answer: string): string | undefined {
     return undefined;
   return route.dev;
 }
-
-export const isNeighbourAddress = (address: string): boolean => ipVersion(address) === 4;

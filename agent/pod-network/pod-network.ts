@@ -1,10 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseNetDev } from '../machine/network.ts';
 import { AddressPool } from './address-pool.ts';
-import { forwardScript, type Outside, removeScript, tableCommands, tableOf, tagOf } from './firewall.ts';
+import { forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
 import { formatRange, type Range } from './ipv4.ts';
-import type { LinkOwner } from './link-commands.ts';
-import { linkTo, type Neighbour, routeCommands, type Tunnel, tunnelCommands, tunnelOverhead, tunnelPort } from './node-routes.ts';
+import { type LinkOwner, tagOf } from './link-commands.ts';
+import {
+  linkTo,
+  type Neighbour,
+  routeCommands,
+  type Tunnel,
+  tunnelCommands,
+  tunnelId,
+  tunnelOverhead,
+  tunnelPort,
+} from './node-routes.ts';
 import { PodLinks } from './pod-links.ts';
 import { feed, type Shell } from './shell.ts';
 
@@ -20,6 +29,8 @@ export interface PodNetworkOptions {
   readonly warn: (message: string) => void;
   /** The text of /proc/net/dev where the node's network is. */
   readonly readLinks: () => Promise<string>;
+  /** Ranges that an agent before made routes to. */
+  readonly routes?: readonly string[];
 }
 
 /** How often it is looked whether somebody took away what the pods' network needs. */
@@ -37,7 +48,7 @@ const programs: readonly { readonly name: string; readonly of: string }[] = [
 
 /**
  * The network of one node's pods: addresses of the node's range, a routed pair of interfaces for each pod, routes to
- * the pods of other nodes, and the rules that let all that pass. Everything carries the names of cluster and node, so
+ * the pods of other nodes, and the rules that let all that pass. Everything carries the tag of installation and node, so
  * that `remove` leaves the machine as it was and several agents may share it.
  */
 export class PodNetwork {
@@ -52,6 +63,7 @@ export class PodNetwork {
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
+    for (const route of options.routes ?? []) this.#routed.set(route, '');
     this.pool = new AddressPool(options.range);
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: options.address });
   }
@@ -90,6 +102,11 @@ export class PodNetwork {
     this.#neighbours = neighbours;
     await this.#writeRoutes();
     if (had !== insideOf(neighbours)) await this.#writeTable();
+  }
+
+  /** Ranges that routes lead to, for the agent after this one. */
+  get routes(): readonly string[] {
+    return [...this.#routed.keys()];
   }
 
   /** Whether the pod with this address is joined, by one file of the kernel: a pair goes with its namespace. */
@@ -154,9 +171,7 @@ export class PodNetwork {
 
   get #tunnel(): Tunnel {
     const { owner, address } = this.#options;
-    // One network for the cluster, whichever node names it; the link's name is this node's.
-    const id = (Number.parseInt(tagOf({ ...owner, nodeName: '' }), 16) % 0xff_ff_fe) + 1;
-    return { name: `bvx${tagOf(owner)}`, id, port: tunnelPort, local: address };
+    return { name: `bvx${tagOf(owner)}`, id: tunnelId, port: tunnelPort, local: address };
   }
 
   /** A range that the machine reaches in another way would be cut off by ours. */

@@ -272,6 +272,11 @@ export type { NodeMetricsList } from './types/berth/metrics/v1/NodeMetricsList.t
 export type { NodeMetricsWatchEvent } from './types/berth/metrics/v1/NodeMetricsWatchEvent.ts';
 export type { NodeMetricsWatchResponse } from './types/berth/metrics/v1/NodeMetricsWatchResponse.ts';
 export type { NodeMetricsWriteRequest } from './types/berth/metrics/v1/NodeMetricsWriteRequest.ts';
+export type { NodeNetwork } from './types/berth/networking/v1/NodeNetwork.ts';
+export type { NodeNetworkList } from './types/berth/networking/v1/NodeNetworkList.ts';
+export type { NodeNetworkWatchEvent } from './types/berth/networking/v1/NodeNetworkWatchEvent.ts';
+export type { NodeNetworkWatchResponse } from './types/berth/networking/v1/NodeNetworkWatchResponse.ts';
+export type { NodeNetworkWriteRequest } from './types/berth/networking/v1/NodeNetworkWriteRequest.ts';
 export type { NodeRuntimeHandler } from './types/berth/core/v1/NodeRuntimeHandler.ts';
 export type { NodeRuntimeHandlerFeatures } from './types/berth/core/v1/NodeRuntimeHandlerFeatures.ts';
 export type { NodeSelector } from './types/berth/core/v1/NodeSelector.ts';

@@ -16,6 +16,7 @@ import { limitRange } from './limit-range/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { node } from './node/kind.ts';
 import { nodeMetrics } from './node-metrics/kind.ts';
+import { nodeNetwork } from './node-network/kind.ts';
 import { persistentVolume } from './persistent-volume/kind.ts';
 import { persistentVolumeClaim } from './persistent-volume-claim/kind.ts';
 import { pod } from './pod/kind.ts';
@@ -69,6 +70,7 @@ const all = [
   event,
   lease,
   nodeMetrics,
+  nodeNetwork,
 ] as const;
 
 type AnyKind = (typeof all)[number];

@@ -59,6 +59,7 @@ const required: Readonly<Record<string, JsonObject>> = {
   },
   StorageClass: { provisioner: 'example.com/disks' },
   RuntimeClass: { handler: 'runc' },
+  NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   PriorityClass: { value: 5 },
   RoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'x' } },
   ClusterRoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'x' } },

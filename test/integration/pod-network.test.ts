@@ -28,7 +28,7 @@ function networkOf(machine: 'a' | 'b', parts: Partial<PodNetworkOptions> = {}): 
   const shell = createShell(inMachine(machine));
   return new PodNetwork({
     shell,
-    owner: { cluster: 'c', nodeName: machine },
+    owner: { dataDir: '/d', nodeName: machine },
     range: parseRange(ranges[machine]),
     address: addresses[machine],
     tunnel: 'auto',

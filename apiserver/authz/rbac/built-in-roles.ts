@@ -122,6 +122,7 @@ const nodeRules: PolicyRule[] = [
   rule([...READ, 'patch'], CORE, 'persistentvolumes'),
   requestCertificates,
   rule(READ, 'node.k8s.io', 'runtimeclasses'),
+  rule(READ, 'networking.berth.io', 'nodenetworks'),
   rule(READ, 'storage.k8s.io', 'storageclasses'),
   rule([...READ, 'create', 'update', 'patch', 'delete'], 'metrics.k8s.io', 'nodemetrics'),
   writeEvents,

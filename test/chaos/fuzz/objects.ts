@@ -28,6 +28,7 @@ const required: Readonly<Record<string, JsonObject>> = {
   PersistentVolumeClaim: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
   StorageClass: { provisioner: 'example.com/a' },
   RuntimeClass: { handler: 'runc' },
+  NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   PodDisruptionBudget: { spec: { minAvailable: 1, selector } },
   Pod: { spec: { containers: [{ name: 'main', image: 'x', resources: { requests: { cpu: '100m' } } }] } },
   Node: { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } },
