@@ -10,7 +10,7 @@ import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { formatRange, overlap, parseRange, type Range } from './ipv4.ts';
 import type { LinkOwner } from './link-commands.ts';
 import type { Neighbour } from './node-routes.ts';
-import { PodNetwork } from './pod-network.ts';
+import { type JoinedPod, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
 
 export interface NodePodNetworkOptions {
@@ -90,8 +90,8 @@ export class NodePodNetwork implements RoutedNetwork {
     for (const { address, holder } of network.pool.heldBy(new Set(gone))) await this.release(address, holder);
   }
 
-  async joined(addresses: readonly string[]): Promise<ReadonlySet<string> | undefined> {
-    return this.#network?.joined(addresses);
+  async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string> | undefined> {
+    return this.#network?.joined(pods);
   }
 
   /** Until aborted; `address` is the machine's InternalIP. Containers, and their network, stay. */
@@ -135,7 +135,7 @@ export class NodePodNetwork implements RoutedNetwork {
       routes,
       tunnel: 'auto',
       warn: (message) => logger.warn({}, message),
-      readLinks: () => readFile('/proc/net/dev', 'utf8'),
+      readLinks: (pid) => readFile(`/proc/${pid ?? 'self'}/net/dev`, 'utf8').catch(() => undefined),
     });
   }
 
@@ -182,7 +182,8 @@ export class NodePodNetwork implements RoutedNetwork {
       const name = metadata?.name ?? '';
       const address = addresses.find((each) => ipVersion(each) === 4);
       const text = podCIDRs.find((each) => ipVersion(each.split('/')[0] ?? '') === 4);
-      if (address === undefined || text === undefined) continue;
+      // Another agent of this machine makes its own routes.
+      if (address === undefined || text === undefined || address === this.#address) continue;
       const range = parseRange(text);
       const taken = overlap(range, own) || neighbours.some((other) => overlap(other.range, range));
       if (taken)

@@ -3,7 +3,7 @@ import { parseNetDev } from '../machine/network.ts';
 import { AddressPool } from './address-pool.ts';
 import { forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
 import { formatRange, type Range } from './ipv4.ts';
-import { type LinkOwner, tagOf } from './link-commands.ts';
+import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
 import {
   linkTo,
   type Neighbour,
@@ -27,10 +27,16 @@ export interface PodNetworkOptions {
   /** `auto`: directly to nodes on the same link, through a tunnel to others. */
   readonly tunnel: 'auto' | 'always' | 'never';
   readonly warn: (message: string) => void;
-  /** The text of /proc/net/dev where the node's network is. */
-  readonly readLinks: () => Promise<string>;
+  /** The text of /proc/net/dev where the node's network is, or a process is; undefined when that has ended. */
+  readonly readLinks: (pid?: number) => Promise<string | undefined>;
   /** Ranges that an agent before made routes to. */
   readonly routes?: readonly string[];
+}
+
+/** A sandbox with its address; without its process, where that is not known. */
+export interface JoinedPod {
+  readonly address: string;
+  readonly pid: number | undefined;
 }
 
 /** How often it is looked whether somebody took away what the pods' network needs. */
@@ -109,10 +115,19 @@ export class PodNetwork {
     return [...this.#routed.keys()];
   }
 
-  /** Whether the pod with this address is joined, by one file of the kernel: a pair goes with its namespace. */
-  async joined(addresses: readonly string[]): Promise<ReadonlySet<string>> {
-    const names = new Set(parseNetDev(await this.#options.readLinks()).map(({ name }) => name));
-    return new Set(addresses.filter((address) => names.has(this.links.nameOf(address))));
+  /**
+   * The addresses of those that are joined: the machine's end is there, and the process sees the other (a sandbox that
+   * was restarted has another namespace, while its containers keep the first).
+   */
+  async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string>> {
+    const here = await this.#linksOf();
+    const seen = await Promise.all(
+      pods.map(async ({ address, pid }) => {
+        if (!here.has(this.links.nameOf(address))) return [];
+        return pid === undefined || (await this.#linksOf(pid)).has(podLink) ? [address] : [];
+      }),
+    );
+    return new Set(seen.flat());
   }
 
   /** Puts back what somebody took away (a flushed firewall, a restarted engine or network manager), until aborted. */
@@ -167,6 +182,10 @@ export class PodNetwork {
       ].join('\n'),
     );
     this.#routed.clear();
+  }
+
+  async #linksOf(pid?: number): Promise<ReadonlySet<string>> {
+    return new Set(parseNetDev((await this.#options.readLinks(pid)) ?? '').map(({ name }) => name));
   }
 
   get #tunnel(): Tunnel {

@@ -33,7 +33,7 @@ function networkOf(machine: 'a' | 'b', parts: Partial<PodNetworkOptions> = {}): 
     address: addresses[machine],
     tunnel: 'auto',
     warn: (message) => warnings.push(message),
-    readLinks: () => shell.run('cat /proc/net/dev'),
+    readLinks: (pid) => shell.run(`cat /proc/${pid ?? 'self'}/net/dev`),
     ...parts,
   });
 }
@@ -46,13 +46,20 @@ interface TestPod {
   readonly process: ChildProcess;
 }
 
-async function startPod(network: PodNetwork): Promise<TestPod> {
+/** A process in an empty network namespace of its own. */
+async function startAlone(): Promise<ChildProcess & { readonly pid: number }> {
   const child = spawn('unshare', ['--net', 'sleep', '600'], { stdio: 'ignore' });
   started.push(child);
   await once(child, 'spawn');
   const own = execFileSync('readlink', ['/proc/self/ns/net'], { encoding: 'utf8' });
   const pid = child.pid!;
   await expect.poll(() => execFileSync('readlink', [`/proc/${pid}/ns/net`], { encoding: 'utf8' })).not.toBe(own);
+  return child as ChildProcess & { readonly pid: number };
+}
+
+async function startPod(network: PodNetwork): Promise<TestPod> {
+  const child = await startAlone();
+  const { pid } = child;
   const address = network.pool.take(String(pid));
   await network.links.attach({ podUid: String(pid), address, pid, mtu: network.mtu });
   return { pid, address, process: child };
@@ -83,6 +90,7 @@ async function ask(namespace: string, address: string, bytes = 1, from = ''): Pr
   return text.trim();
 }
 
+const joinedOf = ({ address, pid }: TestPod) => ({ address, pid });
 const inPod = ({ pid }: TestPod): string => `/proc/${pid}/ns/net`;
 const inside = (machine: Machine): string => `/run/netns/${namespaceOf(machine)}`;
 
@@ -191,17 +199,19 @@ describe('the network of two nodes on one link', () => {
 
   it('knows which pods are joined, replaces a pair that was left, and sweeps those of nobody', async () => {
     const network = networks.get('a')!;
-    expect(await network.joined([atA!.address, '10.118.1.9'])).toEqual(new Set([atA!.address]));
+    // Restarted: the link is there, and the process has another namespace.
+    expect(await network.joined([{ address: atA!.address, pid: (await startAlone()).pid }])).toEqual(new Set());
+    expect(await network.joined([joinedOf(atA!), { ...joinedOf(atA!), address: '10.118.1.9' }])).toEqual(new Set([atA!.address]));
     await network.links.attach({ podUid: 'u', address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400 }).then(
       () => expect.fail('a pod has one eth0'),
       (error: Error) => expect(error.message).toMatch(/eth0|exist/i),
     );
     const other = await startPod(network);
     expect(await network.links.sweep(new Set([alsoAtA!.address]))).toEqual([network.links.nameOf(other.address)]);
-    expect(await network.joined([other.address, alsoAtA!.address])).toEqual(new Set([alsoAtA!.address]));
+    expect(await network.joined([joinedOf(other), joinedOf(alsoAtA!)])).toEqual(new Set([alsoAtA!.address]));
     alsoAtA!.process.kill('SIGKILL');
     await network.links.detach(alsoAtA!.address);
-    expect(await network.joined([alsoAtA!.address])).toEqual(new Set());
+    expect(await network.joined([joinedOf(alsoAtA!)])).toEqual(new Set());
   });
 
   it('leaves the machine as it was', async () => {

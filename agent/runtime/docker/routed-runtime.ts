@@ -22,8 +22,10 @@ export interface RoutedNetwork {
   holders(): readonly string[];
   /** Addresses in use, by the engine; and who held one before it was asked, and holds none any more. */
   learn(used: readonly Held[], gone: readonly string[]): Promise<void>;
-  /** Which of these addresses are joined now; undefined where that cannot be said. */
-  joined(addresses: readonly string[]): Promise<ReadonlySet<string> | undefined>;
+  /** The addresses of those that are joined now; undefined where that cannot be said. */
+  joined(
+    sandboxes: readonly { readonly address: string; readonly pid: number | undefined }[],
+  ): Promise<ReadonlySet<string> | undefined>;
 }
 
 /**
@@ -80,7 +82,7 @@ export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork)
     }
     const running = routed.filter(({ state }) => state === 'running');
     if (running.length === 0) return all;
-    const joined = await network.joined(running.map(({ ip }) => ip!));
+    const joined = await network.joined(running.map(({ ip, pid }) => ({ address: ip!, pid })));
     // A sandbox that runs without its network (the agent was killed before it was joined) cannot hold a pod.
     const isLost = (each: ObservedContainer): boolean =>
       joined !== undefined && each.routed === true && each.state === 'running' && !joined.has(each.ip!) && !isBeingMade(each);
