@@ -5,7 +5,7 @@ import { serviceColumns } from './columns.ts';
 import { defaultService } from './defaults.ts';
 import { serviceFields } from './fields.ts';
 import { serviceLifecycle } from './lifecycle.ts';
-import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts';
+import { validateNewService, validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts';
 
 export const service = defineKind<Service>()({
   kind: 'Service',
@@ -22,6 +22,7 @@ export const service = defineKind<Service>()({
   nameRule: 'label',
   defaults: defaultService,
   validate: validateService,
+  validateCreate: validateNewService,
   validateUpdate: validateServiceUpdate,
   validateStatusUpdate: validateServiceStatus,
   warnings: fieldWarnings('berth.core.v1.Service', serviceFields),
