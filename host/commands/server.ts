@@ -16,7 +16,7 @@ import {
   historySizeHelp,
 } from '../flags/history-flags.ts';
 import { lostNodeErrors, lostNodeSecondsOf } from '../flags/lost-node-flags.ts';
-import { serviceErrors, serviceRangesOf } from '../flags/network-flags.ts';
+import { networkErrors, serviceRangesOf } from '../flags/network-flags.ts';
 import { schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
 import { limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
@@ -51,7 +51,7 @@ export function registerServer(program: Command): void {
 }
 
 async function server(flags: ServerFlags): Promise<void> {
-  const errors = [...historyErrors(flags), ...lostNodeErrors(flags), ...(await serviceErrors(flags))];
+  const errors = [...historyErrors(flags), ...lostNodeErrors(flags), ...(await networkErrors(flags))];
   errors.push(...(await controllersErrors(flags)));
   const { schedulerConfig } = flags;
   if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
