@@ -40,7 +40,7 @@ function noPods({ kind, name }: ObjectArgument, timeoutMs: number): Error {
   const why = `"berth why ${kind.singular}/${name}" says why there is none`;
   return new ExitWith(
     1,
-    `timed out after ${waited} waiting for a pod of ${kind.singular}/${name}${kind.kind === 'Service' ? '' : `; ${why}`}`,
+    `timed out after ${waited} waiting for a pod of ${kind.singular}/${name}; ${why}`,
   );
 }
 
