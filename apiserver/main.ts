@@ -59,8 +59,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     for (const each of [sums, tokens]) each.observe();
     loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
-    const services = registry.stores.get('Service');
-    if (services) await repairServices(services, allocator, log);
+    await repairServices(registry, allocator, log);
     loops.push(runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },

@@ -12,9 +12,13 @@ export interface ServiceRanges {
 export const defaultServiceCidr = '10.43.0.0/16';
 export const defaultNodePortRange = '30000-32767';
 
-/** Smaller ranges have no address besides those that are kept; larger ones help nobody, and Kubernetes has this bound. */
+/**
+ * Smaller ranges have no address besides those that are kept; larger ones help nobody, and Kubernetes has this bound.
+ */
 const LENGTHS = { least: 12, most: 27 };
-/** Addresses of the cluster itself: from the network's own on. The first is the control plane's, the tenth is for names. */
+/**
+ * Addresses of the cluster itself, from the network's own on. The first is the control plane's, the tenth is for names.
+ */
 const KEPT_ADDRESSES = 16;
 const NAMES_OFFSET = 10;
 /** Ports below are the machine's own. */

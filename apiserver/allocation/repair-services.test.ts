@@ -33,7 +33,7 @@ it('gives services of an earlier store what they lack, once, and tells what it l
     runFeed({ storage, caches, log }, resolve, stopping.signal).catch(reject);
   });
   const store = registry.store('Service');
-  await repairServices(store, allocator, log);
+  await repairServices(registry, allocator, log);
   expect(lines).toEqual([
     'the cluster address 10.96.0.7 of "default/ports" is outside of 10.43.0.0/16',
     'cannot give a service what it lacks',
@@ -47,6 +47,6 @@ it('gives services of an earlier store what they lack, once, and tells what it l
   expect(specOf('sctp')?.clusterIP).toMatch(/^10\.43\./);
   expect(specOf('both')).not.toHaveProperty('clusterIP');
   const before = store.cache.revision;
-  await repairServices(store, allocator, log);
+  await repairServices(registry, allocator, log);
   expect(store.cache.revision).toBe(before);
 });

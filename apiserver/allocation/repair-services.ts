@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Service } from '../../api/generated/types.ts';
 import { cloneObject } from '../registry/clone-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
+import type { Registry } from '../registry/registry.ts';
 import { serverContext } from '../registry/server-context.ts';
 import type { Entry } from '../watch/entry.ts';
 import { placeOf } from '../watch/entry.ts';
@@ -16,7 +17,9 @@ const WORKERS = 32;
  * listens. What cannot be put right without taking something away from a service is logged, and so is a service that
  * cannot be completed.
  */
-export async function repairServices(store: KindStore, allocator: ServiceAllocator, log: Logger): Promise<void> {
+export async function repairServices(registry: Registry, allocator: ServiceAllocator, log: Logger): Promise<void> {
+  const store = registry.stores.get('Service');
+  if (!store) return;
   for (const finding of allocator.findings()) log.warn(finding);
   const lacking = store.cache
     .range(store.keyPrefix)

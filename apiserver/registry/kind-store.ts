@@ -20,14 +20,11 @@ import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
-import { type NewObject, type NextVersion, UNBOUNDED_VERBS, URGENT_VERBS } from './store-values.ts';
+import { type NewObject, type NextVersion, type ObjectName, UNBOUNDED_VERBS, URGENT_VERBS } from './store-values.ts';
 import { type ChangeOptions, type Current, checkWriter, type WriteContext } from './write-context.ts';
 import { WriteQueue } from './write-queue.ts';
 
-export interface ObjectName {
-  readonly namespace: string;
-  readonly name: string;
-}
+export type { ObjectName } from './store-values.ts';
 
 /**
  * How often a write is tried again because another one was faster. Changes of one object queue, so that only creations

@@ -1,8 +1,12 @@
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { AnyObject } from './any-object.ts';
-import type { ObjectName } from './kind-store.ts';
 import type { Demand, Planned } from './ledger.ts';
 import type { Current } from './write-context.ts';
+
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
 export interface StoreResult {

@@ -38,7 +38,9 @@ export interface EndpointSlicesOptions {
   readonly clock: Clock;
 }
 
-/** Keeps the EndpointSlices of services that have a selector. Those of a service that is gone go with it, as its own. */
+/**
+ * Keeps the EndpointSlices of services that have a selector. Those of a service that is gone go with it, as its own.
+ */
 export class EndpointSliceController implements Controller {
   readonly name = 'endpoint-slice';
   readonly sources: readonly Source[];

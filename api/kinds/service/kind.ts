@@ -18,6 +18,8 @@ export const service = defineKind<Service>()({
   message: 'berth.core.v1.Service',
   service: 'berth.core.v1.Services',
   durability: 'synced',
+  // An address that a delete gave back is free for the next create.
+  shownBeforeAcknowledged: true,
   hasStatus: true,
   nameRule: 'label',
   defaults: defaultService,
