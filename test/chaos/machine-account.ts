@@ -27,6 +27,12 @@ export interface AccountOptions {
   readonly roots?: readonly string[] | undefined;
 }
 
+/**
+ * The layer below a container's own, which the engine mounts for a moment to put /etc/hosts and the like in place. An
+ * engine that is killed in this moment leaves it mounted and knows of no container (Docker 20.10); no pod uses it.
+ */
+const leftByEngine = /\/overlay2\/[0-9a-f]{64}-init\/merged$/;
+
 export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots: more = [] }: AccountOptions): Promise<Account> {
   const there = inside ?? ((program: string, ...args: readonly string[]) => run(program, args));
   const [containers, networks, endpoints, links, volumes, rules, engineRoots] = await Promise.all([
@@ -43,7 +49,7 @@ export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots:
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
-    .filter((path) => roots.some((root) => path.startsWith(`${root}/`)));
+    .filter((path) => roots.some((root) => path.startsWith(`${root}/`)) && !leftByEngine.test(path));
   return {
     containers: containers.map(({ pod, container, state }) => `${pod}/${container} ${state}`).sort(),
     networks,
