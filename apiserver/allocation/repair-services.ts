@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Service } from '../../api/generated/types.ts';
+import type { AnyObject } from '../registry/any-object.ts';
 import { cloneObject } from '../registry/clone-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -29,8 +30,13 @@ export async function repairServices(registry: Registry, allocator: ServiceAlloc
   const work = async (): Promise<void> => {
     for (const { key } of lacking) {
       const at = placeOf(key);
+      const compute = (previous: AnyObject): AnyObject => {
+        // The store completes a version by itself, and passes over one that it cannot: what is in the way is told here.
+        allocator.complete({ key, subject: store.subject(at), next: cloneObject(previous), previous });
+        return cloneObject(previous);
+      };
       try {
-        await store.change(at, { context: serverContext, verb: 'patch', compute: cloneObject });
+        await store.change(at, { context: serverContext, verb: 'patch', compute });
         repaired++;
       } catch (err) {
         log.error({ err, service: at }, 'cannot give a service what it lacks');

@@ -177,6 +177,17 @@ describe('what a service has', () => {
     expect(allot('old', previous.spec, previous).service.spec).toMatchObject(previous.spec!);
   });
 
+  it('is not needed for a change that leaves the spec alone', () => {
+    const { allot, allocator } = createWorld();
+    const [first] = Array.from({ length: 15 }, (_, i) => allot(`a${i}`));
+    const previous = { spec: { ...first?.service.spec } };
+    delete previous.spec.clusterIP;
+    delete previous.spec.clusterIPs;
+    expect(allot('old', previous.spec, previous).service.spec).toEqual(previous.spec);
+    expect(() => allot('old', { ...previous.spec, selector: { a: 'b' } }, previous)).toThrow('no cluster address is free');
+    expect(allocator.taken.addresses).toBe(15);
+  });
+
   it('is given up with its type', () => {
     const { allot, allocator, show, next } = createWorld();
     const { service, hold } = allot('a', nodePort());

@@ -4,6 +4,7 @@ import type { Service, ServiceSpec } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { addressNumber, addressText } from '../../api/meta/address-range.ts';
+import { equalValues } from '../../api/meta/equal.ts';
 import type { Planned } from '../registry/ledger.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -89,14 +90,27 @@ export class ServiceAllocator implements Allocator {
     return isKind(kind, 'Service');
   }
 
-  allot({ key, subject, next, previous, dryRun }: Allotment): Planned | undefined {
-    const { spec } = next as Service;
-    if (!spec) return undefined;
+  /** A change that does not touch the spec is never refused: labels, the status and a deletion need no address. */
+  allot(allotment: Allotment): Planned | undefined {
+    const { key, next, previous, dryRun } = allotment;
+    try {
+      this.complete(allotment);
+    } catch (error) {
+      if (!previous || !equalValues((next as Service).spec, (previous as Service).spec)) throw error;
+    }
+    return dryRun ? undefined : this.#hold(key, numbersOf((next as Service).spec));
+  }
+
+  /** Judges a version and chooses what it lacks, in place or not at all; holds nothing. Throws as `allot`. */
+  complete({ key, subject, next, previous }: Omit<Allotment, 'dryRun'>): void {
+    const service = next as Service;
+    if (!service.spec) return;
+    const spec = structuredClone(service.spec);
     const had = numbersOf((previous as Service | undefined)?.spec);
     const violations = [...this.#judge(spec, key, had), ...completeFamilies(spec)];
     if (violations.length > 0) throw invalid(subject, violations);
-    this.#complete(spec);
-    return dryRun ? undefined : this.#hold(key, numbersOf(spec));
+    this.#fill(spec);
+    service.spec = spec;
   }
 
   /** The numbers that a version names, but for those that the object has already. */
@@ -138,7 +152,7 @@ export class ServiceAllocator implements Allocator {
   }
 
   /** Chooses what is missing. */
-  #complete(spec: ServiceSpec): void {
+  #fill(spec: ServiceSpec): void {
     const own = new Set(numbersOf(spec).ports);
     if (lacksAddress(spec)) {
       const number = this.#addresses.choose(this.#random, new Set());
