@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Service, ServiceSpec } from '../../api/generated/types.ts';
 import { type BulkWrite, type Client, connect, type JsonObject } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { killProcess, startServerProcess } from './server-process.ts';
 
 const serviceRanges = { serviceCidr: '10.60.0.0/24', nodePorts: '31000-31009' };
 let server: RunningServer;
@@ -170,3 +171,36 @@ test('a restarted server knows who has what, and a server with other ranges leav
   await third.stop();
   await first.remove();
 });
+
+test('a server that is killed while services are made never gives an address or a port twice, and loses none', async () => {
+  const seed = await startServer({ backend: 'lmdb' });
+  await seed.stop();
+  let running = await startServerProcess(seed.dataDir, seed.info.address);
+  const answered = new Map<string, string>();
+  try {
+    for (const round of [0, 1, 2]) {
+      const clients = Array.from({ length: 3 }, () => connect(seed.admin));
+      for (const client of clients) await client.namespaces.get({ name: 'default' });
+      let made = 0;
+      let killed: Promise<void> | undefined;
+      const attempts = Array.from({ length: 120 }, async (_, i) => {
+        const name = `r${round}-${i}`;
+        const { spec } = await clients[i % 3]!.services.create(serviceOf(name, nodePort()), {}, { timeoutMs: 5_000 });
+        answered.set(name, spec?.clusterIP ?? '');
+        if (++made >= 10 && round < 2) killed ??= killProcess(running);
+      });
+      await Promise.allSettled(attempts);
+      await killed;
+      if (killed) running = await startServerProcess(seed.dataDir, seed.info.address);
+      for (const client of clients) client.close();
+      const reader = connect(seed.admin);
+      expect(await countAddresses(reader)).toBeGreaterThanOrEqual(answered.size);
+      for (const [name, address] of answered) expect((await reader.services.get(key(name))).spec?.clusterIP).toBe(address);
+      reader.close();
+    }
+    expect(answered.size).toBeGreaterThanOrEqual(120);
+  } finally {
+    await killProcess(running);
+    await seed.remove();
+  }
+}, 120_000);
