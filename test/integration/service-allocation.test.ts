@@ -127,6 +127,16 @@ test('a change of the type gives up what the type has no use for, and another ba
   await countAddresses(server.client);
 });
 
+test('a replacement by the manifest alone keeps what was given', async () => {
+  const { services } = server.client;
+  const made = await services.create(serviceOf('kept', { type: 'LoadBalancer' }));
+  const { metadata, spec } = await services.update(serviceOf('kept', { type: 'LoadBalancer', sessionAffinity: 'ClientIP' }));
+  expect(metadata?.uid).toBe(made.metadata?.uid);
+  const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy, ports } = made.spec!;
+  expect(spec).toMatchObject({ clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy, ports, sessionAffinity: 'ClientIP' });
+  await services.delete(key('kept'));
+});
+
 test('node ports and load balancers count against quotas', async () => {
   const { client } = server;
   await client.namespaces.create({ metadata: { name: 'team' } });

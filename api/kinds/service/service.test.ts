@@ -150,6 +150,18 @@ describe('a change of a service', () => {
   it.each<[string, ServiceSpec, ServiceSpec, ServiceSpec]>([
     ['the address that it does not mention', {}, { clusterIP: '10.0.0.1' }, { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'] }],
     [
+      'the families that it does not mention',
+      {},
+      { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+      { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+    ],
+    [
+      'the first family alone for the policy of one',
+      { ipFamilyPolicy: 'SingleStack' },
+      { ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'PreferDualStack' },
+      { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+    ],
+    [
       'the ports of nodes that it does not mention',
       { type: 'NodePort' },
       { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }] },
