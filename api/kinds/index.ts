@@ -6,6 +6,8 @@ import { controllerRevision } from './controller-revision/kind.ts';
 import { cronJob } from './cron-job/kind.ts';
 import { daemonSet } from './daemon-set/kind.ts';
 import { deployment } from './deployment/kind.ts';
+import { endpointSlice } from './endpoint-slice/kind.ts';
+import { endpoints } from './endpoints/kind.ts';
 import { event } from './event/kind.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
@@ -51,6 +53,8 @@ const all = [
   cronJob,
   horizontalPodAutoscaler,
   service,
+  endpointSlice,
+  endpoints,
   configMap,
   secret,
   serviceAccount,

@@ -46,6 +46,8 @@ const required: Readonly<Record<string, JsonObject>> = {
     spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' }, maxReplicas: 3 },
   },
   Service: { spec: { ports: [{ port: 80 }] } },
+  EndpointSlice: { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.5'] }], ports: [{ port: 80 }] },
+  Endpoints: { subsets: [{ addresses: [{ ip: '10.42.0.5' }], ports: [{ port: 80 }] }] },
   ResourceQuota: { spec: { hard: { pods: '10' } } },
   LimitRange: { spec: { limits: [{ type: 'Container', max: { cpu: '2' } }] } },
   Event: { involvedObject: { kind: 'Pod', namespace: 'default', name: 'x' }, reason: 'Started', message: 'm', type: 'Normal' },

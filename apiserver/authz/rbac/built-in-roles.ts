@@ -56,6 +56,8 @@ const viewRules: PolicyRule[] = [
   rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts', 'services', 'services/status'),
   rule(READ, CORE, 'replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'),
   rule(READ, APPS, 'controllerrevisions', 'daemonsets', 'daemonsets/status', ...scalable, ...statusOf(scalableKinds)),
+  rule(READ, CORE, 'endpoints'),
+  rule(READ, 'discovery.k8s.io', 'endpointslices'),
   rule(READ, CORE, 'limitranges', 'resourcequotas', 'resourcequotas/status'),
   rule(READ, 'batch', 'jobs', 'jobs/status', 'cronjobs', 'cronjobs/status'),
   rule(READ, 'autoscaling', 'horizontalpodautoscalers', 'horizontalpodautoscalers/status'),

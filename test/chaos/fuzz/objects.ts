@@ -23,6 +23,8 @@ const required: Readonly<Record<string, JsonObject>> = {
   PodTemplate: { template },
   HorizontalPodAutoscaler: { spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'a' }, maxReplicas: 3 } },
   Service: { spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } },
+  EndpointSlice: { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.5'] }], ports: [{ port: 80 }] },
+  Endpoints: { subsets: [{ addresses: [{ ip: '10.42.0.5' }], ports: [{ port: 80 }] }] },
   LimitRange: { spec: { limits: [{ type: 'Container', default: { cpu: '1' } }] } },
   PersistentVolume: { spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, hostPath: { path: '/a' } } },
   PersistentVolumeClaim: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
