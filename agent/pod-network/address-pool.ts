@@ -52,6 +52,10 @@ export class AddressPool {
     if (this.#held.get(address) === holder) this.#held.delete(address);
   }
 
+  addresses(): string[] {
+    return [...this.#held.keys()];
+  }
+
   holders(): readonly string[] {
     return [...this.#held.values()];
   }

@@ -62,6 +62,14 @@ export function machineCommands(owner: LinkOwner, { address, pid, mtu }: PodLink
     `link add ${name} address ${gatewayMac} mtu ${mtu} type veth peer name ${podLink} address ${macOf(address)} mtu ${mtu} netns ${pid}`,
     `link set dev ${name} addrgenmode none`,
     `link set dev ${name} alias "${aliasOf(owner)}" up`,
+    ...reachCommands(owner, address, source),
+  ];
+}
+
+/** What leads to a pod over its link: the part that somebody who tidies up routes may remove. */
+export function reachCommands(owner: LinkOwner, address: string, source: string): string[] {
+  const name = linkNameOf(owner, address);
+  return [
     `neigh replace ${address} lladdr ${macOf(address)} dev ${name} nud permanent`,
     `route replace ${address}/32 dev ${name} src ${source}`,
   ];

@@ -46,7 +46,9 @@ const gatherMs = 200;
 export class NodePodNetwork implements RoutedNetwork {
   readonly isWanted: boolean;
   readonly #options: NodePodNetworkOptions;
-  readonly #early: Held[] = [];
+  /** What the engine said before the network was there; undefined before it has said anything. */
+  #early: readonly Held[] | undefined;
+  #isSwept = false;
   #network: PodNetwork | undefined;
   #address = '';
   #why: string;
@@ -83,10 +85,10 @@ export class NodePodNetwork implements RoutedNetwork {
   async learn(used: readonly Held[], gone: readonly string[]): Promise<void> {
     const network = this.#network;
     if (network === undefined) {
-      this.#early.splice(0, Number.POSITIVE_INFINITY, ...used);
+      this.#early = used;
       return;
     }
-    network.pool.learn(used);
+    await this.#take(network, used);
     for (const { address, holder } of network.pool.heldBy(new Set(gone))) await this.release(address, holder);
   }
 
@@ -106,10 +108,9 @@ export class NodePodNetwork implements RoutedNetwork {
         if (range === undefined) break;
         const network = this.#create(range, kept?.routes ?? []);
         await network.start();
-        network.pool.learn(this.#early);
-        await network.links.sweep(new Set(this.#early.map((each) => each.address)));
         await this.#keep({ range: formatRange(range), address, routes: network.routes });
         this.#network = network;
+        if (this.#early) await this.#take(network, this.#early);
         logger.info({ range: formatRange(range) }, "the pods' network is there");
       } catch (error) {
         this.#why = `the pods' network cannot be made: ${wordsOf(error)}`;
@@ -121,6 +122,14 @@ export class NodePodNetwork implements RoutedNetwork {
     const network = this.#network;
     if (network === undefined) return;
     await Promise.all([network.guard(signal), networks.waitForSync(signal).then(() => this.#follow(network, signal))]);
+  }
+
+  /** Links that no sandbox has are swept once it is known which there are. */
+  async #take(network: PodNetwork, used: readonly Held[]): Promise<void> {
+    network.pool.learn(used);
+    if (this.#isSwept) return;
+    this.#isSwept = true;
+    await network.links.sweep(new Set(network.pool.addresses()));
   }
 
   #create(range: Range, routes: readonly string[]): PodNetwork {

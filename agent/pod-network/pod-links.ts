@@ -1,4 +1,12 @@
-import { isOurs, type LinkOwner, linkNameOf, machineCommands, type PodLink, podCommands } from './link-commands.ts';
+import {
+  isOurs,
+  type LinkOwner,
+  linkNameOf,
+  machineCommands,
+  type PodLink,
+  podCommands,
+  reachCommands,
+} from './link-commands.ts';
 import { feed, type Shell } from './shell.ts';
 
 export interface PodLinksOptions {
@@ -49,6 +57,16 @@ export class PodLinks {
         `nsenter --net=/proc/${link.pid}/ns/net ip -4 -oneline address show dev eth0 up | grep -q ' ${link.address}/32 '`,
       ].join('\n'),
     );
+  }
+
+  /** Makes the routes to pods anew, where their links are there. */
+  async reach(addresses: readonly string[]): Promise<void> {
+    const { shell, owner, source } = this.#options;
+    const scripts = addresses.map((address) => {
+      const name = linkNameOf(owner, address);
+      return `if [ -e /proc/sys/net/ipv4/conf/${name} ]; then\n${feed('ip -batch -', reachCommands(owner, address, source))}\nfi`;
+    });
+    if (scripts.length > 0) await shell.run(scripts.join('\n'));
   }
 
   /** Takes a pod out of the network. One that is gone is fine. */

@@ -164,6 +164,7 @@ export class PodNetwork {
       await this.#writeRoutes();
       this.#options.warn("somebody removed routes to other nodes' pods: they are there again");
     }
+    await this.links.reach(this.pool.addresses().filter((each) => !routed.has(each)));
     if (await this.#mendForward())
       this.#options.warn("somebody removed the rules that let the pods' packets through (chain FORWARD): they are there again");
   }

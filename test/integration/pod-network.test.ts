@@ -175,11 +175,15 @@ describe('the network of two nodes on one link', () => {
 
   it('is put back after somebody removed rules and routes', async () => {
     const network = networks.get('a')!;
-    sh('a', `nft flush ruleset; ${asDocker}; ip route del 10.118.2.0/28; ip route del unreachable 10.118.1.0/28`);
+    sh(
+      'a',
+      `nft flush ruleset; ${asDocker}; ip route del 10.118.2.0/28; ip route del unreachable 10.118.1.0/28; ip route del ${alsoAtA!.address}`,
+    );
     expect(await ask(inPod(atA!), atB!.address)).not.toBe(`${atA!.address} 1`);
     await network.mend();
     expect(warnings.join('\n')).toMatch(/table[\s\S]*routes[\s\S]*FORWARD/);
     expect(await ask(inPod(atA!), atB!.address)).toMatch(/10\.118\.1\.2 1$/);
+    expect(await ask(inPod(atB!), alsoAtA!.address)).toMatch(/10\.118\.2\.2 1$/);
     expect(await ask(inPod(atA!), '10.118.1.9')).toBe('EHOSTUNREACH');
     warnings.length = 0;
     await network.mend();
