@@ -61,6 +61,21 @@ export function composeLedgers(first: Ledger, second: Ledger): Ledger {
   };
 }
 
+/**
+ * What a write was allotted and what is reserved for it, as one for the store. The first outlives an attempt that
+ * failed: the writer cancels it when it gives up.
+ */
+export function settlingBoth(allotted: Planned | undefined, reserved: Planned | undefined): Planned | undefined {
+  if (!allotted) return reserved;
+  return {
+    cancel: () => reserved?.cancel(),
+    settle(revision) {
+      allotted.settle(revision);
+      reserved?.settle(revision);
+    },
+  };
+}
+
 class PlannedTwice implements Planned {
   readonly #first: Planned;
   readonly #second: Planned;

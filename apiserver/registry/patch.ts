@@ -6,8 +6,9 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
+import type { StoreResult } from './store-values.ts';
 import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 

@@ -6,9 +6,10 @@ import type { Kind, Scaling } from '../../api/kinds/kind.ts';
 import { scaleKind, scaleOf } from '../../api/kinds/scale.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { checkIdentity, type PatchInput, readPatch } from './patch.ts';
 import { getObject } from './registry.ts';
+import type { StoreResult } from './store-values.ts';
 import { checkUid, nextVersion, requireName } from './update.ts';
 import type { WriteContext } from './write-context.ts';
 
