@@ -1,4 +1,4 @@
-import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import { badRequest, isNotFound, isPermissionDenied } from '../../api/errors/index.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { annotations } from '../../api/meta/well-known.ts';
@@ -121,7 +121,18 @@ function selectorOfEvents({ kind }: Kind, object: JsonObject): string {
   return `involvedObject.uid=${own || text(object, 'metadata', 'uid')}`;
 }
 
+/**
+ * In the object's namespace, where the events of an object are; those of an object without one may be in any. Without
+ * the permission to list them the rest is described, with a warning.
+ */
 async function readEvents({ client }: Session, kind: Kind, object: JsonObject): Promise<JsonObject[]> {
+  const namespace = text(object, 'metadata', 'namespace') || undefined;
   const fieldSelector = selectorOfEvents(kind, object);
-  return await listAllJson(client.objects, kindNamed('Event'), { fieldSelector });
+  try {
+    return await listAllJson(client.objects, kindNamed('Event'), { namespace, fieldSelector });
+  } catch (error) {
+    if (!isPermissionDenied(error)) throw error;
+    process.stderr.write(`Warning: events are not shown: ${describeFailure(error)}\n`);
+    return [];
+  }
 }
