@@ -180,3 +180,38 @@ describe('a change that is refused because of what the watch cache shows', () =>
     await expect(only('old')).rejects.toThrow('refused: changed');
   });
 });
+
+describe('changes of large objects that arrive together', () => {
+  const names = Array.from({ length: 10 }, (_, i) => `large-${i}`);
+
+  async function loopTurnsDuring(padding: number): Promise<number> {
+    const cache = new KindCache(kind);
+    const entries = names.map((name, i) => {
+      const object = { metadata: { namespace: 'default', name }, data: { text: 'x'.repeat(padding) } };
+      return { key: `configmaps/default/${name}`, bytes: encodeMessage(kind.message, object), revision: i + 1 };
+    });
+    cache.reset(entries, names.length);
+    let revision = names.length;
+    const storage = { update: async () => ++revision } as unknown as Storage;
+    const store = new KindStore(cache, { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const compute = async (previous: AnyObject): Promise<AnyObject> => ({ ...previous, data: { text: 'y' } }) as AnyObject;
+    await Promise.all(names.map((name) => store.change({ namespace: 'default', name }, { verb: 'patch', context, compute })));
+    isOver = true;
+    return turns;
+  }
+
+  it('leave a turn of the event loop between each two', async () => {
+    expect(await loopTurnsDuring(70_000)).toBeGreaterThanOrEqual(names.length - 1);
+  });
+
+  it('of small ones run at once', async () => {
+    expect(await loopTurnsDuring(10)).toBeLessThan(3);
+  });
+});

@@ -15,6 +15,7 @@ import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
+import { turnOfLarge } from './large-turns.ts';
 import { type Demand, type Planned, settlingBoth } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
@@ -231,6 +232,8 @@ export class KindStore {
 
   /** Undefined when the version that it started from is not the newest, and that matters. */
   private async tryChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer | undefined> {
+    const turn = turnOfLarge(this.cache.get(this.key(at))?.bytes.length);
+    if (turn) await turn;
     const current = await this.current(at, again);
     const previous = this.decode(current);
     let next: AnyObject | 'remove';
