@@ -56,21 +56,11 @@ export class NameIndex {
 
   /** Applies one step of the feed. Changes of pods are for others. */
   apply(change: NamesChange): void {
-    switch (change.kind) {
-      case 'snapshot':
-        return this.#replace(change);
-      case 'set-service':
-        return this.#setService(change.service);
-      case 'delete-service':
-        return this.#deleteService(keyOf(change.service));
-      case 'set-slice':
-        return this.#setSlice(change.slice);
-      case 'delete-slice':
-        return this.#deleteSlice(keyOf(change.slice));
-      case 'set-pod':
-      case 'delete-pod':
-        return;
-    }
+    if (change.kind === 'snapshot') this.#replace(change);
+    else if (change.kind === 'set-service') this.#setService(change.service);
+    else if (change.kind === 'delete-service') this.#deleteService(keyOf(change.service));
+    else if (change.kind === 'set-slice') this.#setSlice(change.slice);
+    else if (change.kind === 'delete-slice') this.#deleteSlice(keyOf(change.slice));
   }
 
   #replace({ services, slices }: NamesSnapshot): void {

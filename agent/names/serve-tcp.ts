@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { later } from './responder.ts';
+import { later, type Task } from './responder.ts';
 import type { Transport, TransportOptions } from './serve-udp.ts';
 import { headerSize, maxMessageSize } from './wire.ts';
 
@@ -122,9 +122,13 @@ class Connection {
       return void this.#socket.destroy();
     }
     const length = responder.respond(message, this.#source, true, this.#out);
-    if (length > 0) return this.#send(this.#out.subarray(0, length));
-    if (length !== later) return void this.#socket.destroy();
-    const task = responder.takeTask();
+    if (length > 0) this.#send(this.#out.subarray(0, length));
+    else if (length === later) this.#answerLater(responder.takeTask());
+    else this.#socket.destroy();
+  }
+
+  #answerLater(task: Task): void {
+    const { responder, limits, meter } = this.#options;
     if (!limits.wait(this.#source)) {
       meter.dropped('busy');
       return void this.#socket.destroy();

@@ -52,9 +52,9 @@ function setReceiveBuffer(socket: Socket): void {
 function answerQueries(socket: Socket, { responder, limits, meter, now }: TransportOptions): void {
   let out = Buffer.allocUnsafeSlow(maxUdpSize);
   const send = (response: Buffer, length: number, port: number, address: string): void => {
-    if (socket.getSendQueueSize() > maxUnsentBytes) return meter.dropped('unsent');
-    // Errors of one destination (it is gone) are no concern of this socket; a callback keeps them away from it.
-    socket.send(response, 0, length, port, address, ignoreError);
+    if (socket.getSendQueueSize() > maxUnsentBytes) meter.dropped('unsent');
+    // Without a callback an error of one destination would be one of the socket.
+    else socket.send(response, 0, length, port, address, ignoreError);
   };
   // An error of a socket that only listens is that of an answer sent; clients ask again.
   socket.on('error', () => meter.dropped('unsent'));

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { systemClock } from '../../client/clock.ts';
 import type { NamesChange } from './changes.ts';
 import type { Meter } from './meter.ts';
 import { PodNamespaces } from './pod-namespaces.ts';
@@ -53,13 +54,13 @@ const portTries = 10;
 export async function serveNames(options: ServeOptions, meter: Meter, events: NamesServerEvents): Promise<NamesServer> {
   const zone = encodeName(options.clusterDomain);
   if (zone === undefined || zone.length === 1) throw new Error(`serve names: "${options.clusterDomain}" is no domain`);
-  const now = (): number => performance.now();
+  const clock = { ...systemClock, now: () => performance.now() };
   const index = new NameIndex(zone, options.address);
   const zones = new Zones(index, options.clusterCidrs);
   const searchPaths = new SearchPaths(zones);
   const namespaces = new PodNamespaces();
   const cache = { ...defaultCacheLimits, ...options.cacheLimits };
-  const forwarder = new Forwarder({ exchange, cache, meter, now, onExchange: events.onExchange });
+  const forwarder = new Forwarder({ exchange, cache, meter, clock, onExchange: events.onExchange });
   const onLoop = (server: ServerAddress): void => {
     forwarder.exclude(server);
     events.onLoop(server.address);
@@ -74,7 +75,7 @@ export async function serveNames(options: ServeOptions, meter: Meter, events: Na
     onHostInfo: (key) => loops.seen(key),
   });
   const limits = new SourceLimits({ ...defaultSourceLimits, ...options.sourceLimits });
-  const transports = await bindBoth(options, { responder, limits, meter, now, tcp: defaultTcpLimits });
+  const transports = await bindBoth(options, { responder, limits, meter, now: clock.now, tcp: defaultTcpLimits });
   const configure = (text: string): void => {
     const config = computeUpstream(text, ownServer(options.address, transports.port));
     for (const server of config.own) events.onLoop(server);

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../client/clock.ts';
 import type { Meter } from '../meter.ts';
 import { rcodes } from '../wire.ts';
 import type { Exchange } from './exchange.ts';
@@ -12,8 +13,8 @@ export interface ForwarderOptions {
   readonly meter: Meter;
   /** How long an exchange with an upstream server took, in seconds. */
   readonly onExchange: (seconds: number) => void;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
+  /** Its `now` never goes back. */
+  readonly clock: Clock;
 }
 
 /** A reply as it is written: the age of its TTLs, or the TTL that takes their place. */
@@ -86,31 +87,34 @@ export class Forwarder {
 
   /** What is known fresh, without asking. */
   known(question: Question): KnownReply | undefined {
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.clock.now();
     const cached = this.#cache.get(questionId(question), nowMs);
     return cached !== undefined && nowMs < cached.freshUntilMs ? this.#fresh(cached, nowMs) : undefined;
   }
 
   /** Answers from what is known, or asks. */
   ask(question: Question, onReply: OnReply): void {
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.clock.now();
     const id = questionId(question);
     const cached = this.#cache.get(id, nowMs);
-    if (cached !== undefined && nowMs < cached.freshUntilMs) return onReply(this.#fresh(cached, nowMs));
-    if (cached !== undefined && nowMs < cached.retryAtMs) return onReply(this.#stale(cached));
-    if (nowMs < (this.#failures.get(id) ?? 0)) return onReply(undefined);
-    this.#options.meter.cached('miss');
-    const flight = this.#flights.get(id) ?? this.#start(id, question);
-    if (flight === undefined || flight.waiting.size >= maxWaiting) {
-      this.#options.meter.dropped('busy');
-      return onReply(cached && this.#stale(cached));
-    }
-    if (cached === undefined) flight.waiting.add(onReply);
-    else this.#waitWithStale(flight, cached, onReply);
+    const isSettled = cached === undefined ? nowMs < (this.#failures.get(id) ?? 0) : nowMs < cached.retryAtMs;
+    if (cached !== undefined && nowMs < cached.freshUntilMs) onReply(this.#fresh(cached, nowMs));
+    else if (isSettled) onReply(cached && this.#stale(cached));
+    else this.#wait(id, question, cached, onReply);
   }
 
   close(): void {
     this.#isClosed = true;
+  }
+
+  #wait(id: string, question: Question, cached: CachedReply | undefined, onReply: OnReply): void {
+    this.#options.meter.cached('miss');
+    const flight = this.#flights.get(id) ?? this.#start(id, question);
+    if (flight === undefined || flight.waiting.size >= maxWaiting) {
+      this.#options.meter.dropped('busy');
+      onReply(cached && this.#stale(cached));
+    } else if (cached === undefined) flight.waiting.add(onReply);
+    else this.#waitWithStale(flight, cached, onReply);
   }
 
   #fresh({ reply, storedAtMs }: CachedReply, nowMs: number): KnownReply {
@@ -126,11 +130,11 @@ export class Forwarder {
   /** The flight's reply if it comes soon or there is one; else what is stale. */
   #waitWithStale(flight: Flight, cached: CachedReply, onReply: OnReply): void {
     const finish: OnReply = (known) => {
-      clearTimeout(timer);
+      cancel();
       flight.waiting.delete(finish);
       onReply(known ?? this.#stale(cached));
     };
-    const timer = setTimeout(() => finish(undefined), staleAnswerMs);
+    const cancel = this.#options.clock.after(staleAnswerMs, () => finish(undefined));
     flight.waiting.add(finish);
   }
 
@@ -150,10 +154,11 @@ export class Forwarder {
   }
 
   #remember(id: string, reply: Reply | undefined): void {
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.clock.now();
     if (reply !== undefined) {
       this.#failures.delete(id);
-      return this.#cache.set(id, reply, nowMs);
+      this.#cache.set(id, reply, nowMs);
+      return;
     }
     const cached = this.#cache.get(id, nowMs);
     if (cached !== undefined) {
@@ -166,14 +171,14 @@ export class Forwarder {
 
   /** Every server in turn, those in trouble last, until one says something of use. Never rejects. */
   async #askServers(question: Question): Promise<Reply | undefined> {
-    const { now } = this.#options;
-    const deadlineMs = now() + allTriesMs;
+    const { clock } = this.#options;
+    const deadlineMs = clock.now() + allTriesMs;
     for (let attempt = 0; attempt < this.#attempts; attempt++) {
-      const nowMs = now();
+      const nowMs = clock.now();
       const usable = this.#servers.filter(({ isLoop }) => !isLoop);
       const inTrouble = ({ troubledUntilMs }: Server): number => (nowMs < troubledUntilMs ? 1 : 0);
       for (const server of usable.toSorted((a, b) => inTrouble(a) - inTrouble(b))) {
-        const timeoutMs = Math.min(tryMs, deadlineMs - now());
+        const timeoutMs = Math.min(tryMs, deadlineMs - clock.now());
         if (timeoutMs <= 0 || this.#isClosed) return undefined;
         const reply = await this.#askServer(server, question, timeoutMs);
         if (reply !== undefined) return reply;
@@ -183,8 +188,8 @@ export class Forwarder {
   }
 
   async #askServer(server: Server, question: Question, timeoutMs: number): Promise<Reply | undefined> {
-    const { exchange, meter, now, onExchange } = this.#options;
-    const beganAtMs = now();
+    const { exchange, meter, clock, onExchange } = this.#options;
+    const beganAtMs = clock.now();
     try {
       const onForeign = (): void => meter.upstream('foreign');
       const ask = (): Promise<Buffer> => exchange(server, question, { timeoutMs, withEdns: server.takesEdns, onForeign });
@@ -193,7 +198,7 @@ export class Forwarder {
         server.takesEdns = false;
         message = await ask();
       }
-      onExchange((now() - beganAtMs) / 1000);
+      onExchange((clock.now() - beganAtMs) / 1000);
       const reply = message.length < questionEnd(question) ? undefined : parseReply(message, questionEnd(question));
       if (reply !== undefined && isUsable(reply)) {
         server.troubledUntilMs = 0;
@@ -203,7 +208,7 @@ export class Forwarder {
       // Refusing one name says nothing of others: the next server is asked, and this one keeps its place.
       meter.upstream('refused');
     } catch {
-      server.troubledUntilMs = now() + troubledMs;
+      server.troubledUntilMs = clock.now() + troubledMs;
       meter.upstream('failed');
     }
     return undefined;
