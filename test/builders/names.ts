@@ -3,9 +3,17 @@ import type { EndpointView, PortView, ServiceView, SliceView } from '../../agent
 
 /** Another implementation of the wire format than agent/names has: what that writes, this one reads, and vice versa. */
 
-/** A query as a client sends it, with EDNS of so many bytes unless `udpSize` is 0. */
-export function query(name: string, type: string, { udpSize = 1232, id = 7 }: { udpSize?: number; id?: number } = {}): Buffer {
-  const opt = { type: 'OPT', name: '.', udpPayloadSize: udpSize, extendedRcode: 0, ednsVersion: 0, flags: 0, options: [] };
+export interface QueryOptions {
+  /** What EDNS says; 0: a query without. */
+  readonly udpSize?: number;
+  readonly id?: number;
+  readonly dnssecOk?: boolean;
+}
+
+/** A query as a client sends it. */
+export function query(name: string, type: string, { udpSize = 1232, id = 7, dnssecOk = false }: QueryOptions = {}): Buffer {
+  const flags = dnssecOk ? packet.DNSSEC_OK : 0;
+  const opt = { type: 'OPT', name: '.', udpPayloadSize: udpSize, extendedRcode: 0, ednsVersion: 0, flags, options: [] };
   return packet.encode({
     type: 'query',
     id,

@@ -16,6 +16,7 @@ export interface AskOptions {
   readonly from?: string;
   readonly overTcp?: boolean;
   readonly udpSize?: number;
+  readonly dnssecOk?: boolean;
 }
 
 /** What an upstream server says to a query; undefined: nothing, as one that is away. */
@@ -31,12 +32,15 @@ export function createNamesResponder({
   searches = [],
   cache = defaultCacheLimits,
   servers = ['192.0.2.1'],
+  hold = async () => {},
 }: {
   readonly changes?: readonly NamesChange[];
   readonly script?: UpstreamScript;
   readonly searches?: readonly string[];
   readonly cache?: CacheLimits;
   readonly servers?: readonly string[];
+  /** Waited for before an upstream server answers. */
+  readonly hold?: () => Promise<void>;
 } = {}) {
   const clock = createFakeClock();
   const meter = new Meter();
@@ -57,6 +61,7 @@ export function createNamesResponder({
       const name = labelsOf(question.key).join('.');
       asked.push(servers.length > 1 ? `${server.address} ${name}` : name);
       edns.push(withEdns);
+      await hold();
       const answer = script(servers.length > 1 ? Object.assign(message, { server: server.address }) : message, name);
       if (answer === undefined) throw new Error('no answer');
       if (answer.length > 12 && answer.length < questionEnd(question)) throw new Error('too short');
