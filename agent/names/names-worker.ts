@@ -56,4 +56,4 @@ async function run(port: MessagePort, { options, counts }: WorkerInput): Promise
   report({ kind: 'ready', port: server.port });
 }
 
-if (parentPort !== null) await run(parentPort, workerData as WorkerInput);
+if (parentPort !== null) void run(parentPort, workerData as WorkerInput);

@@ -21,10 +21,15 @@ export interface NameNode {
 /** Most nodes above others have none of their own. */
 const noSets: readonly RecordSet[] = [];
 
+/**
+ * A Service and its slices as JSON: a fifth of what the objects take. They are read only when one of them changes, and
+ * the slices of most services not even then.
+ */
 interface Entry {
-  service?: ServiceView;
-  readonly slices: Map<string, SliceView>;
-  written?: ServiceRecords;
+  service: string | undefined;
+  slices: readonly { readonly key: string; readonly json: string }[];
+  isHeadless: boolean;
+  written: ServiceRecords | undefined;
 }
 
 /**
@@ -74,14 +79,15 @@ export class NameIndex {
   #setService(service: ServiceView): void {
     const key = keyOf(service);
     const entry = this.#entryOf(key);
-    entry.service = service;
+    entry.service = JSON.stringify(service);
+    entry.isHeadless = service.clusterIPs.includes('None');
     this.#rewrite(key, entry);
   }
 
   #deleteService(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
-    delete entry.service;
+    entry.service = undefined;
     this.#rewrite(key, entry);
   }
 
@@ -92,7 +98,7 @@ export class NameIndex {
     if (before !== undefined && before !== owner) this.#deleteSlice(key);
     this.#serviceOfSlice.set(key, owner);
     const entry = this.#entryOf(owner);
-    entry.slices.set(key, slice);
+    entry.slices = entry.slices.filter((each) => each.key !== key).concat({ key, json: JSON.stringify(slice) });
     this.#rewriteHeadless(owner, entry);
   }
 
@@ -101,33 +107,31 @@ export class NameIndex {
     const entry = owner === undefined ? undefined : this.#entries.get(owner);
     if (owner === undefined || entry === undefined) return;
     this.#serviceOfSlice.delete(key);
-    entry.slices.delete(key);
+    entry.slices = entry.slices.filter((each) => each.key !== key);
     this.#rewriteHeadless(owner, entry);
   }
 
   #entryOf(key: string): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const entry: Entry = { slices: new Map() };
+    const entry: Entry = { service: undefined, slices: [], isHeadless: false, written: undefined };
     this.#entries.set(key, entry);
     return entry;
   }
 
   /** Names of other services do not depend on their endpoints. */
   #rewriteHeadless(key: string, entry: Entry): void {
-    if (entry.service === undefined || entry.service.clusterIPs.includes('None')) this.#rewrite(key, entry);
+    if (entry.service === undefined || entry.isHeadless) this.#rewrite(key, entry);
   }
 
   #rewrite(key: string, entry: Entry): void {
     if (entry.written !== undefined) this.#remove(entry.written);
-    delete entry.written;
-    const { service, slices } = entry;
-    const written = service && computeServiceRecords(service, slices.values(), this.zone);
-    if (written !== undefined) {
-      this.#add(written);
-      entry.written = written;
-    }
-    if (service === undefined && slices.size === 0) this.#entries.delete(key);
+    entry.written = undefined;
+    const service = entry.service === undefined ? undefined : (JSON.parse(entry.service) as ServiceView);
+    const slices = entry.isHeadless ? entry.slices.map(({ json }) => JSON.parse(json) as SliceView) : [];
+    entry.written = service && computeServiceRecords(service, slices, this.zone);
+    if (entry.written !== undefined) this.#add(entry.written);
+    if (service === undefined && entry.slices.length === 0) this.#entries.delete(key);
   }
 
   #add({ owner, records }: ServiceRecords): void {
@@ -135,7 +139,8 @@ export class NameIndex {
     for (const { owner: name, type, record } of records) {
       const node = this.#nodeOf(name);
       const set = setOf(node, type);
-      if (set === undefined) node.sets = [...node.sets, { type, records: [record] }];
+      // Not spread: V8 would leave room for more in each.
+      if (set === undefined) node.sets = node.sets.concat({ type, records: [record] });
       else set.records.push(record);
     }
   }

@@ -192,8 +192,21 @@ export class Responder {
   #askUpstream({ message, isStream, limit, found }: Request, routes: readonly Route[], isSearch: boolean): number {
     const { end, type, hasEdns, dnssecOk, checkingDisabled } = this.#query;
     const { zoneStart } = found;
-    const asked = { message, end, type, hasEdns, dnssecOk, checkingDisabled };
-    const task: Task = { ...asked, isStream, limit, routes, isSearch, zoneStart, next: 0 };
+    // In one literal: a spread would cost a third of the answer.
+    const task: Task = {
+      message,
+      end,
+      type,
+      hasEdns,
+      dnssecOk,
+      checkingDisabled,
+      isStream,
+      limit,
+      routes,
+      isSearch,
+      zoneStart,
+      next: 0,
+    };
     for (;;) {
       const route = routes[task.next]!;
       const known = this.#options.forwarder.known(questionOf(task, route));

@@ -1,6 +1,6 @@
 import { addressBytes, dashedAddress, reverseKey } from './address-names.ts';
 import type { EndpointView, PortView, ServiceView, SliceView } from './changes.ts';
-import { encodeName, record, types, word } from './wire.ts';
+import { encodeName, flat, maxNameLength, record, types, word } from './wire.ts';
 
 /** Kubernetes' DNS says "some seconds"; this is CoreDNS' value. */
 export const ttlSeconds = 5;
@@ -37,18 +37,19 @@ export function computeServiceRecords(
   if (addresses.length === 0) return { owner, records: [] };
   return {
     owner,
-    records: [
-      ...addresses.map((address) => addressRecord(owner, address)),
-      ...service.ports.flatMap((port) => srvRecord(owner, port, owner)),
-      ...addresses.map((address) => pointerRecord(address, owner)),
-    ],
+    records: addresses
+      .map((address) => addressRecord(owner, address))
+      .concat(
+        service.ports.flatMap((port) => srvRecord(owner, port, owner)),
+        addresses.map((address) => pointerRecord(address, owner)),
+      ),
   };
 }
 
 /** The key of a name below the zone. */
 export function below(text: string, zone: string): string | undefined {
   const key = encodeName(text)?.slice(0, -1).concat(zone);
-  return key !== undefined && key.length <= 255 ? key : undefined;
+  return key !== undefined && key.length <= maxNameLength ? flat(key) : undefined;
 }
 
 function externalRecords(owner: string, externalName = ''): OwnedRecord[] {

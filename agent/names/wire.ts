@@ -45,7 +45,12 @@ export function encodeName(text: string): string | undefined {
     if (label === '' || label.length > maxLabelLength) return undefined;
     key += String.fromCharCode(label.length) + label;
   }
-  return key.length < maxNameLength ? `${key}\0` : undefined;
+  return key.length < maxNameLength ? flat(`${key}\0`) : undefined;
+}
+
+/** The same text in one piece: V8 keeps the pieces of a sum, several times its size, until it is read. */
+export function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 /** The labels of a key, the root left out. */
@@ -83,7 +88,7 @@ const ownerIsQuestion = pointer(headerSize);
 
 /** A record whose owner is the name that was asked for; the first two bytes are the pointer to it. */
 export function record(type: number, ttlSeconds: number, data: string): string {
-  return ownerIsQuestion + word(type) + word(classIn) + ttlText(ttlSeconds) + word(data.length) + data;
+  return flat(ownerIsQuestion + word(type) + word(classIn) + ttlText(ttlSeconds) + word(data.length) + data);
 }
 
 /** Of a record that `record` made: what is before its data. */
