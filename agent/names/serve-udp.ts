@@ -49,7 +49,10 @@ function setReceiveBuffer(socket: Socket): void {
   }
 }
 
-function answerQueries(socket: Socket, { responder, limits, meter, now }: TransportOptions): void {
+/** What of a bound socket is used. */
+export type QuerySocket = Pick<Socket, 'on' | 'send' | 'getSendQueueSize' | 'getSendQueueCount'>;
+
+export function answerQueries(socket: QuerySocket, { responder, limits, meter, now }: TransportOptions): void {
   let out = Buffer.allocUnsafeSlow(maxUdpSize);
   const send = (response: Buffer, length: number, port: number, address: string): void => {
     if (socket.getSendQueueSize() > maxUnsentBytes) meter.dropped('unsent');
@@ -59,6 +62,8 @@ function answerQueries(socket: Socket, { responder, limits, meter, now }: Transp
   // An error of a socket that only listens is that of an answer sent; clients ask again.
   socket.on('error', () => meter.dropped('unsent'));
   socket.on('message', (message, { address, port }) => {
+    // Forged: there is no such port to answer to, and Node.js would throw.
+    if (port === 0) return meter.dropped('malformed');
     if (!limits.take(address, now())) return meter.dropped('rate');
     const length = responder.respond(message, address, false, out);
     if (length > 0) {

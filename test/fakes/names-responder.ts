@@ -103,6 +103,7 @@ export function createNamesResponder({
     index,
     forwarder,
     asked,
+    responder,
     edns,
     seen,
     send,

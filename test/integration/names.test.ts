@@ -182,6 +182,13 @@ describe('names of others', () => {
     expect(stdout).toContain('SERVFAIL');
   });
 
+  it('fail while there is no way to the server, and the thread goes on', async () => {
+    const { port } = await start({ resolvConf: 'nameserver 2001:db8::1\nnameserver fe80::1%nolink\n' });
+    const { stdout } = await run('dig', [`@${local}`, '-p', String(port), '+tries=1', '+time=10', 'x.test']);
+    expect(stdout).toContain('SERVFAIL');
+    expect(await dig(port, 'web.shop.svc.cluster.local')).toEqual(['10.43.0.1']);
+  });
+
   it('are taken from the answer with the right id and question only', async () => {
     const server = createSocket('udp4');
     cleanups.push(() => new Promise<void>((resolve) => server.close(() => resolve())));

@@ -49,6 +49,8 @@ function overUdp(server: ServerAddress, question: Question, options: ExchangeOpt
     };
     const timer = setTimeout(() => fail(timeout(server, options)), options.timeoutMs);
     socket.on('error', fail);
+    // No callback of `connect`: it would be called with what is an "error" event otherwise (no route to the server).
+    socket.on('connect', () => socket.send(query));
     socket.on('message', (message) => {
       const isAnswer = isAnswerTo(message, query, end) || isNotUnderstood(message, query);
       if (!isAnswer) {
@@ -59,7 +61,7 @@ function overUdp(server: ServerAddress, question: Question, options: ExchangeOpt
       resolve(isAnswer ? message : undefined);
     });
     // Connected: the kernel passes on what comes from this server only, and tells when nobody listens there.
-    socket.connect(server.port, server.address, () => socket.send(query));
+    socket.connect(server.port, server.address);
   });
 }
 
