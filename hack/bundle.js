@@ -15,8 +15,8 @@ const withoutSsh = {
 };
 
 /**
- * Writes start.js, berth.js, verify-child.js, names-worker.js and what they share into `folder`, which is emptied first. What only some
- * commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
+ * Writes start.js, berth.js, verify-child.js, names-worker.js and what they share into `folder`, which is emptied
+ * first. What only some commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
  */
 export async function bundleProgram(folder) {
   const bundle = await rolldown({

@@ -21,8 +21,8 @@ export interface Resolver {
   /** Of UDP and TCP. */
   readonly port: number;
   /**
-   * Takes changes of Services, EndpointSlices and pods in their order; they are in force within milliseconds. A snapshot
-   * comes first. While none come, what is known goes on being answered, for as long as it takes.
+   * Takes changes of Services, EndpointSlices and pods in their order; they are in force within milliseconds. A
+   * snapshot comes first. While none come, what is known goes on being answered, for as long as it takes.
    */
   apply(changes: readonly NamesChange[]): void;
   /** Reads another resolv.conf, because the machine's has changed. */
@@ -73,7 +73,9 @@ export async function startResolver({ metrics, onLoop, ...options }: ResolverOpt
   };
 }
 
-/** The built program has the thread's file beside this one; from TypeScript sources (in tests) a hook strips the types. */
+/**
+ * The built program has the thread's file beside this one; from TypeScript sources (in tests) a hook strips the types.
+ */
 function workerFile(): URL {
   if (import.meta.url.endsWith('.js')) return new URL('./names-worker.js', import.meta.url);
   return new URL('../../test/fixtures/names-worker-from-source.mjs', import.meta.url);

@@ -68,7 +68,9 @@ export class Response {
     if (this.#write(record, headerSize + zoneStart)) this.#authorities++;
   }
 
-  /** The records of an upstream server. `ageSeconds` is taken off their TTLs; a stale reply has `ttlSeconds` instead. */
+  /**
+   * The records of an upstream server. `ageSeconds` is taken off their TTLs; a stale reply has `ttlSeconds` instead.
+   */
   reply({ body, base, ends, ttls, pointers, answers }: Reply, ageSeconds: number, ttlSeconds?: number): void {
     const start = this.#at;
     const shift = start - base;

@@ -17,8 +17,9 @@ const noMeaning: Meaning = { foreign: [] };
  * `ndots:5` asks for NAME.NAMESPACE.svc.DOMAIN first; when there is no such name, this finds what it would have found
  * after up to six more round trips. Pure.
  *
- * A name below a Service of the namespace is no guess of a library (a pod of a StatefulSet that is not ready), and stands
- * for itself; so does a single label outside of the machine's own search domains, which no upstream server knows.
+ * A name below a Service of the namespace is no guess of a library (a pod of a StatefulSet that is not ready), and
+ * stands for itself; so does a single label outside of the machine's own search domains, which no upstream server
+ * knows.
  */
 export class SearchPaths {
   readonly #zones: Zones;

@@ -7,7 +7,9 @@ import { headerSize, maxMessageSize } from './wire.ts';
 export interface TcpLimits {
   readonly maxConnections: number;
   readonly maxConnectionsPerSource: number;
-  /** A connection without a query is closed after so long (RFC 7766 asks for seconds), and one that reads no answers. */
+  /**
+   * A connection without a query is closed after so long (RFC 7766 asks for seconds), and one that reads no answers.
+   */
   readonly idleMs: number;
   /** A query over TCP is no larger; the question and EDNS have less than a tenth of it. */
   readonly maxQueryBytes: number;
@@ -30,7 +32,9 @@ export interface TcpOptions extends TransportOptions {
   readonly tcp: TcpLimits;
 }
 
-/** Answers queries over TCP, several of one connection in the order in which they can be. Rejects when it cannot bind. */
+/**
+ * Answers queries over TCP, several of one connection in the order in which they can be. Rejects when it cannot bind.
+ */
 export async function serveTcp(address: string, port: number, options: TcpOptions): Promise<Transport> {
   const { tcp } = options;
   const bySource = new Map<string, number>();

@@ -6,7 +6,7 @@ export interface SourceLimitOptions {
   readonly maxWaiting: number;
 }
 
-/** Four times what a busy pod was seen to ask; one address alone cannot keep the resolver's thread busy. */
+/** A quarter of what the thread answers on one core: no address alone keeps it busy. */
 export const defaultSourceLimits: SourceLimitOptions = { perSecond: 8000, burst: 16_000, maxWaiting: 200 };
 
 /** More than a node has pods; of more sources the oldest are forgotten. */

@@ -22,7 +22,9 @@ export function computeZoneRecords(zone: string, address: string): OwnedRecord[]
   ];
 }
 
-/** Serial, refresh, retry and expiry are for secondaries, of which there are none; the last is how long "no" is kept. */
+/**
+ * Serial, refresh, retry and expiry are for secondaries, of which there are none; the last is how long "no" is kept.
+ */
 function soaData(zone: string): string {
   const times = [1, 7200, 1800, 86_400, ttlSeconds].map((value) => word(value >>> 16) + word(value));
   return below('ns.dns', zone)! + below('hostmaster', zone)! + times.join('');

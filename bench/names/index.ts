@@ -20,9 +20,9 @@ const seconds = 5;
 const steadyRate = 10_000;
 
 /**
- * `npm run bench -- names`: the resolver's queries per second of processor time, its p99 at 10,000 queries a second, and
- * its memory with 5,000 services, by dnsperf (Debian's packages dnsperf and unbound). Unbound beside it has the same
- * names as local data, in one thread; the rounds take turns.
+ * `npm run bench -- names`: the resolver's queries per second of processor time, its p99 at 10,000 queries a second,
+ * and its memory with 5,000 services, by dnsperf (Debian's packages dnsperf and unbound). Unbound beside it has the
+ * same names as local data, in one thread; the rounds take turns.
  */
 export function benchNames(say: (text: string) => void, words: readonly string[]): Promise<Figure[]> {
   checkPrograms();

@@ -4,7 +4,8 @@ import { clusterNames } from './zone.ts';
 
 /**
  * The resolver in a process of its own, so that its processor time and memory are not the caller's. Prints its port
- * when it serves. Arguments: the upstream server as resolv.conf has it. Bounds of a source are off: one client asks all.
+ * when it serves. Arguments: the upstream server as resolv.conf has it. Bounds of a source are off: one client asks
+ * all.
  */
 const [, , upstream = ''] = process.argv;
 const resolver = await startResolver({

@@ -20,7 +20,9 @@ export interface Reply {
   readonly ttlSeconds: number;
 }
 
-/** Names in the data of records that may be compressed (RFC 1035, and what servers compress besides): where, how many. */
+/**
+ * Names in the data of records that may be compressed (RFC 1035, and what servers compress besides): where, how many.
+ */
 const namesInData: Readonly<Record<number, readonly [skip: number, count: number]>> = {
   [types.ns]: [0, 1],
   [types.cname]: [0, 1],
