@@ -31,7 +31,7 @@ export interface AgentOptions {
   readonly maxContainerRestartMs?: number | undefined;
   /** The folder, or the file, of this machine's static pods, in place of what node.yaml says. */
   readonly staticPodPath?: string | undefined;
-  /** With what the node is made, when there is none of its name; one that is there keeps what it has. */
+  /** Labels and taints of a new Node; an existing one keeps its own. */
   readonly registration?: NodeRegistration | undefined;
   readonly imageOptions?: ImageOptions | undefined;
   /** The certificate that the client uses, which the agent renews; absent: another process renews it. */

@@ -315,7 +315,7 @@ export class KindStore {
     next.metadata = metadata;
   }
 
-  /** Nothing to write; but that must be true of the newest version, not only of what the cache shows. */
+  /** Answers a write that changes nothing; undefined when the cache was behind: compare again. */
   private async confirm(at: ObjectName, current: Current, again: boolean): Promise<Buffer | undefined> {
     if (!again && (await this.read(at))?.revision !== current.revision) return undefined;
     return stampResourceVersion(current.bytes, String(current.revision));

@@ -24,9 +24,9 @@ export interface Demand {
 
 /** How a writer says what became of its write. */
 export interface Planned {
-  /** It was not stored. */
+  /** The write was not stored. */
   cancel(): void;
-  /** It was stored with this revision: it counts from the cache, once that shows it. */
+  /** The write was stored with this revision. It counts here until the cache shows it. */
   settle(revision: number): void;
 }
 

@@ -31,8 +31,8 @@ interface ReadPatch {
 }
 
 /**
- * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as any
- * other write. It is applied to the object with its resourceVersion, so that a JSON patch can test it; a result that
+ * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as an
+ * update. It is applied to the object with its resourceVersion, so that a JSON patch can test it; a result that
  * names another version is refused with ABORTED. Computed again from the newest version when another write was faster,
  * unless the patch itself names a resourceVersion.
  */

@@ -61,7 +61,7 @@ export async function patchScale(store: KindStore, input: PatchInput, context: W
   return answer(store, await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute }));
 }
 
-/** The object with the number of a Scale, judged like any other version of it. */
+/** The object with the replicas of a Scale, validated as every update of it is. */
 function scaled(store: KindStore, previous: AnyObject, { spec }: Scale): AnyObject {
   const next = cloneObject(previous);
   requireScaling(store).write(next, spec?.replicas ?? 0);

@@ -162,7 +162,7 @@ function readPatch(patch: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // It is refused, and what was sent is told all the same.
+    // The request is refused; the audit log still records what was sent.
     return text;
   }
 }

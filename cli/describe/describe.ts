@@ -79,7 +79,7 @@ function readingsOf(session: Session, kind: Kind, names: readonly string[], flag
   return names.map((name) => ({ kind, read: () => readNamed(session, kind, name) }));
 }
 
-/** The object of this name; when there is none, all whose names begin so. */
+/** The object of this name; when there is none, all objects with names that begin with it. */
 async function readNamed({ client: { objects }, namespace: own }: Session, kind: Kind, name: string): Promise<JsonObject[]> {
   const namespace = kind.namespaced ? own : undefined;
   try {
@@ -112,8 +112,8 @@ async function describeObject(
 }
 
 /**
- * As in kubectl: what happens to a static pod is told under its own uid, which its mirror names; what an agent tells of
- * its node is told under the node's name, because the agent may not know its uid.
+ * As in kubectl: events of a static pod have its own uid, which its mirror names; events of a node from its agent have
+ * the node's name as uid, because the agent may not know the uid.
  */
 function selectorOfEvents({ kind }: Kind, object: JsonObject): string {
   if (kind === 'Node') return `involvedObject.kind=Node,involvedObject.name=${text(object, 'metadata', 'name')}`;

@@ -120,7 +120,7 @@ async function readProfiles(file: string): Promise<RunSchedulerOptions['profiles
   return readSchedulerConfig(file);
 }
 
-/** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
+/** A component in the server's process also reaches the API over the network, with a certificate of its own. */
 async function runComponent(name: 'scheduler' | 'controllers', input: ComponentInput): Promise<void> {
   const { flags, address, daemon } = input;
   const connection = localConnection(flags.dataDir, localAddress(address), name);

@@ -1,11 +1,15 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type RegistrationFlags, withRegistrationFlags } from '../join/registration.ts';
 import { type ImageFlags, withImageFlags } from './image-flags.ts';
-import { pidsError, pidsHelp } from './pids-flag.ts';
 import { restartPeriodHelp } from './restart-period.ts';
 import { logLevelOption } from './server-flags.ts';
 import { parseStaticPodPath, staticPodsHelp } from './static-pods-flag.ts';
 import { warmError, warmHelp } from './warm-flag.ts';
+
+const pidsHelp =
+  'how many processes and threads each container may have; 0 for no limit (default: 4096, or what the machine allows)';
+/** The kernel's own bound of a pids cgroup. */
+const mostPids = 4_194_304;
 
 /** How an agent behaves, wherever it runs; `berth up` and `berth join` take these flags too. */
 export interface AgentTuning extends ImageFlags, RegistrationFlags {
@@ -27,9 +31,8 @@ export function withAgentTuning(command: Command): Command {
 }
 
 function parsePids(text: string): number {
-  const error = pidsError(text);
-  if (error !== undefined) throw new InvalidArgumentError(error);
-  return Number(text);
+  if (/^\d{1,7}$/.test(text) && Number(text) <= mostPids) return Number(text);
+  throw new InvalidArgumentError(`must be a whole number from 0 to ${mostPids}`);
 }
 
 function parseWarm(text: string): number {

@@ -30,7 +30,7 @@ const makeRole = (name: string, rules: PolicyRule[], labels: Record<string, stri
   rules,
 });
 
-/** One that is made of all that have a label; and, unless it is the widest, part of the next. */
+/** A cluster role that aggregates all roles with its label; with `partOf` it is aggregated into that role itself. */
 const aggregated = (name: string, partOf?: string): ClusterRole => ({
   ...makeRole(name, [], partOf === undefined ? {} : { [`${AGGREGATE}${partOf}`]: 'true' }),
   aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [`${AGGREGATE}${name}`]: 'true' } }] },
