@@ -5,6 +5,7 @@ import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
 import { benchJoin } from './join.ts';
+import { benchNames } from './names/index.ts';
 import { benchScheduler } from './scheduler/index.ts';
 import { benchStudy } from './study/index.ts';
 import { UsageError } from './usage-error.ts';
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   cli: benchCli,
   idle: benchIdle,
   join: benchJoin,
+  names: benchNames,
   scheduler: benchScheduler,
   study: benchStudy,
   workloads: benchWorkloads,

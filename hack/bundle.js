@@ -15,13 +15,18 @@ const withoutSsh = {
 };
 
 /**
- * Writes start.js, berth.js, verify-child.js and what they share into `folder`, which is emptied first. What only some
- * commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
+ * Writes start.js, berth.js, verify-child.js, names-worker.js and what they share into `folder`, which is emptied
+ * first. What only some commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
  */
 export async function bundleProgram(folder) {
   const bundle = await rolldown({
     cwd: root,
-    input: { start: 'host/start.ts', berth: 'host/main.ts', 'verify-child': 'apiserver/storage/lmdb/verify-child.ts' },
+    input: {
+      start: 'host/start.ts',
+      berth: 'host/main.ts',
+      'verify-child': 'apiserver/storage/lmdb/verify-child.ts',
+      'names-worker': 'agent/names/names-worker.ts',
+    },
     platform: 'node',
     external: ['lmdb'], // Native.
     plugins: [withoutSsh],

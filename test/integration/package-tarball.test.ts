@@ -50,6 +50,7 @@ describe('the package that npm pack makes', () => {
         'dist/program/start.js',
         'dist/program/berth.js',
         'dist/program/verify-child.js',
+        'dist/program/names-worker.js',
         'dist/program/third-party-licenses.txt',
         'dist/client/index.js',
         'dist/client/index.d.ts',
