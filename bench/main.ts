@@ -6,6 +6,7 @@ import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
 import { benchJoin } from './join.ts';
 import { benchScheduler } from './scheduler/index.ts';
+import { benchServices } from './services/index.ts';
 import { benchStudy } from './study/index.ts';
 import { UsageError } from './usage-error.ts';
 import { benchWorkloads } from './workloads/index.ts';
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   idle: benchIdle,
   join: benchJoin,
   scheduler: benchScheduler,
+  services: benchServices,
   study: benchStudy,
   workloads: benchWorkloads,
 };

@@ -1,4 +1,4 @@
-import { pause } from '../../client/clock.ts';
+import { type Clock, pause, systemClock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { FlowTable } from './conntrack.ts';
 import type { TableService } from './service.ts';
@@ -9,6 +9,7 @@ export interface FlowSweeperOptions {
   readonly flows: FlowTable;
   readonly serviceRanges: readonly string[];
   readonly logger: Logger;
+  readonly clock?: Clock;
 }
 
 /** Reading conntrack costs time in proportion to its flows, so several changes share one sweep. */
@@ -25,6 +26,7 @@ const maxGone = 10_000;
  */
 export class FlowSweeper {
   readonly #options: FlowSweeperOptions;
+  readonly #clock: Clock;
   /** By Service; only those with UDP ports. */
   readonly #fronts = new Map<string, UdpFronts>();
   /** Endpoints that went since the last sweep that succeeded. */
@@ -35,6 +37,7 @@ export class FlowSweeper {
 
   constructor(options: FlowSweeperOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
   }
 
   /** Notes what flows may go on with. The sweep that this makes necessary begins with `wake`. */
@@ -72,12 +75,12 @@ export class FlowSweeper {
         const judge = createFlowJudge(this.#all(), gone, this.#options.serviceRanges);
         const removed = await this.#options.flows.removeUdp(judge);
         if (removed > 0) this.#options.logger.debug({ removed }, 'removed UDP flows to endpoints that have gone');
-        await pause(betweenMs, signal);
+        await pause(betweenMs, signal, this.#clock);
       } catch (error) {
         this.#options.logger.warn({ err: error }, 'UDP flows to endpoints that have gone are not removed yet');
         for (const [front, endpoints] of gone) this.#addGone(front, endpoints);
         this.#wanted = true;
-        await pause(retryMs, signal);
+        await pause(retryMs, signal, this.#clock);
         this.#wakeUp.wake();
       }
     }
