@@ -35,7 +35,7 @@ export const nodeAddress = '192.0.2.1';
 export const clientAddress = '192.0.2.2';
 export const podAddress = (index: number): string => `10.42.0.${11 + index}`;
 
-const ip = (...args: string[]): string => execFileSync('ip', args, { encoding: 'utf8' });
+const ip = (...args: string[]): string => execFileSync('ip', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 const names = /^bst(\d+)-/;
 
 /** A node with pods behind routed links, and a client whose default route is the node. `program`: service-peer.js. */
