@@ -11,7 +11,7 @@ afterEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A program in the place of nft that answers each line by a shell's case; unknown lines are syntax errors, as nft's. */
+/** A program in nft's place that answers each line by a shell's case; other lines are syntax errors, as nft's. */
 function createNft(cases: string, options: { timeoutMs?: number; maxWaiting?: number } = {}): NftProcess {
   const program = join(folder, `nft-${open.length}-${Math.random()}`);
   const unknown = '*) printf "Error: syntax error, unexpected newline\\n%s\\n   ^\\n" "$line" >&2 ;;';

@@ -5,11 +5,12 @@ import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
 const held = new Map();
+const servers = new Map();
 let load;
 
 const failure = (error) => ({ error: error.code ?? error.message });
 
-/** Answers each connection and datagram with its name and the address that it sees, and each line with name and line. */
+/** Answers each connection and datagram with its name and the address that it sees, and each line with both. */
 async function serve({ name, tcp, udp, address = '0.0.0.0' }) {
   if (tcp) {
     const server = createServer((socket) => {
@@ -17,6 +18,7 @@ async function serve({ name, tcp, udp, address = '0.0.0.0' }) {
       socket.write(`${name} ${socket.remoteAddress}\n`);
       socket.on('data', (data) => socket.write(`${name}:${data}`));
     });
+    servers.set(name, server);
     await new Promise((resolve, reject) =>
       server.on('error', reject).listen({ port: tcp, host: address, backlog: 4096 }, resolve),
     );
@@ -26,6 +28,12 @@ async function serve({ name, tcp, udp, address = '0.0.0.0' }) {
     socket.on('message', (_, from) => socket.send(`${name} ${from.address}`, from.port, from.address));
     await new Promise((resolve) => socket.bind(udp, address, resolve));
   }
+  return {};
+}
+
+/** Listens no more. */
+async function leave({ name }) {
+  servers.get(name).close();
   return {};
 }
 
@@ -111,7 +119,7 @@ async function compare({ targets, rounds }) {
   return { us };
 }
 
-const operations = { serve, dial, say, ask, start, stop, compare };
+const operations = { serve, leave, dial, say, ask, start, stop, compare };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, op, ...request } = JSON.parse(line);
   Promise.resolve(operations[op](request))

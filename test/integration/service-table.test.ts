@@ -251,6 +251,8 @@ it('leaves a node port to a program that listens on it, and takes it when the pr
   await network.node.ask('serve', { name: 'late', tcp: 30091 });
   await put(tableService(cluster, [port(80, pods(0), { nodePort: 30091 })]));
   expect(await spread(network.client, 5, nodeAddress, 30091)).toEqual({ late: 5 });
+  await network.node.ask('leave', { name: 'late' });
+  await expect.poll(() => spread(network.client, 3, nodeAddress, 30091), { interval: 200 }).toEqual({ e1: 3 });
 });
 
 it('carries UDP, and moves a sender with a fixed port when its endpoint or its Service goes and returns', async () => {
